@@ -5,18 +5,26 @@
 
 use super::Sheet;
 use super::calls::calls;
+use super::draw::{packed, packed_all, rounded};
 use super::figure::Figure;
-use super::palette::{self, Look};
-use super::sharing;
-use super::{events, failover};
+use super::palette::{self, BLACK, Dash, Look, Marker};
+use super::{events, failover, sharing};
 use lab::series::{Quantity, Series};
 use lab::{Scale, VariantRuns, VariantSeries, scale};
 use serde_json::{Value, json};
+use std::cell::Cell;
 
-/// Largest number of points of a line; longer ones are thinned.
-const MOST_POINTS: usize = 1_200;
-/// Largest number of marks of a path in the timeline.
-const MOST_MARKS: usize = 3_000;
+/// Points of all lines of a variant over time, which share them; the page has about 60 kB of data
+/// for each variant.
+const LINE_POINTS: usize = 3_200;
+/// Marks of all paths of a variant in the timeline.
+const MARKS: usize = 2_000;
+/// Least points of a line or marks of a path.
+const LEAST_POINTS: usize = 60;
+/// Most points of a line.
+const MOST_POINTS: usize = 600;
+/// Most repetitions of a variant in the distributions; of more, equally spaced ranks.
+const MOST_VALUES: usize = 1_000;
 pub(super) const RED: &str = "#b00020";
 
 /// All figures with data.
@@ -46,12 +54,26 @@ pub(super) fn axis_of(title: &str, values: &[f64], from_zero: bool) -> Value {
     let most = values.iter().copied().fold(0.0, f64::max);
     let mut axis = axis(title);
     if least > 0.0 && most > WIDE * least {
+        let ticks = log_ticks(least, most);
         axis["type"] = json!("log");
-        axis["dtick"] = json!("D2");
+        axis["ticktext"] = json!(ticks.iter().map(f64::to_string).collect::<Vec<String>>());
+        axis["tickvals"] = json!(ticks);
     } else if from_zero {
         axis["rangemode"] = json!("tozero");
     }
     axis
+}
+
+/// Values with a label on a logarithmic axis: few enough for a narrow page.
+fn log_ticks(least: f64, most: f64) -> Vec<f64> {
+    let (low, high) = (least.log10().floor() as i32, most.log10().ceil() as i32);
+    let steps: &[i32] = match high - low {
+        0..=2 => &[1, 2, 5],
+        3 => &[1, 3],
+        _ => &[1],
+    };
+    let decimal = |power: i32, step: &i32| format!("{step}e{power}").parse::<f64>().ok();
+    (low..=high).flat_map(|power| steps.iter().filter_map(move |s| decimal(power, s))).collect()
 }
 
 pub(super) fn layout(x: &Value, y: &Value) -> Value {
@@ -64,6 +86,29 @@ pub(super) fn layout(x: &Value, y: &Value) -> Value {
             "itemsizing": "constant"},
         "paper_bgcolor": "#ffffff", "plot_bgcolor": "#ffffff", "hovermode": "closest",
     })
+}
+
+/// The points of a figure that are drawn, and those that are stored.
+#[derive(Default)]
+pub(super) struct Tally {
+    drawn: Cell<usize>,
+    stored: Cell<usize>,
+}
+
+impl Tally {
+    pub(super) fn count(&self, drawn: usize, stored: usize) {
+        self.drawn.set(self.drawn.get() + drawn);
+        self.stored.set(self.stored.get() + stored);
+    }
+
+    /// Words for the caption; empty if all points are drawn.
+    pub(super) fn text(&self) -> String {
+        let (drawn, stored) = (self.drawn.get(), self.stored.get());
+        if drawn >= stored {
+            return String::new();
+        }
+        format!(" Thinned: {drawn} of {stored} points are drawn; series.parquet has all of them.")
+    }
 }
 
 /// The metric with its unit.
@@ -79,54 +124,80 @@ fn all_values(sheet: &Sheet<'_>, scale: &Scale) -> Vec<f64> {
     sheet.study.variants.iter().flat_map(|runs| values(runs, scale)).collect()
 }
 
+/// At most `MOST_VALUES` of the sorted values, the first and the last among them.
+fn ranks(values: &[f64]) -> Vec<(f64, f64)> {
+    let mut sorted: Vec<f64> = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (n, most) = (sorted.len(), sorted.len().min(MOST_VALUES));
+    let rank = |place: usize| if most < 2 { 0 } else { place * (n - 1) / (most - 1) };
+    let point = |rank: usize| (rounded(sorted[rank]), rounded((rank + 1) as f64 / n as f64));
+    (0..most).map(rank).map(point).collect()
+}
+
+/// Words on the repetitions that are drawn.
+fn thinned_values(sheet: &Sheet<'_>) -> String {
+    let most = sheet.study.variants.iter().map(|runs| runs.runs.len()).max().unwrap_or(0);
+    match most {
+        0..=MOST_VALUES => String::new(),
+        most => format!(
+            " Of {most} repetitions, {MOST_VALUES} of equally spaced ranks are drawn; runs.parquet \
+             has all of them."
+        ),
+    }
+}
+
 fn boxes(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report.metric, &sheet.report.variants);
-    let of = |runs: &VariantRuns| {
+    let (mut traces, mut names) = (Vec::new(), Vec::new());
+    for runs in &sheet.study.variants {
         let values = values(runs, &scale);
+        if values.is_empty() {
+            continue;
+        }
         let look = palette::of_variant(sheet.scenario, &runs.variant);
-        // In two lines, to leave room for the boxes on a narrow page.
-        let name = format!("{}<br>n={}", runs.variant.name, values.len());
-        (!values.is_empty()).then(|| {
-            json!({
-                "type": "box", "x": values, "name": name, "boxpoints": "outliers",
-                "boxmean": true, "quartilemethod": "linear", "fillcolor": "#ffffff",
-                "line": {"color": look.colour, "width": 2}, "showlegend": false,
-                "marker": {"color": look.colour, "symbol": look.symbol, "size": 5},
-            })
-        })
-    };
-    let traces: Vec<Value> = sheet.study.variants.iter().filter_map(of).collect();
-    let mut y = axis("");
-    y["autorange"] = json!("reversed");
+        let drawn: Vec<f64> = ranks(&values).into_iter().map(|(value, _)| value).collect();
+        traces.push(json!({
+            "type": "box", "orientation": "h", "x": drawn, "y0": names.len(),
+            "name": runs.variant.name, "boxpoints": "outliers", "boxmean": true,
+            "quartilemethod": "linear", "fillcolor": "#ffffff", "width": 0.55,
+            "line": {"color": look.colour, "width": 2}, "showlegend": false,
+            "marker": {"color": look.colour, "symbol": look.symbol(), "size": 5},
+        }));
+        names.push(format!("{}<br>n={}", runs.variant.name, values.len()));
+    }
     let x = axis_of(&metric(sheet, &scale), &all_values(sheet, &scale), true);
     Figure {
         id: "boxes".to_owned(),
         title: "All repetitions".to_owned(),
-        caption: "Median, quartiles, whiskers at 1.5 times the interquartile range, outliers; the \
-                  dashed line is the mean."
-            .to_owned(),
-        height: 110 + 46 * traces.len() as u32,
+        caption: format!(
+            "Median, quartiles, whiskers at 1.5 times the interquartile range, outliers; the \
+             dashed line is the mean.{}",
+            thinned_values(sheet)
+        ),
+        height: 90 + 46 * traces.len() as u32,
         sets: vec![(String::new(), traces)],
-        layout: layout(&x, &y),
+        layout: layout(&x, &rows_axis(&names)),
     }
+}
+
+/// A vertical axis with one row per name, the first at the top.
+pub(super) fn rows_axis(names: &[String]) -> Value {
+    let mut axis = axis("");
+    axis["range"] = json!([names.len() as f64 - 0.5, -0.5]);
+    axis["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
+    axis["ticktext"] = json!(names);
+    axis["tickfont"] = json!({"size": 11});
+    axis["fixedrange"] = json!(true);
+    axis["showgrid"] = json!(false);
+    axis
 }
 
 fn distribution(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report.metric, &sheet.report.variants);
     let of = |runs: &VariantRuns| {
-        let mut values = values(runs, &scale);
-        values.sort_by(f64::total_cmp);
-        let n = values.len() as f64;
-        let shares: Vec<f64> = (1..=values.len()).map(|rank| rank as f64 / n).collect();
-        let look = palette::of_variant(sheet.scenario, &runs.variant);
-        (!values.is_empty()).then(|| {
-            json!({
-                "type": "scatter", "mode": "lines+markers", "x": values, "y": shares,
-                "name": runs.variant.name,
-                "line": {"shape": "hv", "color": look.colour, "dash": look.dash, "width": 2},
-                "marker": {"color": look.colour, "symbol": look.symbol, "size": 5},
-            })
-        })
+        let points = ranks(&values(runs, &scale));
+        let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+        (!x.is_empty()).then(|| steps(runs, sheet, json!(x), json!(y)))
     };
     let traces: Vec<Value> = sheet.study.variants.iter().filter_map(of).collect();
     let x = axis_of(&metric(sheet, &scale), &all_values(sheet, &scale), false);
@@ -135,11 +206,24 @@ fn distribution(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "cdf".to_owned(),
         title: "Cumulative distribution".to_owned(),
-        caption: "Share of the repetitions at or below a value.".to_owned(),
-        height: 420,
+        caption: format!("Share of the repetitions at or below a value.{}", thinned_values(sheet)),
+        height: 380,
         sets: vec![(String::new(), traces)],
         layout: layout(&x, &y),
     }
+}
+
+/// The line of a variant through the steps of a distribution, with a mark at each of few.
+fn steps(runs: &VariantRuns, sheet: &Sheet<'_>, x: Value, y: Value) -> Value {
+    const MOST_MARKED: usize = 60;
+    let look = palette::of_variant(sheet.scenario, &runs.variant);
+    let few = x.as_array().is_none_or(|points| points.len() <= MOST_MARKED);
+    json!({
+        "type": "scatter", "mode": if few { "lines+markers" } else { "lines" }, "x": x, "y": y,
+        "name": runs.variant.name,
+        "line": {"shape": "hv", "color": look.colour, "dash": look.dash.name(), "width": 2},
+        "marker": {"color": look.colour, "symbol": look.symbol(), "size": 6},
+    })
 }
 
 /// The sets of a figure over time, variants over several paths first.
@@ -165,8 +249,14 @@ pub(super) fn name_of(series: &VariantSeries) -> String {
     format!("{}, repetition {}", series.variant, series.run)
 }
 
-fn points(series: &Series, most: usize, factor: f64) -> (Vec<f64>, Vec<f64>) {
-    series.thinned(most).seconds().map(|(at, value)| (at, value * factor)).unzip()
+/// Times and values of a series, thinned and packed.
+fn points(series: &Series, most: usize, factor: f64, tally: &Tally) -> (Value, Value) {
+    let most = most.clamp(LEAST_POINTS, MOST_POINTS);
+    let thinned = series.thinned(most);
+    tally.count(thinned.points.len(), series.points.len());
+    let (x, y): (Vec<f64>, Vec<f64>) =
+        thinned.seconds().map(|(at, value)| (at, value * factor)).unzip();
+    (packed_all(x), packed_all(y))
 }
 
 pub(super) fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a str {
@@ -176,24 +266,26 @@ pub(super) fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a st
 
 /// Arrivals by path over time, and the times in which the reader was blocked by a gap.
 fn timeline(sheet: &Sheet<'_>) -> Figure {
+    let tally = Tally::default();
+    let most = MARKS / sheet.scenario.paths.len().max(1);
     let of = |one: &VariantSeries| {
         let mut traces = Vec::new();
         for series in &one.series {
             match series.quantity {
                 Quantity::Arrived => {
                     let look = palette::of_path(series.path.unwrap_or(0));
-                    let (x, y) = points(series, MOST_MARKS, 1e-6);
+                    let (x, y) = points(series, most, 1e-6, &tally);
                     traces.push(json!({
                         "type": "scatter", "mode": "markers", "x": x, "y": y,
                         "name": format!("arrived on {}", path_name(sheet, series.path)),
-                        "marker": {"color": look.colour, "symbol": look.symbol, "size": 5},
+                        "marker": {"color": look.colour, "symbol": look.symbol(), "size": 5},
                     }));
                 }
                 Quantity::Read => {
-                    let (x, y) = points(series, MOST_POINTS, 1e-6);
+                    let (x, y) = points(series, MOST_POINTS, 1e-6, &tally);
                     traces.push(json!({
                         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": "read",
-                        "line": {"shape": "hv", "color": "#000000", "width": 1},
+                        "line": {"shape": "hv", "color": BLACK, "width": 1},
                     }));
                 }
                 Quantity::ReorderBuffer => traces.push(blocked(series)),
@@ -203,17 +295,18 @@ fn timeline(sheet: &Sheet<'_>) -> Figure {
         traces
     };
     let y = axis("position in the stream [MB]");
+    let sets = sets(sheet, of);
     Figure {
         id: "timeline".to_owned(),
         title: "Bytes by path".to_owned(),
-        caption:
+        caption: format!(
             "Repetition nearest to the median; of several connections, the one that carried most \
-                  data. Marks above the black line arrived out of order; the red bar at the bottom \
-                  shows when the reader was blocked by a gap. Long series are reduced to the \
-                  extremes of equal time bins."
-                .to_owned(),
-        height: 480,
-        sets: sets(sheet, of),
+             data. Marks above the line of what was read arrived out of order; the red bar at the \
+             bottom shows when the reader was blocked by a gap.{}",
+            tally.text()
+        ),
+        height: 440,
+        sets,
         layout: layout(&axis("time [s]"), &y),
     }
 }
@@ -234,8 +327,8 @@ fn blocked(series: &Series) -> Value {
         }
     }
     json!({
-        "type": "scatter", "mode": "lines", "x": x, "y": y, "name": "reader blocked by a gap",
-        "connectgaps": false, "line": {"color": RED, "width": 8},
+        "type": "scatter", "mode": "lines", "x": packed(&x), "y": packed(&y),
+        "name": "reader blocked by a gap", "connectgaps": false, "line": {"color": RED, "width": 8},
     })
 }
 
@@ -249,15 +342,21 @@ const PANELS: [(Quantity, &str, f64); 5] = [
 ];
 
 fn over_time(sheet: &Sheet<'_>) -> Figure {
+    let tally = Tally::default();
     let of = |one: &VariantSeries| {
+        let is_drawn = |quantity: Quantity| PANELS.iter().any(|panel| panel.0 == quantity);
+        let lines = one.series.iter().filter(|series| is_drawn(series.quantity)).count();
+        let most = LINE_POINTS / lines.max(1);
         let mut traces = Vec::new();
         for (panel, (quantity, _, factor)) in PANELS.iter().enumerate() {
             for series in one.series.iter().filter(|series| series.quantity == *quantity) {
-                traces.push(line(sheet, series, panel, *factor));
+                let points = points(series, most, *factor, &tally);
+                traces.push(line(sheet, series, panel, points));
             }
         }
         traces
     };
+    let sets = sets(sheet, of);
     let mut layout = layout(&axis("time [s]"), &Value::Null);
     layout["grid"] =
         json!({"rows": PANELS.len(), "columns": 1, "pattern": "coupled", "ygap": 0.12});
@@ -269,12 +368,14 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "series".to_owned(),
         title: "Paths over time".to_owned(),
-        caption: "The same repetition and connection: congestion window, smoothed round-trip time \
-                  and segments in flight at the sender, packets in the bottleneck queue at every \
-                  arrival, bytes in the reorder buffer of the receiver."
-            .to_owned(),
-        height: 180 * PANELS.len() as u32,
-        sets: sets(sheet, of),
+        caption: format!(
+            "The same repetition and connection: congestion window (cwnd), smoothed round-trip \
+             time (srtt) and segments in flight at the sender, packets in the bottleneck queue at \
+             every arrival, bytes in the reorder buffer of the receiver.{}",
+            tally.text()
+        ),
+        height: 160 * PANELS.len() as u32,
+        sets,
         layout,
     }
 }
@@ -284,9 +385,8 @@ pub(super) fn axis_name(axis: &str, panel: usize) -> String {
     if panel == 0 { axis.to_owned() } else { format!("{axis}{}", panel + 1) }
 }
 
-fn line(sheet: &Sheet<'_>, series: &Series, panel: usize, factor: f64) -> Value {
-    let (x, y) = points(series, MOST_POINTS, factor);
-    let black = Look { colour: "#000000", dash: "solid", symbol: "circle" };
+fn line(sheet: &Sheet<'_>, series: &Series, panel: usize, (x, y): (Value, Value)) -> Value {
+    let black = Look { colour: BLACK, dash: Dash::Solid, marker: Marker::Circle, open: false };
     let look = series.path.map_or(black, palette::of_path);
     let name = path_name(sheet, series.path);
     // Every name is in the legend once, and a click on it hides it in all panels.
@@ -294,6 +394,6 @@ fn line(sheet: &Sheet<'_>, series: &Series, panel: usize, factor: f64) -> Value 
     json!({
         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "legendgroup": name,
         "showlegend": shown, "xaxis": "x", "yaxis": axis_name("y", panel),
-        "line": {"shape": "hv", "color": look.colour, "dash": look.dash, "width": 1.5},
+        "line": {"shape": "hv", "color": look.colour, "dash": look.dash.name(), "width": 1.5},
     })
 }

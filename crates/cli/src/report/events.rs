@@ -1,8 +1,9 @@
-//! Path events and goodput: goodput of each path over time, one strip per variant, with the events
+//! Rate of each path over time, one strip per variant, with the path events, if there are any,
 //! above and behind them.
 
 use super::Sheet;
-use super::charts::{RED, axis, axis_name, in_order, layout, name_of, path_name};
+use super::charts::{RED, Tally, axis, axis_name, in_order, layout, name_of, path_name, rows_axis};
+use super::draw::{packed, packed_all};
 use super::figure::Figure;
 use super::page::escaped;
 use super::palette;
@@ -12,9 +13,11 @@ use lab::{Scale, VariantSeries};
 use serde_json::{Value, json};
 
 /// Largest number of variants shown.
-const MOST_STRIPS: usize = 12;
-/// Largest number of values of a path in its strip; longer runs are averaged.
-const MOST_VALUES: usize = 900;
+const MOST_STRIPS: usize = 16;
+/// Values of all paths of a variant in its strip; longer runs are averaged.
+const MOST_VALUES: usize = 1_000;
+/// Least values of a path.
+const LEAST_VALUES: usize = 60;
 /// Shortest marked time without a read, in seconds: the minimum retransmission time-out of Linux.
 const FROZEN: f64 = 0.2;
 /// A long run's series is thinned to bins of this share of it, in which short pauses vanish.
@@ -24,7 +27,7 @@ const BINS: f64 = 1_500.0;
 const LANE: u32 = 26;
 const STRIP: u32 = 92;
 const HEADING: u32 = 24;
-const MARGINS: u32 = 140;
+const MARGINS: u32 = 80;
 
 /// Colours of events by kind, and whether they are shaded; changes of rate or loss are not failures
 /// and not shaded.
@@ -39,43 +42,67 @@ const KINDS: [(&str, &str, bool); 8] = [
     ("backup", "#d9d9d9", false),
 ];
 
-/// Goodput around the events; without traces if there are no path events.
+/// Rates over time, around the events if there are any; without traces in folders of versions that
+/// did not store rates.
 pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
-    let is_eventful =
+    let has_rates =
         |one: &&VariantSeries| one.series.iter().any(|of| of.quantity == Quantity::Brought);
-    let all: Vec<&VariantSeries> = in_order(sheet).into_iter().filter(is_eventful).collect();
+    let all: Vec<&VariantSeries> = in_order(sheet).into_iter().filter(has_rates).collect();
     let left_out = all.len().saturating_sub(MOST_STRIPS);
     let strips = &all[..all.len() - left_out];
     let end = strips.iter().flat_map(|one| &one.series).filter_map(last).fold(0.0, f64::max);
     let scale = scale(strips);
+    let tally = Tally::default();
     let mut traces = Vec::new();
     if !strips.is_empty() {
         traces.extend(lanes(sheet, end));
         for (place, one) in strips.iter().enumerate() {
-            traces.extend(strip(sheet, one, place, &scale));
+            traces.extend(strip(sheet, one, place, (&scale, &tally)));
         }
     }
-    let more = match left_out {
-        0 => String::new(),
-        more => format!(" {more} further variants are in series.parquet."),
+    let title = if is_eventful(sheet) {
+        "Rate of each path around path events"
+    } else {
+        "Rate of each path over time"
     };
     Figure {
         id: "delivery".to_owned(),
-        title: "Delivery around path events".to_owned(),
-        caption: format!(
-            "Top: the events of each path. Below, for every variant: rate of the bytes that each \
-             path delivered first, in its own order, per 100 ms, stacked. Periods in which a path \
-             is down, silent, removed or slow are shaded in its colour; a dotted line is a reset, \
-             a red bar a period of at least {:.0} ms in which the application read nothing. Each \
-             variant is shown by the repetition nearest to its median (seed {}); variants without \
-             a finished repetition are omitted.{more}",
-            FROZEN.max(end / BINS) * 1e3,
-            sheet.scenario.seed,
-        ),
+        title: title.to_owned(),
+        caption: caption(sheet, end, left_out, &tally),
         height: MARGINS + rows_height(sheet, strips),
         sets: vec![(String::new(), traces)],
         layout: strips_layout(sheet, strips, end, &scale),
     }
+}
+
+/// Whether a path has events.
+fn is_eventful(sheet: &Sheet<'_>) -> bool {
+    sheet.scenario.paths.iter().any(|path| !path.events.is_empty())
+}
+
+fn caption(sheet: &Sheet<'_>, end: f64, left_out: usize, tally: &Tally) -> String {
+    let events = if is_eventful(sheet) {
+        format!(
+            " Top: the events of each path. Periods in which a path is down, silent, removed or \
+             slow are shaded in its colour; a dotted line is a reset, a red bar a period of at \
+             least {:.0} ms in which the application read nothing.",
+            FROZEN.max(end / BINS) * 1e3
+        )
+    } else {
+        String::new()
+    };
+    let more = match left_out {
+        0 => String::new(),
+        more => format!(" {more} further variants are in series.parquet."),
+    };
+    format!(
+        "For every variant: rate of the bytes that each path delivered first, per 100 ms, stacked; \
+         means of equal times where there are more values than fit.{events} Each variant is shown \
+         by the repetition nearest to its median (seed {}); variants without a finished repetition \
+         are omitted.{more}{}",
+        sheet.scenario.seed,
+        tally.text()
+    )
 }
 
 fn last(series: &Series) -> Option<f64> {
@@ -128,14 +155,21 @@ fn lanes(sheet: &Sheet<'_>, end: f64) -> Vec<Value> {
 }
 
 /// One variant: its paths stacked, and a red bar where nothing was read.
-fn strip(sheet: &Sheet<'_>, one: &VariantSeries, place: usize, scale: &Scale) -> Vec<Value> {
+fn strip(
+    sheet: &Sheet<'_>,
+    one: &VariantSeries,
+    place: usize,
+    (scale, tally): (&Scale, &Tally),
+) -> Vec<Value> {
     let y = axis_name("y", place + 1);
+    let most = (MOST_VALUES / sheet.scenario.paths.len().max(1)).max(LEAST_VALUES);
     let mut traces: Vec<Value> = brought(one)
         .map(|series| {
             let colour = palette::of_path(series.path.unwrap_or(0)).colour;
             let name = path_name(sheet, series.path);
-            let (x, values) = averaged(series);
-            let values: Vec<f64> = values.into_iter().map(|bits| scale.shown(bits)).collect();
+            let (x, values) = averaged(series, most);
+            tally.count(x.len(), series.points.len());
+            let (x, values) = (packed_all(x), packed_all(values.iter().map(|v| scale.shown(*v))));
             json!({
                 "type": "scatter", "mode": "lines", "x": x, "y": values, "yaxis": y,
                 "name": name, "legendgroup": name, "showlegend": place == 0,
@@ -145,22 +179,26 @@ fn strip(sheet: &Sheet<'_>, one: &VariantSeries, place: usize, scale: &Scale) ->
             })
         })
         .collect();
+    if !is_eventful(sheet) {
+        return traces;
+    }
     let read = one.series.iter().find(|of| of.quantity == Quantity::Read);
     let pauses = read.map(|read| pauses(read, FROZEN));
     let (x, zeros) = pauses.unwrap_or_default();
     let name = "nothing read";
     traces.push(json!({
-        "type": "scatter", "mode": "lines", "x": x, "y": zeros, "yaxis": y, "name": name,
+        "type": "scatter", "mode": "lines", "x": packed(&x), "y": packed(&zeros),
+        "yaxis": y, "name": name,
         "legendgroup": name, "showlegend": place == 0, "connectgaps": false,
         "line": {"color": RED, "width": 6}, "cliponaxis": false, "hoverinfo": "x",
     }));
     traces
 }
 
-/// At most `MOST_VALUES` means of equal numbers of values.
-fn averaged(series: &Series) -> (Vec<f64>, Vec<f64>) {
+/// At most `most` means of equal numbers of values.
+fn averaged(series: &Series, most: usize) -> (Vec<f64>, Vec<f64>) {
     let all: Vec<(f64, f64)> = series.seconds().collect();
-    let each = all.len().div_ceil(MOST_VALUES).max(1);
+    let each = all.len().div_ceil(most).max(1);
     let mean = |some: &[(f64, f64)]| {
         let at = some.last().map_or(0.0, |(at, _)| *at);
         (at, some.iter().map(|(_, value)| value).sum::<f64>() / some.len() as f64)
@@ -180,8 +218,13 @@ fn pauses(read: &Series, least: f64) -> (Vec<Option<f64>>, Vec<Option<f64>>) {
     (x, y)
 }
 
+/// Height of the lanes with their heading.
+fn lanes_height(sheet: &Sheet<'_>) -> u32 {
+    if is_eventful(sheet) { HEADING + LANE * sheet.scenario.paths.len() as u32 } else { 0 }
+}
+
 fn rows_height(sheet: &Sheet<'_>, strips: &[&VariantSeries]) -> u32 {
-    HEADING + LANE * sheet.scenario.paths.len() as u32 + STRIP * strips.len() as u32
+    lanes_height(sheet) + STRIP * strips.len() as u32
 }
 
 /// Lanes at the top, strips below them, one time axis.
@@ -192,16 +235,18 @@ fn strips_layout(sheet: &Sheet<'_>, strips: &[&VariantSeries], end: f64, scale: 
     x["range"] = json!([0, end]);
     x["anchor"] = json!(axis_name("y", strips.len()));
     let mut layout = layout(&x, &Value::Null);
-    let names: Vec<&str> = sheet.scenario.paths.iter().map(|path| path.name.as_str()).collect();
-    let above = HEADING + LANE * names.len() as u32;
-    let mut lanes = axis("");
-    lanes["domain"] = json!([at(above), at(HEADING)]);
-    lanes["range"] = json!([names.len() as f64 - 0.5, -0.5]);
-    lanes["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
-    lanes["ticktext"] = json!(names);
-    lanes["fixedrange"] = json!(true);
-    layout["yaxis"] = lanes;
-    let mut annotations = vec![heading("<b>path events</b>", 1.0 - f64::from(HEADING) / height)];
+    let above = lanes_height(sheet);
+    let mut annotations = Vec::new();
+    if above > 0 {
+        let names = sheet.scenario.paths.iter().map(|path| path.name.clone());
+        let mut lanes = rows_axis(&names.collect::<Vec<String>>());
+        lanes["domain"] = json!([at(above), at(HEADING)]);
+        layout["yaxis"] = lanes;
+        annotations.push(heading("<b>path events</b>", at(HEADING)));
+    } else {
+        // The axes of the strips have the same numbers with and without lanes.
+        layout["yaxis"] = json!({"visible": false, "domain": [1, 1]});
+    }
     for (place, one) in strips.iter().enumerate() {
         let top = above + STRIP * place as u32 + HEADING;
         let mut axis = axis("");

@@ -3,7 +3,8 @@
 //! `docs/results.md` defines fail-over times; `events` shows the goodput around the events.
 
 use super::Sheet;
-use super::charts::{axis, axis_name, axis_of, layout};
+use super::charts::{axis_name, axis_of, layout, rows_axis};
+use super::draw::{packed_all, rounded};
 use super::figure::Figure;
 use super::page::{Page, escaped};
 use super::palette;
@@ -15,6 +16,8 @@ use serde_json::{Value, json};
 
 /// Largest number of events with a panel.
 const MOST_PANELS: usize = 8;
+/// Largest number of repetitions of a row; of more, each n-th is drawn.
+const MOST_DOTS: usize = 120;
 /// Heights in pixels of a variant's row, of a panel's heading, and of the margin.
 const ROW: u32 = 26;
 const HEADING: u32 = 30;
@@ -45,7 +48,7 @@ pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     if !sheet.report.variants.iter().any(|summary| concerned(&summary)) {
         return;
     }
-    page.line("<h2>Fail-over</h2>");
+    page.line("<h3>Fail-over</h3>");
     page.line("<div class=\"scroll\"><table id=\"failover-table\">");
     let heads = events.iter().map(|name| format!("<th class=\"n\">{} [s]</th>", heading(name)));
     let heads: String = heads.collect();
@@ -107,13 +110,17 @@ pub(super) fn times(sheet: &Sheet<'_>) -> Figure {
         0 => String::new(),
         more => format!(" {more} further events are in result.json."),
     };
+    let thinned = match sheet.report.runs.div_ceil(MOST_DOTS as u32) {
+        0 | 1 => String::new(),
+        every => format!(" One of {every} repetitions is drawn; runs.parquet has all of them."),
+    };
     Figure {
         id: "failovers".to_owned(),
         title: "Time without delivery after a path failure".to_owned(),
         caption: format!(
             "The longest time between two deliveries that an event can have caused. Every dot is \
              one of {} repetitions (seed {}), in order from top to bottom; the black mark is the \
-             mean with its 95 % interval (Student t).{left_out}",
+             mean with its 95 % interval (Student t).{thinned}{left_out}",
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: height + MARGINS,
@@ -132,15 +139,17 @@ fn traces_of(sheet: &Sheet<'_>, panel: &Panel<'_>, number: usize) -> Vec<Value> 
     for (place, (summary, event)) in panel.rows.iter().enumerate() {
         let look = palette::of_variant(sheet.scenario, &summary.variant);
         let n = event.times.len();
+        let every = n.div_ceil(MOST_DOTS).max(1);
         // From a quarter of a row above its middle for the first repetition to a quarter below for
         // the last.
         let place = place as f64;
         let spread = |run: usize| place + (run as f64 + 0.5) / n.max(1) as f64 * 0.5 - 0.25;
         traces.push(json!({
             "type": "scatter", "mode": "markers", "name": summary.variant.name,
-            "x": event.times, "y": (0..n).map(spread).collect::<Vec<f64>>(),
+            "x": event.times.iter().step_by(every).map(|time| rounded(*time)).collect::<Vec<_>>(),
+            "y": packed_all((0..n).step_by(every).map(spread)),
             "yaxis": axis_name("y", number), "showlegend": false,
-            "marker": {"color": look.colour, "symbol": look.symbol, "size": 5, "opacity": 0.55},
+            "marker": {"color": look.colour, "symbol": look.symbol(), "size": 5, "opacity": 0.55},
             "hovertemplate": "%{x:.3f} s",
         }));
         traces.extend(mean(event, place, number));
@@ -189,14 +198,8 @@ fn panels_layout(panels: &[Panel<'_>], height: u32) -> Value {
 
 /// One row per variant, the first at the top.
 fn row_axis(panel: &Panel<'_>, domain: [f64; 2]) -> Value {
-    let names: Vec<&str> =
-        panel.rows.iter().map(|(summary, _)| summary.variant.name.as_str()).collect();
-    let mut axis = axis("");
+    let names = panel.rows.iter().map(|(summary, _)| summary.variant.name.clone());
+    let mut axis = rows_axis(&names.collect::<Vec<String>>());
     axis["domain"] = json!(domain);
-    axis["range"] = json!([panel.rows.len() as f64 - 0.5, -0.5]);
-    axis["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
-    axis["ticktext"] = json!(names);
-    axis["tickfont"] = json!({"size": 11});
-    axis["fixedrange"] = json!(true);
     axis
 }

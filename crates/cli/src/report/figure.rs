@@ -10,7 +10,7 @@ pub(super) struct Figure {
     pub title: String,
     /// Caption.
     pub caption: String,
-    /// Height in CSS pixels.
+    /// Height in CSS pixels, without the legend.
     pub height: u32,
     /// Sets of plotly.js traces, of which the reader chooses one.
     pub sets: Vec<(String, Vec<Value>)>,
@@ -22,12 +22,13 @@ impl Figure {
     pub(super) fn html(&self) -> String {
         let Some((_, first)) = self.sets.first() else { return String::new() };
         let Figure { id, height, .. } = self;
-        let mut html = format!("<h2>{}</h2>\n", escaped(&self.title));
+        let mut html = format!("<h3>{}</h3>\n", escaped(&self.title));
         if self.sets.len() > 1 {
             html.push_str(&self.choice());
         }
         html.push_str(&format!(
-            "<div id=\"{id}\" class=\"figure\" style=\"height:{height}px\"></div>\n\
+            "<div id=\"{id}\" class=\"figure\" data-height=\"{height}\" \
+             style=\"height:{height}px\"></div>\n\
              <p class=\"small\">{}</p>\n",
             escaped(&self.caption)
         ));
@@ -68,17 +69,8 @@ pub(super) fn scripts() -> String {
     format!("<script>{PLOTLY}</script>\n<script>{DRAW}</script>\n")
 }
 
-const DRAW: &str = "\
-const choices = [];
-function figure(id, sets, layout) {
-  const config = {responsive: true, displaylogo: false};
-  const draw = n => Plotly.react(id, sets[n], layout, config);
-  draw(0);
-  const choice = document.getElementById(id + '-choice');
-  if (!choice) return;
-  choices.push(n => { if (n < sets.length) { choice.value = n; draw(n); } });
-  choice.addEventListener('change', () => choices.forEach(show => show(Number(choice.value))));
-}";
+/// Draws a figure in the theme and for the width of the page, and unpacks its numbers.
+const DRAW: &str = include_str!("figure.js");
 
 #[cfg(test)]
 mod tests {

@@ -5,13 +5,16 @@
 
 mod calls;
 mod charts;
+mod draw;
 mod events;
 mod failover;
 mod figure;
+mod notes;
 mod page;
-mod palette;
+pub(crate) mod palette;
 mod sharing;
 mod tables;
+mod terms;
 mod why;
 
 pub(crate) use page::{page, utc};

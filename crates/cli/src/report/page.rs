@@ -1,26 +1,14 @@
-//! The texts of the page: verdict, table, inputs, provenance. `charts` has the figures.
+//! The page: verdict, what was compared, result, why, figures, details, terms, in this order.
+//! `charts` has the figures, `tables` the tables.
 
-use super::{Sheet, charts, failover, figure, palette, sharing, tables, why};
+use super::{Sheet, charts, failover, figure, notes, palette, sharing, tables, terms, why};
 use crate::table::{protocols, timed_traffic};
+use lab::comparison::Class;
 use lab::results::GENERATOR;
 use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
 
-const STYLE: &str = "\
-body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem;color:#222}
-h1{font-size:1.4rem}h2{font-size:1.1rem;margin-top:2rem}
-.verdict{font-size:1.15rem;border-left:.4rem solid #0072b2;background:#f0f6fa;padding:.8rem 1rem}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.3rem .45rem;border-bottom:1px solid #ddd;white-space:nowrap}
-th{vertical-align:bottom}td{vertical-align:top}td code{white-space:normal}
-td.n,th.n{text-align:right}td.result{white-space:normal;min-width:7rem}.scroll{overflow-x:auto}
-pre{background:#f6f6f6;padding:.8rem;overflow-x:auto;font-size:.85rem}
-.small{color:#555;font-size:.85rem}.figure{width:100%}
-.warning{border-left:.4rem solid #e69f00;background:#fdf6e8;padding:.6rem 1rem}
-.swatch{display:inline-block;width:1.2em;font-style:normal}
-.good{color:#00674c}.bad{color:#a63e00}.open{color:#555}
-.hash{overflow-wrap:anywhere}h1,.verdict,p{overflow-wrap:break-word}summary{cursor:pointer}
-select{max-width:100%}";
+const STYLE: &str = include_str!("page.css");
 
 /// HTML of the page.
 pub(crate) fn page(sheet: &Sheet<'_>) -> String {
@@ -35,51 +23,95 @@ pub(crate) fn page(sheet: &Sheet<'_>) -> String {
     page.line("<html lang=\"en\"><head><meta charset=\"utf-8\">");
     page.line(&format!("<meta name={GENERATOR} {}\">", env!("CARGO_PKG_VERSION")));
     page.line("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
+    page.line("<meta name=\"color-scheme\" content=\"light dark\">");
     page.line(&format!("<title>{}</title><style>{STYLE}</style></head><body>", escaped(&title)));
     page.line(&format!("<h1>{}</h1>", escaped(&title)));
+    if let Some(description) = &scenario.about.description {
+        page.line(&format!("<p>{}</p>", escaped(description)));
+    }
     for note in sheet.notes {
         page.line(&format!("<p class=\"warning\">Note: {}.</p>", escaped(note)));
     }
-    opening(&mut page, sheet);
-    for text in [&scenario.about.description, &scenario.about.source].into_iter().flatten() {
-        page.line(&format!("<p class=\"small\">{}</p>", escaped(text)));
+    match sheet.repetition {
+        Some(number) => repetition(&mut page, sheet, number),
+        None => comparison(&mut page, sheet),
     }
-    page.line(&figure::scripts());
-    for figure in charts::figures(sheet) {
-        page.line(&figure.html());
-    }
-    page.line("<h2>Resolved paths</h2>");
-    paths(&mut page, scenario);
-    page.line("<h2>Reproduce this run</h2>");
+    page.line("<h2 id=\"rerun\">Reproduce this run</h2>");
     rerun(&mut page, sheet);
+    terms::list(&mut page, sheet);
     page.line("</body></html>");
     page.text
 }
 
-/// Verdict and tables; for a single repetition, only its numbers.
-fn opening(page: &mut Page, sheet: &Sheet<'_>) {
-    if let Some(number) = sheet.repetition {
-        page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
-        page.line(&format!("<h2>Repetition {number}</h2>"));
-        tables::repetition(page, sheet);
-        why::why(page, sheet);
-        page.line(
-            "<p class=\"small\">A single run shows no variation; <code>anabranch compare</code> \
-             repeats it and gives a verdict.</p>",
-        );
-        return;
-    }
+/// The parts of a comparison.
+fn comparison(page: &mut Page, sheet: &Sheet<'_>) {
     let verdict = sheet.report.verdict.trim_start_matches("Verdict: ");
-    let verdict = escaped(verdict);
-    page.line(&format!("<p class=\"verdict\"><strong>Verdict:</strong> {verdict}</p>"));
-    page.line(&format!("<p>{}</p>", escaped(&summary_line(sheet))));
-    page.line("<h2>Result</h2>");
+    page.line(&format!(
+        "<p class=\"verdict {}\"><strong>Verdict:</strong> {}</p>",
+        tables::answer(sheet.report).map_or("none", Class::name),
+        escaped(verdict)
+    ));
+    contents(page);
+    compared(page, sheet);
+    page.line("<h2 id=\"result\">Result</h2>");
     tables::results(page, sheet);
+    notes::notes(page, sheet);
     failover::table(page, sheet);
     sharing::table(page, sheet);
     why::why(page, sheet);
-    tables::pairs(page, sheet);
+    figures(page, sheet);
+    page.line("<h2 id=\"details\">Details</h2>");
+    tables::unpaired(page, sheet);
     tables::quantiles(page, sheet);
+    tables::pairs(page, sheet);
+}
+
+/// The parts of a page on a single repetition.
+fn repetition(page: &mut Page, sheet: &Sheet<'_>, number: u64) {
+    contents(page);
+    compared(page, sheet);
+    page.line(&format!("<h2 id=\"result\">Repetition {number}</h2>"));
+    tables::repetition(page, sheet);
+    page.line(
+        "<p class=\"small\">A single run shows no variation; <code>anabranch compare</code> \
+         repeats it and gives a verdict.</p>",
+    );
+    notes::notes(page, sheet);
+    why::why(page, sheet);
+    figures(page, sheet);
+}
+
+/// Links to the parts.
+fn contents(page: &mut Page) {
+    let parts = [
+        ("compared", "What was compared"),
+        ("result", "Result"),
+        ("why-not", "Why"),
+        ("figures", "Figures"),
+        ("rerun", "Reproduce"),
+        ("terms", "Terms"),
+    ];
+    let links = parts.map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>"));
+    page.line(&format!("<nav>{}</nav>", links.join(" ")));
+}
+
+/// Traffic and paths.
+fn compared(page: &mut Page, sheet: &Sheet<'_>) {
+    page.line("<h2 id=\"compared\">What was compared</h2>");
+    page.line(&format!("<p>{}</p>", summary_line(sheet)));
+    paths(page, sheet.scenario);
+    if let Some(source) = &sheet.scenario.about.source {
+        page.line(&format!("<p class=\"small\">Sources: {}</p>", escaped(source)));
+    }
+}
+
+fn figures(page: &mut Page, sheet: &Sheet<'_>) {
+    page.line("<h2 id=\"figures\">Figures</h2>");
+    page.line("<noscript><p>The figures need JavaScript.</p></noscript>");
+    page.line(&figure::scripts());
+    for figure in charts::figures(sheet) {
+        page.line(&figure.html());
+    }
 }
 
 /// An unfinished page.
@@ -104,19 +136,20 @@ fn summary_line(sheet: &Sheet<'_>) -> String {
         None => format!("{runs} repetitions{stopped}"),
     };
     format!(
-        "{}; {}, sender {}, {runs}, seed {}.",
-        timed_traffic(scenario),
-        protocols(scenario),
+        "{}; {}, {} {}, {runs}, seed {}.",
+        escaped(&timed_traffic(scenario)),
+        escaped(&protocols(scenario)),
+        terms::term("sender"),
         scenario.ends.profile.name(),
         scenario.seed,
     )
 }
 
 fn paths(page: &mut Page, scenario: &Scenario) {
-    page.line("<div class=\"scroll\"><table>");
+    page.line("<div class=\"scroll\"><table class=\"paths\">");
     for (index, path) in scenario.paths.iter().enumerate() {
         let (name, spec) = (escaped(&path.name), escaped(&path.to_string()));
-        let swatch = tables::swatch(palette::of_path(index));
+        let swatch = palette::of_path(index).swatch();
         page.line(&format!("<tr><th>{swatch}{name}</th><td><code>{spec}</code></td></tr>"));
     }
     let links = scenario.links.iter().map(|link| ("link", &link.name, link.to_string()));
@@ -126,9 +159,6 @@ fn paths(page: &mut Page, scenario: &Scenario) {
         page.line(&format!("<tr><th>{what} {name}</th><td><code>{spec}</code></td></tr>"));
     }
     page.line("</table></div>");
-    for note in &scenario.notes {
-        page.line(&format!("<p class=\"small\">{}</p>", escaped(note)));
-    }
 }
 
 fn rerun(page: &mut Page, sheet: &Sheet<'_>) {

@@ -1,13 +1,19 @@
-//! Colours, dashes and symbols: the same path and the same scheduler look the same in every figure.
+//! Styles of paths and variants: colour, dash and marker, the same in every figure of every page.
 //!
-//! The colours are those of Okabe and Ito, which colour-blind readers can distinguish; every colour
-//! has a symbol, and no two paths or schedulers share both. Dashes and open symbols distinguish
-//! congestion control, path manager, policy and fail-over rule.
-use lab::Scenario;
-use lab::scenario::{Carrier, Variant};
-use transport::scheduler::{SchedulerChoice, TABLE};
+//! The colours are those of Okabe and Ito, which colour-blind readers can distinguish. No two paths
+//! and no two schedulers share both colour and marker, and none of the first four paths shares a
+//! colour with a scheduler. Dashes and open markers distinguish congestion control, path manager,
+//! policy and fail-over rule. A style is a function of names and of the position of a path in its
+//! scenario; `draw` has the forms for plotly.js and SVG.
 
-const BLACK: &str = "#000000";
+use lab::scenario::{Carrier, Scenario, Variant, variants_of};
+use transport::choice::Row;
+use transport::congestion::{ControllerChoice, ControllerRow};
+use transport::path_policy::PolicyRow;
+use transport::scheduler::{SchedulerChoice, TABLE};
+use transport::{Failover, path_manager};
+
+pub(crate) const BLACK: &str = "#000000";
 const ORANGE: &str = "#e69f00";
 const SKY_BLUE: &str = "#56b4e9";
 const GREEN: &str = "#009e73";
@@ -16,117 +22,158 @@ const BLUE: &str = "#0072b2";
 const VERMILLION: &str = "#d55e00";
 const PURPLE: &str = "#cc79a7";
 
-/// Looks of paths, in the order of the scenario.
-const PATHS: [(&str, &str); 4] =
-    [(BLUE, "circle"), (ORANGE, "triangle-up"), (SKY_BLUE, "square"), (YELLOW, "cross")];
-/// Looks of multi-path variants, by the scheduler's position in the engine's table; schedulers that
-/// are often compared differ in colour.
-const SCHEDULERS: [(&str, &str); 18] = [
-    (VERMILLION, "diamond"),
-    (PURPLE, "diamond"),
-    (PURPLE, "x"),
-    (BLACK, "diamond"),
-    (GREEN, "diamond"),
-    (BLACK, "x"),
-    (PURPLE, "star"),
-    (GREEN, "x"),
-    (GREEN, "star"),
-    (VERMILLION, "x"),
-    (VERMILLION, "star"),
-    (BLACK, "star"),
-    (PURPLE, "triangle-down"),
-    (GREEN, "triangle-down"),
-    (VERMILLION, "triangle-down"),
-    (BLACK, "triangle-down"),
-    (PURPLE, "square"),
-    (GREEN, "square"),
-];
-const DASHES: [&str; 4] = ["solid", "dash", "dot", "dashdot"];
+/// Dash of a line.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Dash {
+    Solid,
+    Dash,
+    Dot,
+    DashDot,
+    LongDash,
+    LongDashDot,
+}
 
-/// Look of a path or a variant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Look {
+/// Marker of a point.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Marker {
+    Circle,
+    TriangleUp,
+    Square,
+    Cross,
+    Diamond,
+    X,
+    TriangleDown,
+    Star,
+    Pentagon,
+    Hexagon,
+    Hourglass,
+    Bowtie,
+}
+
+/// Style of a path or a variant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Look {
+    /// Colour as `#rrggbb`, for a white background; black is the colour of text.
     pub colour: &'static str,
-    pub dash: &'static str,
-    pub symbol: &'static str,
+    /// Dash of lines.
+    pub dash: Dash,
+    /// Marker of points.
+    pub marker: Marker,
+    /// Whether the marker is open, i.e. has an outline only.
+    pub open: bool,
 }
 
-impl Look {
-    /// The symbol as a character, for text.
-    pub(super) fn letter(&self) -> char {
-        match self.symbol {
-            "circle" => '\u{25cf}',
-            "triangle-up" => '\u{25b2}',
-            "square" => '\u{25a0}',
-            "cross" => '\u{271a}',
-            "diamond" => '\u{25c6}',
-            "x" => '\u{2716}',
-            "triangle-down" => '\u{25bc}',
-            "circle-open" => '\u{25cb}',
-            "triangle-up-open" => '\u{25b3}',
-            "square-open" => '\u{25a1}',
-            "cross-open" => '\u{271b}',
-            "diamond-open" => '\u{25c7}',
-            "x-open" => '\u{2715}',
-            "triangle-down-open" => '\u{25bd}',
-            "star-open" => '\u{2606}',
-            _ => '\u{2605}',
+use Dash::{DashDot, Dot, LongDash, LongDashDot, Solid};
+use Marker::{Bowtie, Circle, Cross, Diamond, Hexagon, Hourglass, Pentagon};
+use Marker::{Square, Star, TriangleDown, TriangleUp, X};
+
+const DASHES: [Dash; 6] = [Solid, Dash::Dash, Dot, DashDot, LongDash, LongDashDot];
+/// Colours and markers of paths.
+const PATHS: [(&str, Marker); 4] =
+    [(BLUE, Circle), (ORANGE, TriangleUp), (SKY_BLUE, Square), (YELLOW, Cross)];
+/// Colours and markers of multi-path variants, by the scheduler's position in the engine's table;
+/// schedulers that are often compared differ in colour.
+const SCHEDULERS: [(&str, Marker); 18] = [
+    (VERMILLION, Diamond),
+    (PURPLE, Diamond),
+    (PURPLE, X),
+    (BLACK, Diamond),
+    (GREEN, Diamond),
+    (BLACK, X),
+    (PURPLE, Star),
+    (GREEN, X),
+    (GREEN, Star),
+    (VERMILLION, X),
+    (VERMILLION, Star),
+    (BLACK, Star),
+    (PURPLE, TriangleDown),
+    (GREEN, TriangleDown),
+    (VERMILLION, TriangleDown),
+    (BLACK, TriangleDown),
+    (PURPLE, Square),
+    (GREEN, Square),
+];
+/// Markers of variants of one scheduler beyond those that dash and fill distinguish.
+const FURTHER: [Marker; 4] = [Pentagon, Hexagon, Hourglass, Bowtie];
+/// Combinations of dash and fill.
+const FORMS: usize = 2 * DASHES.len();
+
+/// Style of a path, by its position in the scenario; those of the first 16 differ in colour and
+/// marker, and in colour and dash.
+pub(crate) fn of_path(index: usize) -> Look {
+    let (place, round) = (index % PATHS.len(), index / PATHS.len());
+    let (colour, _) = PATHS[place];
+    let (_, marker) = PATHS[(place + round) % PATHS.len()];
+    Look { colour, dash: DASHES[(place + round) % DASHES.len()], marker, open: false }
+}
+
+/// Style of a variant: colour and marker of its only path or of its scheduler; dash and fill show
+/// its other choices, as far as no other variant of the scenario before it has the same ones.
+pub(crate) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
+    let base = base(variant);
+    let mut taken: Vec<usize> = Vec::new();
+    for other in variants_of(scenario).iter().filter(|other| self::base(other) == base) {
+        let form = free(preferred(other), &taken);
+        if other.carrier == variant.carrier && other.congestion == variant.congestion {
+            // A kernel has the other fill than the same variant of the engine.
+            let of_kernel = if other.name == variant.name { 0 } else { DASHES.len() };
+            return look(base, form + of_kernel);
         }
+        taken.push(form);
+    }
+    look(base, preferred(variant) + DASHES.len())
+}
+
+/// Colour and marker of the path or the scheduler of a variant.
+fn base(variant: &Variant) -> (&'static str, Marker) {
+    match (variant.single_path(), variant.scheduler()) {
+        (Some(path), _) => (of_path(path).colour, of_path(path).marker),
+        (None, scheduler) => scheduler.map_or((BLACK, Circle), of_scheduler),
     }
 }
 
-/// Look of a path, by its position in the scenario.
-pub(super) fn of_path(index: usize) -> Look {
-    let (colour, symbol) = PATHS[index % PATHS.len()];
-    Look { colour, dash: DASHES[index % DASHES.len()], symbol }
-}
-
-/// Look of a variant: colour and symbol of its only path or of its scheduler; the dash shows its
-/// other choices. From the fifth combination of those on, symbols are open.
-pub(super) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
-    let (colour, symbol) = match (variant.single_path(), variant.scheduler()) {
-        (Some(path), _) => (of_path(path).colour, of_path(path).symbol),
-        (None, scheduler) => scheduler.map_or((BLACK, "circle"), of_scheduler),
+/// The `form`-th style with this colour: dash, fill, then other markers.
+fn look((colour, marker): (&'static str, Marker), form: usize) -> Look {
+    let marker = match form / FORMS {
+        0 => marker,
+        further => FURTHER[(further - 1) % FURTHER.len()],
     };
-    let combination = combination(scenario, variant);
-    let is_open = combination / DASHES.len() % 2 == 1;
-    let symbol = if is_open { open(symbol) } else { symbol };
-    Look { colour, dash: DASHES[combination % DASHES.len()], symbol }
+    Look { colour, dash: DASHES[form % DASHES.len()], marker, open: form / DASHES.len() % 2 == 1 }
 }
 
-/// Index among all combinations of the scenario's choices other than paths and schedulers.
-fn combination(scenario: &Scenario, variant: &Variant) -> usize {
-    fn place<T: PartialEq>(all: &[T], one: &T) -> (usize, usize) {
-        (all.iter().position(|other| other == one).unwrap_or(0), all.len().max(1))
+/// The first form that no other variant has, beginning with the preferred one.
+fn free(preferred: usize, taken: &[usize]) -> usize {
+    let near = (0..FORMS).map(|step| (preferred + step) % FORMS);
+    let mut all = near.chain(FORMS..);
+    all.find(|form| !taken.contains(form)).unwrap_or(preferred)
+}
+
+/// Form of a variant by the names of its choices: the usual ones have form 0.
+fn preferred(variant: &Variant) -> usize {
+    let cubic = ControllerChoice::CUBIC;
+    let controls = ControllerRow::table().iter().map(|row| row.about().0);
+    let mut form = distance(controls, variant.congestion.name(), cubic.name());
+    if let Carrier::Multipath { path_manager, policy, failover, .. } = &variant.carrier {
+        let managers = path_manager::NAMES.iter().map(|(name, ..)| *name);
+        let usual = path_manager::PathManagerKind::default().to_string();
+        form += distance(managers, &path_manager.to_string(), &usual);
+        let mut policies = PolicyRow::table().iter().filter(|_| !policy.is_none());
+        let place = policies.position(|row| row.about().0 == policy.name());
+        form += place.map_or(0, |place| place + 1);
+        form += Failover::ALL.iter().position(|rule| rule == failover).unwrap_or(0);
     }
-    let (control, _) = place(&scenario.choices.congestion, &variant.congestion);
-    let Carrier::Multipath { path_manager, policy, failover, .. } = &variant.carrier else {
-        return control;
-    };
-    let others = [
-        place(&scenario.choices.path_managers, path_manager),
-        place(&scenario.choices.policies, policy),
-        place(&scenario.choices.failovers, failover),
-    ];
-    others.into_iter().fold(control, |sum, (place, count)| sum * count + place)
+    form % FORMS
 }
 
-/// The open form of a symbol.
-fn open(symbol: &str) -> &'static str {
-    match symbol {
-        "circle" => "circle-open",
-        "triangle-up" => "triangle-up-open",
-        "square" => "square-open",
-        "cross" => "cross-open",
-        "diamond" => "diamond-open",
-        "x" => "x-open",
-        "triangle-down" => "triangle-down-open",
-        _ => "star-open",
-    }
+/// Distance of a name from the usual one in a list, in a circle.
+fn distance<'a>(names: impl Iterator<Item = &'a str>, name: &str, usual: &str) -> usize {
+    let names: Vec<&str> = names.collect();
+    let place = |wanted: &str| names.iter().position(|name| *name == wanted).unwrap_or(0);
+    (place(name) + names.len() - place(usual)) % names.len().max(1)
 }
 
-/// Look of a scheduler, regardless of its parameters.
-fn of_scheduler(scheduler: &SchedulerChoice) -> (&'static str, &'static str) {
+/// Colour and marker of a scheduler, regardless of its parameters.
+fn of_scheduler(scheduler: &SchedulerChoice) -> (&'static str, Marker) {
     let place = TABLE.iter().position(|row| row.name == scheduler.name()).unwrap_or(0);
     SCHEDULERS[place % SCHEDULERS.len()]
 }
@@ -134,18 +181,46 @@ fn of_scheduler(scheduler: &SchedulerChoice) -> (&'static str, &'static str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab::scenario::variants_of;
+    use lab::Options;
+    use lab::scenario::Key;
     use std::collections::BTreeSet;
+
+    fn scenario(options: &[(Key, &str)]) -> Scenario {
+        let paths = Options::default().with(Key::Path, "wlan").with(Key::Path, "lte");
+        let all = options.iter().fold(paths, |all, (key, text)| all.with(*key, text));
+        let all = all.with(Key::Protocols, "tcp,mptcp").with(Key::Traffic, "bulk:1MB");
+        all.resolve().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn looks(scenario: &Scenario) -> Vec<(String, Look)> {
+        let all = variants_of(scenario).into_iter();
+        all.map(|variant| (variant.name.clone(), of_variant(scenario, &variant))).collect()
+    }
+
+    fn assert_distinct(scenario: &Scenario) {
+        let looks = looks(scenario);
+        let all: BTreeSet<Look> = looks.iter().map(|(_, look)| *look).collect();
+        assert_eq!(all.len(), looks.len(), "{looks:?}");
+    }
 
     #[test]
     fn every_scheduler_has_a_look_that_nothing_else_has() {
-        let mut seen: BTreeSet<(&str, &str)> = PATHS.into_iter().collect();
+        let mut seen: BTreeSet<_> =
+            (0..4).map(|n| (of_path(n).colour, of_path(n).marker)).collect();
         for scheduler in SchedulerChoice::all() {
             assert!(seen.insert(of_scheduler(&scheduler)), "{scheduler} looks like another");
         }
         let choice = |text: &str| text.parse::<SchedulerChoice>().unwrap();
         assert_eq!(of_scheduler(&choice("wrr:3,1")), of_scheduler(&choice("wrr")));
-        assert_eq!(of_scheduler(&choice("raven")), (GREEN, "triangle-down"));
+        assert_eq!(of_scheduler(&choice("raven")), (GREEN, TriangleDown));
+    }
+
+    #[test]
+    fn sixteen_paths_differ_in_colour_and_marker_and_in_colour_and_dash() {
+        let paths = || (0..16).map(of_path);
+        let markers: BTreeSet<_> = paths().map(|look| (look.colour, look.marker)).collect();
+        let dashes: BTreeSet<_> = paths().map(|look| (look.colour, look.dash)).collect();
+        assert_eq!((markers.len(), dashes.len()), (16, 16));
     }
 
     #[test]
@@ -153,23 +228,31 @@ mod tests {
         for file in ["mobility/handover", "mobility/silent-death", "fairness/two-links"] {
             let file = format!("{}/../../scenarios/{file}.toml", env!("CARGO_MANIFEST_DIR"));
             let scenario = Scenario::options_from_file(&file).and_then(|all| all.resolve());
-            let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-            let mut seen = Vec::new();
-            for variant in variants_of(&scenario) {
-                let look = of_variant(&scenario, &variant);
-                assert!(!seen.contains(&look), "{} looks like another: {look:?}", variant.name);
-                seen.push(look);
-            }
+            assert_distinct(&scenario.unwrap_or_else(|error| panic!("{error}")));
         }
+        let all: Vec<String> = SchedulerChoice::all().map(|choice| choice.to_string()).collect();
+        let all = all.join(",").replace("wrr", "wrr:3,1");
+        assert_distinct(&scenario(&[(Key::Schedulers, &all)]));
+        let many = [
+            (Key::Schedulers, "lrf,rr"),
+            (Key::Cc, "cubic,reno,lia,olia,balia"),
+            (Key::Failover, "rto,stale,probe"),
+        ];
+        assert_distinct(&scenario(&many));
     }
 
     #[test]
-    fn every_symbol_has_a_letter_of_its_own() {
-        let schedulers = SCHEDULERS.iter().map(|(_, symbol)| *symbol);
-        let filled = PATHS.iter().map(|path| path.1).chain(schedulers);
-        let symbols: BTreeSet<&str> = filled.flat_map(|symbol| [symbol, open(symbol)]).collect();
-        let look = |symbol| Look { colour: BLACK, dash: "solid", symbol };
-        let letters: BTreeSet<char> = symbols.iter().map(|name| look(name).letter()).collect();
-        assert_eq!(letters.len(), symbols.len());
+    fn variant_looks_the_same_in_every_scenario() {
+        let few = looks(&scenario(&[(Key::Cc, "reno")]));
+        let more = [(Key::Cc, "cubic,reno"), (Key::Schedulers, "redundant,lrf")];
+        let more = looks(&scenario(&more));
+        let of = |name: &str, all: &[(String, Look)]| {
+            all.iter().find(|(other, _)| other == name).map(|(_, look)| *look)
+        };
+        for name in ["tcp/wlan/reno", "mptcp/lrf/reno"] {
+            assert!(of(name, &few).is_some());
+            assert_eq!(of(name, &few), of(name, &more), "{name}");
+        }
+        assert_eq!(of("tcp/wlan/cubic", &more).map(|look| look.dash), Some(Solid));
     }
 }

@@ -1,7 +1,8 @@
 //! Competing connections: a table, the share of every variant against TCP, and goodputs over time.
 
 use super::Sheet;
-use super::charts::{axis, layout, sets};
+use super::charts::{axis, layout, rows_axis, sets};
+use super::draw::packed_all;
 use super::figure::Figure;
 use super::page::{Page, escaped};
 use super::palette;
@@ -22,7 +23,7 @@ pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
     // Intervals are below their means.
     let is_interval = |column: &Column| column.heading() == INTERVAL;
     let heads = || values.iter().enumerate().filter(|(_, column)| !is_interval(column));
-    page.line("<h2>Sharing</h2>");
+    page.line("<h3>Sharing</h3>");
     page.line("<div class=\"scroll\"><table id=\"sharing-table\">");
     let headings =
         heads().map(|(_, head)| format!("<th class=\"n\">{}</th>", escaped(head.heading())));
@@ -67,7 +68,7 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
     let each = |pick: &dyn Fn(&Bar) -> Value| bars.iter().map(pick).collect::<Vec<_>>();
     let trace = json!({
         "type": "bar", "orientation": "h", "showlegend": false,
-        "x": each(&|bar| json!(bar.mean)), "y": each(&|bar| json!(bar.name)),
+        "x": each(&|bar| json!(bar.mean)), "y": (0..bars.len()).collect::<Vec<usize>>(),
         "error_x": {"type": "data", "symmetric": false, "color": "#222222",
             "array": each(&|bar| json!(bar.above)),
             "arrayminus": each(&|bar| json!(bar.below))},
@@ -75,9 +76,8 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
     });
     let mut x = axis("share of TCP");
     x["rangemode"] = json!("tozero");
-    let mut y = axis("");
-    y["autorange"] = json!("reversed");
-    let mut layout = layout(&x, &y);
+    let names: Vec<String> = bars.iter().map(|bar| bar.name.to_owned()).collect();
+    let mut layout = layout(&x, &rows_axis(&names));
     layout["shapes"] = json!([{
         "type": "line", "x0": 1, "x1": 1, "yref": "paper", "y0": 0, "y1": 1,
         "line": {"color": MAIN, "dash": "dash", "width": 1.5},
@@ -91,7 +91,7 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
              to the right of it the variant gets more.",
             sheet.report.runs, sheet.scenario.seed,
         ),
-        height: 110 + 46 * bars.len() as u32,
+        height: 90 + 34 * bars.len() as u32,
         sets: vec![(String::new(), if bars.is_empty() { Vec::new() } else { vec![trace] })],
         layout,
     }
@@ -129,7 +129,7 @@ pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
                   the compared connection. At most 16 flows are shown; the shaded warm-up is \
                   excluded from the results."
             .to_owned(),
-        height: 420,
+        height: 380,
         sets: sets(sheet, of),
         layout,
     }
@@ -149,7 +149,8 @@ fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -
         }
     };
     json!({
-        "type": "scatter", "mode": "lines", "x": x, "y": y, "name": kind, "legendgroup": kind,
+        "type": "scatter", "mode": "lines", "x": packed_all(x), "y": packed_all(y),
+        "name": kind, "legendgroup": kind,
         "hovertemplate": format!("%{{x}} s: %{{y:.3f}}<extra>{}</extra>", escaped(&name)),
         // A value covers the second before it.
         "line": {"shape": "vh", "color": colour, "width": width},

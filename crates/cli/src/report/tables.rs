@@ -2,43 +2,56 @@
 
 use super::Sheet;
 use super::page::{Page, escaped};
-use super::palette::{self, Look};
+use super::palette;
+use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
 use lab::comparison::{Class, Difference};
 use lab::run::Run;
 use lab::scenario::Variant;
 use lab::statistics::Interval;
-use lab::{Pair, Scale, Summary, percent, scale};
+use lab::{Pair, Report, Scale, Summary, percent, scale};
 
 /// Largest table that is open by default, in rows.
-const MOST_ROWS: usize = 15;
+const MOST_ROWS: usize = 6;
+
+/// Class of the answer: that of the best variant over several paths if they are compared with
+/// single ones, else of the best other one; `None` without a verdict.
+pub(super) fn answer(report: &Report) -> Option<Class> {
+    let is_compared = |summary: &&Summary| {
+        summary.class.is_some_and(|class| class != Class::Baseline) && summary.mean.is_some()
+    };
+    let is_together = |summary: &&&Summary| summary.variant.single_path().is_none();
+    let compared: Vec<&Summary> = report.variants.iter().filter(is_compared).collect();
+    let together: Vec<&Summary> = compared.iter().filter(is_together).copied().collect();
+    let sign = if report.metric.larger_is_better() { -1.0 } else { 1.0 };
+    let rank = |summary: &&Summary| sign * summary.mean.unwrap_or(f64::INFINITY);
+    let all = if together.is_empty() { compared } else { together };
+    let best = all.into_iter().min_by(|a, b| rank(a).total_cmp(&rank(b)));
+    best.and_then(|summary| summary.class)
+}
 
 /// Results of each variant.
 pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     let report = sheet.report;
     let scale = scale(report.metric, &report.variants);
     let (name, unit) = (report.metric.name().replace('_', " "), scale.unit);
-    page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
+    page.line(&format!(
+        "<div class=\"scroll\"><table id=\"results\"><tr><th>{}</th>",
+        term("variant")
+    ));
     page.line(&format!("<th class=\"n\">mean {name} [{unit}]</th><th class=\"n\">median</th>"));
-    page.line("<th class=\"n\">difference, paired</th><th class=\"n\">unpaired</th>");
-    page.line("<th>sent first on</th><th>result</th></tr>");
+    let (difference, first) = (term("difference"), term("sent first on"));
+    page.line(&format!("<th class=\"n\">{difference}</th><th>{first}</th><th>result</th></tr>"));
     for summary in &report.variants {
         page.line(&row(sheet, summary, &scale));
     }
     page.line("</table></div>");
     let baseline = report.baseline.as_ref().map_or(String::new(), |baseline| {
-        format!(
-            "Differences are from {}. The paired difference compares runs of the same repetition, \
-             which have the same random draws; corr is their correlation. Results are corrected \
-             for the number of comparisons (Holm). ",
-            escaped(baseline)
-        )
+        format!("Differences are from {}, repetition by repetition. ", escaped(baseline))
     });
     page.line(&format!(
-        "<p class=\"small\">{baseline}Below each mean its 95 % interval (Student t).</p>"
+        "<p class=\"small\">{baseline}Below each value its 95 % interval. <a \
+         href=\"#terms\">Terms</a> are explained at the end.</p>"
     ));
-    for remark in crate::table::remarks(sheet.scenario, report) {
-        page.line(&format!("<p class=\"small\">{}.</p>", escaped(&remark)));
-    }
 }
 
 fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
@@ -52,24 +65,52 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
     };
     let of = summary.difference.as_ref();
     let paired = of.map_or(String::new(), |d| below(&mean(d, scale), &ends(d.interval, scale)));
-    let unpaired = of.map_or(String::new(), |d| {
-        let correlation = d.correlation.map_or(String::new(), |c| format!("corr {c:.2}"));
-        let interval = d.unpaired.filter(|interval| interval.half_width() > 0.0);
-        interval.map_or(String::new(), |i| below(&small(&ends(Some(i), scale)), &correlation))
-    });
     let result = match summary.class {
         Some(class) => outcome(class, of),
         None => format!("no verdict: {}", escaped(&summary.disqualification())),
     };
     format!(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{paired}</td>\
-         <td class=\"n\">{unpaired}</td><td>{}</td>\
-         <td class=\"result\">{result}</td></tr>",
+         <td>{}</td><td class=\"result\">{result}</td></tr>",
         variant(sheet, &summary.variant),
         below(&number(summary.mean), &certainty),
         number(summary.median),
         share(summary),
     )
+}
+
+/// The intervals without pairing, and what pairing gains.
+pub(super) fn unpaired(page: &mut Page, sheet: &Sheet<'_>) {
+    let report = sheet.report;
+    let scale = scale(report.metric, &report.variants);
+    let row = |summary: &Summary| {
+        let difference = summary.difference.as_ref()?;
+        let interval = difference.unpaired.filter(|interval| interval.half_width() > 0.0)?;
+        let paired = ends(difference.interval, &scale);
+        let correlation = difference.correlation.map_or("-".to_owned(), |c| format!("{c:.2}"));
+        Some(format!(
+            "<tr><td>{}</td><td class=\"n\">{paired}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{correlation}</td></tr>",
+            variant(sheet, &summary.variant),
+            ends(Some(interval), &scale),
+        ))
+    };
+    let rows: Vec<String> = report.variants.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let unit = scale.unit;
+    page.line("<h3>Effect of pairing</h3>");
+    page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
+    page.line(&format!(
+        "<th class=\"n\">paired interval [{unit}]</th><th class=\"n\">{}</th>\
+         <th class=\"n\">{}</th></tr>",
+        titled("unpaired interval", UNPAIRED),
+        titled("correlation", CORRELATION)
+    ));
+    page.line(&rows.concat());
+    page.line("</table></div>");
+    page.line(&format!("<p class=\"small\">Unpaired: {UNPAIRED}. Correlation: {CORRELATION}.</p>"));
 }
 
 /// A value with a small text below it.
@@ -99,12 +140,12 @@ fn ends(interval: Option<Interval>, scale: &Scale) -> String {
 
 /// A class as a coloured word with a sign, so that colour is not the only cue.
 fn outcome(class: Class, difference: Option<&Difference>) -> String {
-    let (sign, kind) = match class {
-        Class::PaysOff => ("&#9650; ", "good"),
-        Class::Hurts => ("&#9660; ", "bad"),
-        Class::NoDifference => ("= ", "same"),
-        Class::Undecided => ("? ", "open"),
-        Class::Baseline => ("", "same"),
+    let sign = match class {
+        Class::PaysOff => "&#9650; ",
+        Class::Hurts => "&#9660; ",
+        Class::NoDifference => "= ",
+        Class::Undecided => "? ",
+        Class::Baseline => "",
     };
     let magnitude = match (class, difference) {
         (Class::PaysOff | Class::Hurts, Some(difference)) => {
@@ -112,18 +153,15 @@ fn outcome(class: Class, difference: Option<&Difference>) -> String {
         }
         _ => String::new(),
     };
-    format!("<span class=\"{kind}\">{sign}{}</span>{magnitude}", class.name())
+    format!("<span class=\"{0}\">{sign}{0}</span>{magnitude}", class.name())
 }
 
-/// The name with the colour and the symbol that it has in every figure.
+/// The name with the style that it has in every figure, and what it means as a title.
 pub(super) fn variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
-    let look = palette::of_variant(sheet.scenario, variant);
-    format!("{}{}", swatch(look), escaped(&variant.name))
-}
-
-/// The symbol of the figures in its colour.
-pub(super) fn swatch(look: Look) -> String {
-    format!("<i class=\"swatch\" style=\"color:{}\">{}</i>", look.colour, look.letter())
+    let swatch = palette::of_variant(sheet.scenario, variant).swatch();
+    let name = escaped(&variant.name).replace('/', "/<wbr>");
+    let meaning = escaped(&terms::of_variant(sheet, variant));
+    format!("<span title=\"{meaning}\">{swatch}{name}</span>")
 }
 
 /// The paths that carried payload first, with their shares of it.
@@ -143,7 +181,7 @@ pub(super) fn quantiles(page: &mut Page, sheet: &Sheet<'_>) {
         return;
     };
     let scale = scale(report.metric, &report.variants);
-    page.line("<h2>Quantiles over the repetitions</h2>");
+    page.line("<h3>Quantiles over the repetitions</h3>");
     page.line("<div class=\"scroll\"><table><tr><th>variant</th>");
     let heading = |name: &str| format!("<th class=\"n\">{name} [{}]</th>", scale.unit);
     let mut columns: Vec<&str> = names.iter().map(|quantile| quantile.name).collect();
@@ -186,7 +224,7 @@ pub(super) fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     }
     let scale = scale(report.metric, &report.variants);
     let open = if report.pairs.len() > MOST_ROWS { "" } else { " open" };
-    page.line("<h2>All pairs</h2>");
+    page.line("<h3>All pairs</h3>");
     page.line(&format!("<details{open}><summary>{} pairs</summary>", report.pairs.len()));
     page.line("<div class=\"scroll\"><table><tr><th>variant</th><th>against</th>");
     page.line(&format!("<th class=\"n\">difference [{}]</th>", scale.unit));

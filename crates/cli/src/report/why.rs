@@ -12,7 +12,7 @@ pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
     if variants.iter().all(|summary| summary.blocking.is_none()) {
         return;
     }
-    page.line("<h2>Why nothing was sent</h2>");
+    page.line("<h2 id=\"why-not\">Why: what kept the senders from sending</h2>");
     page.line("<div class=\"scroll\"><table id=\"why\"><tr><th>variant</th>");
     page.line("<th class=\"n\">open [s]</th>");
     for (heading, _) in SHARES {
@@ -52,7 +52,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary) -> String {
 /// A share with a bar of that length behind it.
 fn bar(share: Option<f64>) -> String {
     let width = share.unwrap_or(0.0) * 100.0;
-    let shade = "#cfe3ef";
+    let shade = "var(--bar)";
     format!(
         "<td class=\"n\" style=\"background:linear-gradient(to left,{shade} {width:.1}%,\
          transparent {width:.1}%)\">{}</td>",

@@ -10,6 +10,24 @@ pub(crate) struct Page {
     dom: String,
 }
 
+/// Excess in pixels of the page in `file` over the width of its window; `None`
+/// without a browser. A window is at least 500 pixels wide, a frame is not.
+pub(crate) fn excess_width(file: &str, width: u32, scratch: &Scratch) -> Option<String> {
+    let script = "onload = () => setTimeout(() => { const page = frame.contentDocument\
+                  .documentElement; document.body.id = 'excess' + (page.scrollWidth - \
+                  page.clientWidth); }, 5000)";
+    let outer = scratch.file(
+        "frame.html",
+        &format!(
+            "<!doctype html><body><iframe id=\"frame\" style=\"width:{width}px;height:900px\" \
+             src=\"file://{file}\"></iframe><script>{script}</script>"
+        ),
+    );
+    let page = shown(&outer, scratch)?;
+    let at = page.dom.find("id=\"excess")? + "id=\"excess".len();
+    Some(page.dom[at..].chars().take_while(|c| *c != '"').collect())
+}
+
 /// The page in `file`; without a browser, prints a line and returns `None`. Panics on errors and on
 /// network requests.
 pub(crate) fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
@@ -18,6 +36,7 @@ pub(crate) fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
         Command::new(browser)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             .args(["--window-size=1200,4000", "--virtual-time-budget=20000", "--dump-dom"])
+            .arg("--allow-file-access-from-files")
             .args(["--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND"])
             .arg(format!("--user-data-dir={profile}"))
             .arg(format!("file://{file}"))
@@ -45,7 +64,7 @@ impl Page {
         self.figure(id).matches(text).count()
     }
 
-    fn figure(&self, id: &str) -> &str {
+    pub(crate) fn figure(&self, id: &str) -> &str {
         let start = self.dom.find(&format!("<div id=\"{id}\"")).expect("the figure's place");
         let end = self.dom[start..].find("<script>").map_or(self.dom.len(), |at| start + at);
         &self.dom[start..end]

@@ -1,7 +1,8 @@
 //! The report in a browser: every figure has its marks, without network requests and errors.
 
-use crate::browser::shown;
+use crate::browser::{excess_width, shown};
 use crate::{Scratch, succeeds};
+use std::collections::BTreeSet;
 
 #[test]
 fn every_figure_has_marks_and_nothing_is_asked_of_the_network() {
@@ -28,6 +29,85 @@ fn every_figure_has_marks_and_nothing_is_asked_of_the_network() {
     assert_eq!(marks("calls", "trace scatter"), 6);
     assert!(marks("calls", "point") > 300, "two marks a call");
     assert!(page.has("<table id=\"why\""), "why nothing was sent");
+}
+
+/// Largest page of the demo and of the shipped scenarios.
+const MOST_BYTES: u64 = 2_000_000;
+/// Largest size of what every page has, and of what each variant adds.
+const SCRIPT_BYTES: u64 = 1_500_000;
+const VARIANT_BYTES: u64 = 100_000;
+
+fn size(out: &str) -> u64 {
+    std::fs::metadata(format!("{out}/report.html")).expect("the report").len()
+}
+
+#[test]
+fn page_begins_with_the_verdict_and_then_says_what_was_compared() {
+    let scratch = Scratch::new("page-order");
+    let out = scratch.path("results");
+    succeeds(&["compare", "scenarios/demo.toml", "--runs", "20", "--quiet", "--out", &out]);
+    assert!(size(&out) <= MOST_BYTES, "{} bytes", size(&out));
+    let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the report");
+    let parts = [
+        "<h1>",
+        "<p class=\"verdict ",
+        "id=\"compared\"",
+        "id=\"result\"",
+        "id=\"why-not\"",
+        "id=\"figures\"",
+        "id=\"details\"",
+        "id=\"rerun\"",
+        "id=\"terms\"",
+    ];
+    let places: Vec<usize> = parts.iter().filter_map(|part| page.find(part)).collect();
+    assert!(places.len() == parts.len() && places.is_sorted(), "{places:?}");
+    for theme in ["prefers-color-scheme:dark", "content=\"light dark\""] {
+        assert!(page.contains(theme), "{theme}");
+    }
+    for term in ["lrf (scheduler)", "cubic (congestion control)", "baseline", "sent first on"] {
+        assert!(page.contains(&format!("<dt>{term}</dt>")), "{term} is explained");
+    }
+    for width in [1200, 400] {
+        let Some(excess) = excess_width(&format!("{out}/report.html"), width, &scratch) else {
+            return;
+        };
+        assert_eq!(excess, "0", "pixels beyond {width}");
+    }
+}
+
+#[test]
+fn long_runs_are_thinned_and_the_page_says_so() {
+    let scratch = Scratch::new("page-size");
+    let out = scratch.path("results");
+    let shipped = "scenarios/mobility/handover.toml";
+    succeeds(&["compare", shipped, "--runs", "2", "--quiet", "--out", &out]);
+    assert!(size(&out) <= MOST_BYTES, "{} bytes", size(&out));
+    let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the report");
+    let told = page.split(" Thinned: ").nth(1).expect("figures with fewer points");
+    let numbers: Vec<u64> = told.split(' ').filter_map(|word| word.parse().ok()).take(2).collect();
+    assert!(numbers[0] < numbers[1] && told.contains("series.parquet has all"), "{numbers:?}");
+}
+
+#[test]
+fn sixteen_variants_have_styles_and_names_of_their_own() {
+    let scratch = Scratch::new("page-many");
+    let out = scratch.path("results");
+    let schedulers = "lrf,rr,redundant,blest,ecf,otias,sttf,linux";
+    let mut arguments = vec!["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:1MB"];
+    arguments.extend(["--protocols", "mptcp", "--schedulers", schedulers, "--cc", "cubic,lia"]);
+    arguments.extend(["--runs", "2", "--quiet", "--out", &out]);
+    succeeds(&arguments);
+    assert!(size(&out) <= SCRIPT_BYTES + 16 * VARIANT_BYTES, "{} bytes", size(&out));
+    let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the report");
+    let table = page.split("id=\"results\"").nth(1).and_then(|text| text.split("</table>").next());
+    let rows: Vec<&str> = table.expect("the table").split("<tr>").skip(2).collect();
+    let styles = rows.iter().filter_map(|row| row.split("<svg").nth(1)?.split("</svg>").next());
+    let styles: BTreeSet<&str> = styles.collect();
+    assert_eq!((rows.len(), styles.len()), (16, 16));
+    let Some(shown) = shown(&format!("{out}/report.html"), &scratch) else { return };
+    for name in ["mptcp/otias/lia", "mptcp/redundant/cubic"] {
+        assert!(shown.figure("boxes").contains(name), "{name} is written in full");
+    }
 }
 
 #[test]

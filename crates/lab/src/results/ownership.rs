@@ -1,8 +1,10 @@
 //! Which files this program wrote, so that no other file is overwritten.
 //!
 //! A page has a `generator` element and a capture names its application. The other files of a
-//! result folder have no room for a mark; `run.json` names them, or there is a journal of runs.
+//! result folder have no room for a mark: they are ours beside a `run.json` of ours, or a journal
+//! of runs.
 
+use super::folder::FILES;
 use super::records::has_journal;
 use super::stored::read_run;
 use crate::study::hex;
@@ -47,7 +49,8 @@ fn is_result(path: &Path) -> bool {
         let content = fs::read(path).unwrap_or_default();
         return named.as_str() == Some(hex(&Sha256::digest(content)).as_str());
     }
-    named.is_string() || name == "run.json" && run.is_object() || has_journal(folder)
+    // A later study in the folder may name fewer files.
+    FILES.contains(&name) && run.is_object() || named.is_string() || has_journal(folder)
 }
 
 #[cfg(test)]
@@ -76,7 +79,8 @@ mod tests {
         );
         assert!(file("run.json", &run));
         assert!(file("scenario.toml", "title = \"stored\""));
-        assert!(!file("runs.csv", "a,b"), "`run.json` does not name it");
+        assert!(file("runs.csv", "a,b"), "of an earlier study in the folder");
+        assert!(!file("notes.csv", "a,b"), "`run.json` does not name it");
         assert!(file("report.html", "<p>an old page"), "of a version without marks");
         assert!(!file("report.html", "<p>a page of somebody else"));
         fs::remove_dir_all(&folder).unwrap();
