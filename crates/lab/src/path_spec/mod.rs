@@ -5,6 +5,7 @@
 //! reads capacity files.
 
 mod assemble;
+mod copies;
 mod draw;
 mod items;
 mod netem;
@@ -17,6 +18,7 @@ pub(crate) mod trace_file;
 pub(crate) mod words;
 
 pub(crate) use assemble::RUN_LIMIT;
+pub(crate) use copies::with_copies;
 pub use items::Change;
 pub use profile::Profile;
 pub(crate) use show::show_time;

@@ -8,6 +8,7 @@
 use super::columnar::Origin;
 use super::delays_table::{DELAYS_VERSION, DelaysTable};
 use super::folder::ResultFolder;
+use super::inputs;
 use super::journal::{Journal, Unusable};
 use super::stored::is_emulated;
 use super::table::{SCHEMA_VERSION, Table};
@@ -271,6 +272,9 @@ fn check_origin(
 
 /// The first relevant difference of the folder's scenario.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
+    if let Some(changed) = inputs::changed(folder) {
+        return format!(": {changed}");
+    }
     // The number of runs, the variants and the baseline may differ.
     const FREE: [&str; 13] = [
         "title",
@@ -309,6 +313,7 @@ fn unreadable(shown: &str, error: &dyn std::fmt::Display) -> InputError {
 }
 
 fn unusable(folder: &Path, journal: &Path, why: &Unusable) -> InputError {
+    let changed = inputs::changed(folder).map_or(String::new(), |changed| format!(": {changed}"));
     let (folder, journal) = (folder.display().to_string(), journal.display().to_string());
     match why {
         Unusable::Io(error) => InputError::at(
@@ -323,7 +328,9 @@ fn unusable(folder: &Path, journal: &Path, why: &Unusable) -> InputError {
         ),
         Unusable::Foreign => InputError::at(
             "--out",
-            format!("`{folder}` has unfinished results of another scenario, in `{journal}`"),
+            format!(
+                "`{folder}` has unfinished results of another scenario, in `{journal}`{changed}"
+            ),
             "finish them with the command that began them, name another folder, or remove that \
              file",
         ),

@@ -162,7 +162,9 @@ impl Options {
                 let problem = if asked.is_zero() {
                     "a run cannot end at its start".to_owned()
                 } else {
-                    format!("the traffic lasts until {over}, after the end of the run at {deadline}")
+                    format!(
+                        "the traffic lasts until {over}, after the end of the run at {deadline}"
+                    )
                 };
                 let help = format!("write `{}`, or leave it out", over.max(RUN_LIMIT) + TIME_LEFT);
                 return Err(given.refuse_whole(problem, help));
@@ -171,7 +173,9 @@ impl Options {
         if let Some(given) = self.text(Key::Start).filter(|_| timing.start.high >= deadline) {
             let problem =
                 format!("a start at {} is too late: a run ends after {deadline}", given.text);
-            return Err(given.refuse_whole(problem, "write an earlier time, or a later `--deadline`"));
+            return Err(
+                given.refuse_whole(problem, "write an earlier time, or a later `--deadline`")
+            );
         }
         Ok(())
     }
