@@ -7,7 +7,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: demo test bench fairness soak properties lint fuzz clean help
+.PHONY: demo test bench fairness soak properties lint fuzz dist clean help
 
 demo: ## build, then load a page over WLAN, LTE and both; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
@@ -42,6 +42,9 @@ lint: ## formatting, and clippy with warnings as errors
 
 fuzz: ## every fuzz target for SECONDS (60); needs a nightly tool chain and cargo-fuzz
 	@fuzz/run $(or $(filter-out 0,$(SECONDS)),60)
+
+dist: ## archive, Debian package and checksums in target/dist
+	@packaging/dist
 
 clean: ## remove everything that was built
 	$(CARGO) clean

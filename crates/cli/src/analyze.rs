@@ -4,17 +4,21 @@
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
-use crate::output::{Screen, error, print};
+use crate::output::{Screen, counted, error, message, print};
+use crate::report::{CapturePage, capture_page};
+use crate::save::Overwrite;
 use clap::Args;
 use lab::analyze::{
-    Analysis, Connection, Flowing, OutOfOrder, Spoken, Subflow, Vantage, analysis_document,
+    Analysis, Connection, Counted, Flowing, OutOfOrder, Spoken, Subflow, Talkers, Vantage,
+    analysis_document,
 };
-use std::fmt::Write;
+use std::path::Path;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch compare --path wlan --path 3g --traffic bulk:1MiB --protocols mptcp --pcap packets
   anabranch analyze packets/mptcp-lrf-cubic.pcapng
+  anabranch analyze packets/mptcp-lrf-cubic.pcapng --out page.html
   tcpdump -i any -w mine.pcap tcp port 443 & ...; anabranch analyze mine.pcap --json
 
 A capture at the sender of the data shows RTTs, one at the receiver the delay of data that arrived
@@ -32,6 +36,13 @@ pub(crate) struct AnalyzeArgs {
     /// Print one JSON document instead of the tables
     #[arg(long)]
     pub json: bool,
+    /// Write a page with the sequence of every connection over time: what was sent on which
+    /// subflow, sent again, reinjected and acknowledged
+    #[arg(long, value_name = "PAGE")]
+    pub out: Option<String>,
+    /// Overwrite a file that anabranch did not write
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
@@ -46,15 +57,16 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> u8 {
             return if e.kind() == std::io::ErrorKind::NotFound { USAGE } else { FAILED };
         }
     };
-    match lab::analyze::analyze(&bytes) {
-        Ok(analysis) if args.json => {
-            print(&format!("{:#}\n", analysis_document(&args.file, &analysis)));
-            0
-        }
-        Ok(analysis) => {
-            print(&text(&args.file, &analysis, Screen::detect(args.no_color)));
-            0
-        }
+    if args.out.as_ref().is_some_and(|out| Path::new(out) == Path::new(&args.file)) {
+        error(&"--out: this is the capture itself\n  help: name another file, such as page.html");
+        return USAGE;
+    }
+    let analysis = match args.out {
+        Some(_) => lab::analyze::analyze_sequences(&bytes),
+        None => lab::analyze::analyze(&bytes),
+    };
+    match analysis {
+        Ok(analysis) => show(args, &analysis),
         Err(damage) => {
             error(&format!("`{}`: {damage}\n  help: {WANTED}", args.file));
             USAGE
@@ -64,34 +76,137 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> u8 {
 
 /// Text output (without `--json`).
 fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
-    let mut text = format!(
-        "{file}: {} IP packets, {} of TCP, in {}\n",
-        analysis.packets,
-        analysis.tcp_segments,
-        seconds(analysis.duration)
-    );
+    let mut text = summary(file, analysis, screen);
     for (number, connection) in analysis.connections.iter().enumerate() {
         let heading = heading(number + 1, connection);
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "\n{}", screen.styled("1", &heading));
+        text.push('\n');
+        screen.wrap(&mut text, "", &heading, "1");
         for down in [true, false] {
             text.push_str(&direction(connection, down).render(screen));
         }
         if connection.missed_bytes > 0 {
-            let _ = writeln!(
-                text,
-                "note: {} acknowledged bytes are not in the capture",
-                connection.missed_bytes
-            );
+            let note =
+                format!("{} acknowledged bytes are not in the capture", connection.missed_bytes);
+            screen.wrap(&mut text, "note: ", &note, "");
         }
     }
-    if analysis.connections.is_empty() {
-        text.push_str("no TCP connection\n");
-    }
     for note in &analysis.notes {
-        let _ = writeln!(text, "note: {note}");
+        screen.wrap(&mut text, "note: ", note, "");
     }
     text
+}
+
+/// Prints the analysis, writes the page and returns the exit code.
+fn show(args: &AnalyzeArgs, analysis: &Analysis) -> u8 {
+    if args.json {
+        print(&format!("{:#}\n", analysis_document(&args.file, analysis)));
+    } else {
+        print(&text(&args.file, analysis, Screen::fitted(args.no_color)));
+    }
+    let Some(out) = &args.out else { return 0 };
+    let numbered = analysis.connections.iter().enumerate();
+    let headings: Vec<String> = numbered.map(|(index, one)| heading(index + 1, one)).collect();
+    let page = capture_page(&CapturePage { file: &args.file, analysis, headings: &headings });
+    match (Overwrite { force: args.force }).page(Path::new(out), &page) {
+        Ok(()) => {
+            message(&format!("wrote {out}"));
+            0
+        }
+        Err(failure) => {
+            error(&failure);
+            FAILED
+        }
+    }
+}
+
+/// Number of pairs of hosts in the summary.
+const TALKERS: usize = 5;
+
+/// What the capture has: packets by protocol, connections, and the hosts with most bytes.
+fn summary(file: &str, analysis: &Analysis, screen: Screen) -> String {
+    let mut text = String::new();
+    let bytes = analysis.protocols.iter().map(|one| one.bytes).sum();
+    let line = format!(
+        "{file}: {} IP packets, {}, {} of TCP, in {}",
+        analysis.packets,
+        size(bytes),
+        analysis.tcp_segments,
+        seconds(analysis.duration)
+    );
+    screen.wrap(&mut text, "", &line, "");
+    screen.wrap(&mut text, "", &connections(&analysis.connections), "");
+    let protocols = &analysis.protocols;
+    let each = |cell: &dyn Fn(&Counted) -> String| protocols.iter().map(cell).collect();
+    let left_out = |one: &Counted| match one.protocol.as_str() {
+        "TCP" => String::new(),
+        _ => "counted only".to_owned(),
+    };
+    if protocols.is_empty() {
+        return text;
+    }
+    text.push('\n');
+    let table = vec![
+        Column::new("traffic", false, 0, each(&|one| one.protocol.clone())),
+        Column::new("packets", true, 0, each(&|one| one.packets.to_string())),
+        Column::new("bytes", true, 0, each(&|one| size(one.bytes))),
+        Column::new("conversations", true, 1, each(&|one| one.conversations.to_string())),
+        Column::new("", false, 0, each(&left_out)),
+    ];
+    text.push_str(&Table { columns: table }.render(screen));
+    let shown: Vec<&Talkers> = analysis.talkers.iter().take(TALKERS).collect();
+    let each = |cell: &dyn Fn(&Talkers) -> String| shown.iter().map(|one| cell(one)).collect();
+    let share = |one: &Talkers| (one.bytes[0] + one.bytes[1]) as f64 / (bytes as f64).max(1.0);
+    let table = vec![
+        Column::new(
+            "hosts A and B",
+            false,
+            0,
+            each(&|one| format!("{} and {}", one.hosts[0], one.hosts[1])),
+        ),
+        Column::new("packets", true, 1, each(&|one| one.packets.to_string())),
+        Column::new("A to B", true, 0, each(&|one| size(one.bytes[0]))),
+        Column::new("B to A", true, 0, each(&|one| size(one.bytes[1]))),
+        Column::new("of all bytes", true, 0, each(&|one| percent(share(one)))),
+    ];
+    text.push('\n');
+    text.push_str(&Table { columns: table }.render(screen));
+    if analysis.talkers.len() > TALKERS {
+        let more = format!("and {} more pairs of hosts", analysis.talkers.len() - TALKERS);
+        screen.wrap(&mut text, "", &more, "");
+    }
+    text
+}
+
+/// Numbers of connections by protocol, such as `3 connections: 1 MPTCP, 2 TCP`.
+fn connections(connections: &[Connection]) -> String {
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    for connection in connections {
+        let kind = match connection.spoken {
+            Spoken::Of(protocol) => protocol.to_string(),
+            Spoken::FellBack => "MPTCP that fell back to TCP".to_owned(),
+            Spoken::OtherVersion(version) => format!("MPTCP of version {version}"),
+        };
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    let all = u32::try_from(connections.len()).unwrap_or(u32::MAX);
+    if all == 0 {
+        return "no TCP connection".to_owned();
+    }
+    let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    format!("{}: {}", counted(all, "connection"), kinds.join(", "))
+}
+
+/// Bytes with a unit.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} B"),
+        10_000..10_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        10_000_000..10_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
 }
 
 fn heading(number: usize, connection: &Connection) -> String {
@@ -220,6 +335,21 @@ mod tests {
         }
     }
 
+    fn protocols() -> Vec<Counted> {
+        let of = |protocol: &str, packets, bytes, conversations| Counted {
+            protocol: protocol.to_owned(),
+            packets,
+            bytes,
+            conversations,
+        };
+        vec![of("TCP", 40, 30_000, 2), of("QUIC", 1, 1_280, 1)]
+    }
+
+    fn talkers() -> Vec<Talkers> {
+        let hosts = [[10, 0, 0, 2].into(), [10, 0, 0, 1].into()];
+        vec![Talkers { hosts, packets: 41, bytes: [29_280, 2_000] }]
+    }
+
     #[test]
     fn tables_name_paths_and_leave_out_what_could_not_be_measured() {
         let connection = Connection {
@@ -231,17 +361,28 @@ mod tests {
             duration: 1.5,
             subflows: vec![subflow("wlan", 0.75), subflow("lte", 0.25)],
             missed_bytes: 0,
+            sequences: Default::default(),
         };
         let analysis = Analysis {
             packets: 41,
             tcp_segments: 40,
             duration: 1.5,
+            protocols: protocols(),
+            talkers: talkers(),
             connections: vec![connection],
-            notes: vec!["1 left out: no TCP".to_owned()],
+            notes: vec!["1 left out: a reason".to_owned()],
         };
         let text = text("my.pcapng", &analysis, Screen { width: None, colour: false });
         let expected = "\
-my.pcapng: 41 IP packets, 40 of TCP, in 1.500 s
+my.pcapng: 41 IP packets, 31.3 kB, 40 of TCP, in 1.500 s
+1 connection: 1 MPTCP
+
+traffic  packets    bytes  conversations
+TCP           40  30.0 kB              2
+QUIC           1   1280 B              1  counted only
+
+hosts A and B          packets   A to B  B to A  of all bytes
+10.0.0.2 and 10.0.0.1       41  29.3 kB  2000 B       100.0 %
 
 connection 1: MPTCP, 2 subflows, 10.0.0.1:40000 to 10.0.0.2:5001, 1.500 s, captured at the server
 server to client  segments  bytes   share  resent    loss  reinjected [B]  RTT [ms]  median  95 %
@@ -250,7 +391,7 @@ lte (backup)            10  14480  25.0 %       1  10.0 %               -      3
 client to server  segments  bytes  share  resent  loss  reinjected [B]
 wlan                     -      -      -       -     -               -
 lte (backup)             -      -      -       -     -               -
-note: 1 left out: no TCP
+note: 1 left out: a reason
 ";
         assert_eq!(text, expected);
     }
@@ -272,6 +413,7 @@ note: 1 left out: no TCP
                 duration: 1.5,
                 subflows: vec![odd],
                 missed_bytes: 7,
+                sequences: Default::default(),
             };
             let alone = Connection { spoken: Spoken::Of(Protocol::Mptcp), ..connection.clone() };
             let connections = vec![connection, alone];
@@ -279,6 +421,8 @@ note: 1 left out: no TCP
                 packets: 41,
                 tcp_segments: 40,
                 duration: 1.5,
+                protocols: protocols(),
+                talkers: talkers(),
                 connections,
                 notes: Vec::new(),
             };

@@ -95,7 +95,7 @@ pub(crate) struct CompareArgs {
     /// Overwrite files that anabranch did not write
     #[arg(long)]
     pub force: bool,
-    /// Print no progress and no notes
+    /// Print no progress; notes on how inputs were understood stay
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Print a line for every repetition

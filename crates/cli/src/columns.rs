@@ -1,8 +1,8 @@
 //! A table of text columns that fits the width of the terminal.
 //!
 //! On a narrow terminal the less important columns are left out first; then the name of a row is on
-//! a line above its values; then every value is on a line of its own. Without a terminal the width
-//! is not limited. The subcommands choose the columns.
+//! a line above its values; then every value is on a line of its own. Without a width nothing is
+//! left out. The subcommands choose the columns.
 
 use crate::output::{Screen, width_of};
 
@@ -115,7 +115,8 @@ fn below_names(names: &Column, columns: &[Column], screen: Screen) -> String {
     let mut text = format!("{}\n", screen.styled("1", &names.heading));
     text.push_str(&format!("{indent}{}\n", screen.styled("1", &headings(columns))));
     for (row, name) in names.cells.iter().enumerate() {
-        text.push_str(&format!("{name}\n{indent}{}\n", values(columns, row, screen)));
+        screen.wrap(&mut text, "", name, "");
+        text.push_str(&format!("{indent}{}\n", values(columns, row, screen)));
     }
     text
 }
@@ -126,7 +127,7 @@ fn one_a_line(names: &Column, columns: &[Column], screen: Screen) -> String {
     let width = shown.iter().map(|column| width_of(&column.heading)).max().unwrap_or(0);
     let mut text = format!("{}\n", screen.styled("1", &names.heading));
     for (row, name) in names.cells.iter().enumerate() {
-        text.push_str(&format!("{name}\n"));
+        screen.wrap(&mut text, "", name, "");
         let mut lines: Vec<(&Column, String)> = Vec::new();
         for column in shown.iter().filter(|column| !column.cells[row].is_empty()) {
             let cell = &column.cells[row];

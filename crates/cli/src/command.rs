@@ -58,7 +58,13 @@ pub(crate) enum Command {
     /// List path profiles, traffic models, schedulers, congestion controls and more
     List {
         /// List to print [default: all]
+        #[arg(ignore_case = true)]
         topic: Option<Topic>,
+    },
+    /// Print the help of the program or of a command
+    Help {
+        /// Command, such as compare or live serve
+        command: Vec<String>,
     },
     /// Print the manual page, or write one page per command
     Man(crate::man::ManArgs),
@@ -67,6 +73,7 @@ pub(crate) enum Command {
     /// Print a completion script for a shell
     Completions {
         /// Shell
+        #[arg(ignore_case = true)]
         shell: clap_complete::Shell,
     },
 }

@@ -1,6 +1,7 @@
 //! The subcommand `compare`: from arguments to a table, a document or a folder, and an exit code.
 
 use crate::args::CompareArgs;
+use crate::cost::warn_of_cost;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
 use crate::progress::{Progress, Shown, real_time};
@@ -71,6 +72,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     if let Some(note) = records.as_ref().and_then(Records::note).filter(|_| !args.quiet) {
         message(&format!("note: {note}"));
     }
+    warn_of_cost(scenario);
     let clock = real_time();
     let study = run_study(scenario, records.as_ref(), &progress);
     progress.finish();
@@ -94,7 +96,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     if args.json {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
-        let ask = table::Ask { quiet: args.quiet, pairs: args.pairs, why: args.why };
+        let ask = table::Ask { pairs: args.pairs, why: args.why };
         print(&table::text(scenario, &report, ask, Screen::detect(args.no_color)));
     }
     saved?;

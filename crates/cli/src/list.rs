@@ -1,5 +1,6 @@
 //! The subcommand `list`: all names that options accept, with their sources.
 
+use crate::output::{Screen, width_of};
 use clap::ValueEnum;
 use lab::path_spec::Profile as PathProfile;
 use std::fmt::{Display, Write};
@@ -46,138 +47,158 @@ pub(crate) enum Topic {
 }
 
 /// One list, or all of them.
-pub(crate) fn list(topic: Option<Topic>) -> String {
+pub(crate) fn list(topic: Option<Topic>, screen: Screen) -> String {
     let topics = match &topic {
         Some(topic) => std::slice::from_ref(topic),
         None => Topic::value_variants(),
     };
-    topics.iter().map(|topic| one(*topic)).collect::<Vec<_>>().join("\n")
+    topics.iter().map(|topic| one(*topic).text(screen)).collect::<Vec<_>>().join("\n")
 }
 
-fn one(topic: Topic) -> String {
+fn one(topic: Topic) -> List {
     match topic {
         Topic::Paths => paths(),
         Topic::Traffic => {
             let models = traffic::MODELS.iter().map(|m| (m.name, m.summary, m.source));
-            names("Traffic (--traffic)", models)
+            List::of("Traffic (--traffic)", models)
         }
         Topic::Pages => pages(),
         Topic::Schedulers => {
-            let title = "Schedulers (--schedulers); the name `default` is ambiguous and refused";
-            format!(
-                "{title}\n  all take reinjection=, see `anabranch list reinjection`\n{}",
-                table::<SchedulerRow>()
-            )
+            let title = "Schedulers (--schedulers); all take reinjection=, see `anabranch list \
+                         reinjection`";
+            let mut list = table::<SchedulerRow>(title);
+            list.ending.push("The name `default` is ambiguous and refused.".to_owned());
+            list
         }
         Topic::Reinjection => {
             let title = "Reinjection (--reinjection, or `lrf:reinjection=NAME` for one scheduler)";
-            format!("{}{}", wide_names(title, reinjection::NAMES), own_reinjections())
+            let mut list = List::of(title, reinjection::NAMES.iter().copied());
+            list.ending = own_reinjections();
+            list
         }
-        Topic::Congestion => {
-            let title = "Congestion controls (--cc)";
-            format!("{title}\n{}", table::<ControllerRow>())
-        }
+        Topic::Congestion => table::<ControllerRow>("Congestion controls (--cc)"),
         Topic::PathManagers => {
             let rows = path_manager::NAMES.iter();
             let rows = rows.map(|about| (*about, path_manager::parameters(about.0)));
-            let table = with_parameters(rows);
-            format!("Path managers (--path-managers)\n{table}")
+            with_parameters("Path managers (--path-managers)", rows)
         }
         Topic::Policies => {
-            let title = "Path policies (--policy), with any scheduler of mptcp";
-            format!("{title}\n{}", table::<PolicyRow>())
+            table::<PolicyRow>("Path policies (--policy), with any scheduler of mptcp")
         }
-        Topic::Failover => names("Fail-over rules (--failover)", FAILOVER_NAMES.iter().copied()),
+        Topic::Failover => List::of("Fail-over rules (--failover)", FAILOVER_NAMES.iter().copied()),
         Topic::Queues => {
-            names("Queue disciplines (`queue` in a path)", network::queue::NAMES.iter().copied())
+            let names = network::queue::NAMES.iter().copied();
+            List::of("Queue disciplines (`queue` in a path)", names)
         }
         Topic::Loss => {
-            names("Loss models (`loss` in a path)", network::loss::NAMES.iter().copied())
+            List::of("Loss models (`loss` in a path)", network::loss::NAMES.iter().copied())
         }
-        Topic::Profiles => format!("Sender profiles (--profile)\n{}", sender_profiles()),
+        Topic::Profiles => {
+            List { title: "Sender profiles (--profile)".to_owned(), ..profiles_of_senders() }
+        }
     }
 }
 
-/// Names, each with a sentence and its source.
-fn names<S: Display>(
-    title: &str,
-    rows: impl Iterator<Item = (&'static str, S, &'static str)>,
-) -> String {
-    let mut text = format!("{title}\n");
-    for (name, summary, source) in rows {
-        row(&mut text, name, &format!("{summary} ({source})"));
-    }
-    text
+/// Names under a title, each with sentences.
+#[derive(Default)]
+struct List {
+    title: String,
+    /// Names; a row without a name continues the one before.
+    rows: Vec<(&'static str, String)>,
+    /// Lines after the rows.
+    ending: Vec<String>,
 }
 
-/// Longer names, each with a sentence and its source.
-fn wide_names(title: &str, table: &[(&str, &str, &str)]) -> String {
-    let mut text = format!("{title}\n");
-    for (name, summary, source) in table {
-        let _ = writeln!(text, "  {name:<13} {summary} ({source})");
+impl List {
+    /// Names, each with a sentence and its source.
+    fn of<S: Display>(
+        title: &str,
+        rows: impl Iterator<Item = (&'static str, S, &'static str)>,
+    ) -> List {
+        let row = |(name, summary, source)| (name, format!("{summary} ({source})"));
+        List { title: title.to_owned(), rows: rows.map(row).collect(), ending: Vec::new() }
     }
-    text
+
+    /// The text; sentences begin in one column and are wrapped.
+    fn text(&self, screen: Screen) -> String {
+        let mut text = String::new();
+        screen.wrap(&mut text, "", &self.title, "1");
+        let width = self.rows.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0);
+        for (name, about) in &self.rows {
+            screen.wrap(&mut text, &format!("  {name:<width$} "), about, "");
+        }
+        for line in &self.ending {
+            screen.wrap(&mut text, "  ", line, "");
+        }
+        text
+    }
 }
 
 /// Default reinjection of every scheduler.
-fn own_reinjections() -> String {
-    let mut text = String::from("  Default:");
+fn own_reinjections() -> Vec<String> {
+    let mut text = String::from("Default:");
     for variant in Opportunistic::ALL {
         let own = |row: &&SchedulerRow| row.own_reinjection.unwrap_or(Opportunistic::Off);
         let rows = scheduler::TABLE.iter().filter(|row| own(row) == variant);
         let names: Vec<&str> = rows.map(|row| row.name).collect();
         if !names.is_empty() {
+            // Writing to a string cannot fail.
             let _ = write!(text, " {} with {};", variant.name(), names.join(", "));
         }
     }
-    text.push_str("\n  the `optim` of daps, otias and sttf takes precedence over --reinjection.\n");
-    text
+    text.push_str(" the `optim` of daps, otias and sttf takes precedence over --reinjection.");
+    vec![text]
 }
 
 /// The rows of a table of policies.
-fn table<R: Row>() -> String {
-    with_parameters(R::table().iter().map(|row| (row.about(), row.parameters())))
+fn table<R: Row>(title: &str) -> List {
+    with_parameters(title, R::table().iter().map(|row| (row.about(), row.parameters())))
 }
 
 /// Names with their parameters.
-fn with_parameters(rows: impl Iterator<Item = (About, &'static [Parameter])>) -> String {
-    let mut text = String::new();
+fn with_parameters(title: &str, rows: impl Iterator<Item = (About, &'static [Parameter])>) -> List {
+    let mut list = List { title: title.to_owned(), ..List::default() };
     for ((name, summary, source), parameters) in rows {
-        // These names are longer.
-        let _ = writeln!(text, "  {name:<13} {summary} ({source})");
+        list.rows.push((name, format!("{summary} ({source})")));
         for parameter in parameters {
             let Parameter { key, about, .. } = parameter;
-            let _ = writeln!(text, "  {:<13} {name}:{key}=: {about}; {}", "", parameter.range());
+            list.rows.push(("", format!("{name}:{key}=: {about}; {}", parameter.range())));
         }
     }
-    text
+    list
 }
 
-fn paths() -> String {
-    let mut text = String::from("Path profiles (--path NAME, or `profile NAME` in a path)\n");
+fn paths() -> List {
+    let title = "Path profiles (--path NAME, or `profile NAME` in a path)";
+    let mut list = List { title: title.to_owned(), ..List::default() };
     for profile in PathProfile::all() {
-        row(&mut text, profile.name, &profile.spec);
-        row(&mut text, "", &format!("source: {}", profile.source));
+        list.rows.push((profile.name, profile.spec));
+        list.rows.push(("", format!("source: {}", profile.source)));
     }
-    text
+    list
 }
 
-fn pages() -> String {
-    let mut text = String::from(
-        "Pages (--traffic web:NAME); object sizes are assumed, unless --data has recordings\n",
-    );
+fn pages() -> List {
+    let title =
+        "Pages (--traffic web:NAME); object sizes are assumed, unless --data has recordings";
+    let mut list = List { title: title.to_owned(), ..List::default() };
     for page in lab::web_page::NAMED_PAGES {
         let (objects, kilobytes) = (page.objects, page.bytes as f64 / 1e3);
         let about = format!("{objects} objects, {kilobytes:.0} kB ({})", page.source);
-        // These names are longer.
-        let _ = writeln!(text, "  {:<15} {about}", page.name);
+        list.rows.push((page.name, about));
     }
-    text
+    list
+}
+
+/// Lines on the sender profiles, for the help.
+pub(crate) fn sender_profiles() -> String {
+    let text = profiles_of_senders().text(Screen { width: None, colour: false });
+    text.trim_start_matches('\n').to_owned()
 }
 
 /// Sender profiles, with their unverified settings.
-pub(crate) fn sender_profiles() -> String {
-    let mut text = String::new();
+fn profiles_of_senders() -> List {
+    let mut list = List::default();
     for (profile, name) in Profile::ALL {
         let about = match profile {
             Profile::Linux => "Linux 6.18",
@@ -186,16 +207,11 @@ pub(crate) fn sender_profiles() -> String {
             Profile::Linux311 => "the kernel of paper 004, MPTCP 0.88",
             Profile::Linux35 => "the kernel of paper 001, MPTCP 0.86",
         };
-        row(&mut text, name, about);
+        list.rows.push((name, about.to_owned()));
         let unverified = profile.unverified();
         if !unverified.is_empty() {
-            row(&mut text, "", &format!("unverified: {}", unverified.join(", ")));
+            list.rows.push(("", format!("unverified: {}", unverified.join(", "))));
         }
     }
-    text
-}
-
-fn row(text: &mut String, name: &str, about: &str) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(text, "  {name:<11} {about}");
+    list
 }

@@ -9,12 +9,14 @@ mod args;
 mod columns;
 mod command;
 mod compare;
+mod cost;
 mod doctor;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate;
 mod exit;
 mod explain;
 mod fairness;
+mod help;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
@@ -67,9 +69,10 @@ fn carry_out(command: Command) -> u8 {
         Command::Validate(args) => validate::run(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::List { topic } => {
-            output::print(&list::list(topic));
+            output::print(&list::list(topic, output::Screen::fitted(false)));
             0
         }
+        Command::Help { command } => help::help(&command),
         Command::Man(args) => man::man(&args, Cli::command()),
         Command::Schema => {
             output::print(&format!("{:#}\n", lab::scenario::scenario_schema()));
@@ -85,7 +88,7 @@ fn carry_out(command: Command) -> u8 {
 }
 
 /// The command line; help and errors have no colours with `--no-color` in any position.
-fn command() -> clap::Command {
+pub(crate) fn command() -> clap::Command {
     let plain = std::env::args_os().any(|argument| argument == "--no-color");
     Cli::command().color(if plain { ColorChoice::Never } else { ColorChoice::Auto })
 }

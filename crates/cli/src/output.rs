@@ -60,10 +60,17 @@ fn is_dumb() -> bool {
 
 /// Columns of a terminal; the environment variable COLUMNS overrides them, as in other programs.
 pub(crate) fn columns(terminal: &console::Term) -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    let columns = said.unwrap_or_else(|| usize::from(terminal.size().1));
-    columns.max(LEAST_WIDTH)
+    said_columns().unwrap_or_else(|| usize::from(terminal.size().1).max(LEAST_WIDTH))
 }
+
+/// The environment variable COLUMNS, if it is a number.
+fn said_columns() -> Option<usize> {
+    let columns: usize = std::env::var("COLUMNS").ok()?.trim().parse().ok()?;
+    Some(columns.max(LEAST_WIDTH))
+}
+
+/// Columns of output that goes to a pipe or a file.
+const WITHOUT_TERMINAL: usize = 100;
 
 /// Units that stay on the line of their number.
 const UNITS: [&str; 12] =
@@ -101,7 +108,7 @@ const LEAST_ROOM: usize = 16;
 /// Capabilities of standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Screen {
-    /// Columns of the terminal; `None` without a terminal.
+    /// Columns of the terminal, or of text in a pipe that is limited; `None` without a limit.
     pub width: Option<usize>,
     /// Whether colours are used.
     pub colour: bool,
@@ -114,6 +121,13 @@ impl Screen {
         let refused = no_color || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
         let width = terminal.then(|| columns(&console::Term::stdout()));
         Screen { width, colour: terminal && !refused && !is_dumb() }
+    }
+
+    /// The same, with a limited width without a terminal, too.
+    pub(crate) fn fitted(no_color: bool) -> Screen {
+        let screen = Screen::detect(no_color);
+        let otherwise = || said_columns().unwrap_or(WITHOUT_TERMINAL);
+        Screen { width: Some(screen.width.unwrap_or_else(otherwise)), ..screen }
     }
 
     /// Appends the text in a style after `first`, with line breaks at blanks; further lines are

@@ -60,7 +60,7 @@ pub(crate) struct RunArgs {
     /// Overwrite files that anabranch did not write
     #[arg(long)]
     pub force: bool,
-    /// Print no notes
+    /// Do not print which folders were written
     #[arg(long, short)]
     pub quiet: bool,
     /// Print without colours, as with the environment variable NO_COLOR
@@ -114,7 +114,8 @@ fn prepare(args: &RunArgs) -> Result<Prepared, InputError> {
 /// The variants with these names; without names, all of them.
 fn chosen(scenario: &Scenario, names: &[String]) -> Result<Vec<Variant>, InputError> {
     let all = variants_of(scenario);
-    if let Some(unknown) = names.iter().find(|name| all.iter().all(|v| v.name != **name)) {
+    let is_named = |variant: &Variant, name: &str| variant.name.eq_ignore_ascii_case(name);
+    if let Some(unknown) = names.iter().find(|name| !all.iter().any(|v| is_named(v, name))) {
         let known: Vec<&str> = all.iter().map(|variant| variant.name.as_str()).collect();
         let problem = format!("unknown variant `{unknown}`");
         let help = format!(
@@ -123,7 +124,8 @@ fn chosen(scenario: &Scenario, names: &[String]) -> Result<Vec<Variant>, InputEr
         );
         return Err(InputError::at("--variant", problem, help));
     }
-    let is_chosen = |variant: &Variant| names.is_empty() || names.contains(&variant.name);
+    let is_chosen =
+        |variant: &Variant| names.is_empty() || names.iter().any(|name| is_named(variant, name));
     Ok(all.into_iter().filter(is_chosen).collect())
 }
 
@@ -200,7 +202,7 @@ pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Scr
     );
     screen.wrap(&mut text, "", &heading, "");
     text.push('\n');
-    paths(&mut text, scenario, false, screen);
+    paths(&mut text, scenario, screen);
     text.push_str(&numbers(scenario, study).render(screen));
     for (variant, run) in runs(study) {
         if run.value.is_none() {

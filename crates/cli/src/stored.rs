@@ -90,6 +90,6 @@ fn show(args: &ReportArgs, stored: &StoredStudy) {
         }
         return;
     }
-    let ask = table::Ask { quiet: args.quiet, pairs: args.pairs, why: args.why };
+    let ask = table::Ask { pairs: args.pairs, why: args.why };
     print(&table::text(&stored.scenario, &stored.report, ask, screen));
 }

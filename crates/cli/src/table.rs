@@ -12,8 +12,6 @@ use std::fmt::Write;
 /// Options of the text output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask {
-    /// Without notes on the inputs.
-    pub quiet: bool,
     /// With the table of all pairs.
     pub pairs: bool,
     /// With the table of `--why`.
@@ -24,7 +22,7 @@ pub(crate) struct Ask {
 pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> String {
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
-    paths(&mut text, scenario, ask.quiet, screen);
+    paths(&mut text, scenario, screen);
     text.push_str(&results(scenario, report).render(screen));
     let fairness = fairness::text(scenario, report, screen);
     if !fairness.is_empty() {
@@ -100,8 +98,8 @@ pub(crate) fn protocols(scenario: &Scenario) -> String {
     words.collect::<Vec<_>>().join(" and ")
 }
 
-/// The resolved paths, and notes.
-pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen: Screen) {
+/// The resolved paths, and the notes on how inputs were understood, which nothing hides.
+pub(crate) fn paths(text: &mut String, scenario: &Scenario, screen: Screen) {
     let width = scenario.paths.iter().map(|path| path.name.len()).max().unwrap_or(0).max(4);
     line(text, &screen.styled("1", &format!("{:<width$}  resolved", "path")));
     for path in &scenario.paths {
@@ -109,10 +107,8 @@ pub(crate) fn paths(text: &mut String, scenario: &Scenario, quiet: bool, screen:
         screen.wrap(text, &name, &path.to_string(), "");
     }
     competition(text, scenario, screen);
-    if !quiet {
-        for note in &scenario.notes {
-            remark(text, note, screen);
-        }
+    for note in &scenario.notes {
+        remark(text, note, screen);
     }
     line(text, "");
 }
@@ -247,6 +243,9 @@ fn correlation(summary: &Summary) -> String {
 
 fn result(summary: &Summary) -> String {
     match (summary.class, &summary.difference) {
+        (None, _) if !summary.qualifies() && summary.incomplete == 0 && summary.discarded > 0 => {
+            format!("no verdict: {} of {} discarded", summary.discarded, summary.n)
+        }
         (None, _) if !summary.qualifies() => {
             format!("no verdict: {} of {} incomplete", summary.incomplete, summary.n)
         }
@@ -394,7 +393,7 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     };
     for summary in &report.variants {
         let name = &summary.variant.name;
-        if !summary.qualifies() || summary.incomplete > 0 {
+        if !summary.qualifies() || summary.incomplete + summary.discarded > 0 {
             note(format!("{name}: {}", summary.disqualification()));
         }
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {

@@ -6,7 +6,7 @@
 //! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
 use crate::delays::{self, Delay, Delays};
-use crate::run::Run;
+use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
@@ -161,7 +161,7 @@ impl Task<'_> {
         if let Some(fault) = &conduct.fault {
             (delays, run.parts) = (Vec::new(), 0);
             run.value = None;
-            run.failure = Some(format!("the emulation was disturbed: {fault}"));
+            run.failure = Some(format!("{DISTURBED}: {fault}"));
         }
         let captures = done.system.run.captures.take();
         let series = (self.number == 0).then(|| VariantSeries {

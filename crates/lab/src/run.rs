@@ -87,6 +87,28 @@ pub struct Labels {
 /// Prefix of the numbers of single objects of a page.
 pub(crate) const OBJECT_TIME: &str = "object_time/";
 
+/// Beginning of the failure of a discarded run.
+pub(crate) const DISTURBED: &str = "the emulation was disturbed";
+
+impl Run {
+    /// Bytes of memory that the run takes, without the allocator's own.
+    pub fn memory(&self) -> usize {
+        let numbers = self.extra.iter().map(|(name, _)| name.capacity()).sum::<usize>();
+        let pairs = self.extra.capacity() * size_of::<(String, f64)>();
+        let paths = self.first_sent_bytes.capacity() * size_of::<u64>()
+            + self.repeated.capacity() * size_of::<Repeated>();
+        let failure = self.failure.as_ref().map_or(0, String::capacity);
+        size_of::<Run>() + numbers + pairs + paths + failure
+    }
+
+    /// Whether the run was discarded because the machine disturbed its emulation. It says nothing
+    /// about the variant.
+    pub fn is_discarded(&self) -> bool {
+        let disturbed = self.failure.as_ref().is_some_and(|why| why.starts_with(DISTURBED));
+        disturbed && self.value.is_none()
+    }
+}
+
 impl Drops {
     /// The sums over these paths and shared links.
     pub(crate) fn of<'a>(links: impl Iterator<Item = &'a PathCounters> + Clone) -> Drops {

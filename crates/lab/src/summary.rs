@@ -29,8 +29,13 @@ pub struct Summary {
     pub n: usize,
     /// Repetitions not finished within `deadline`.
     pub incomplete: usize,
+<<<<<<< HEAD
     /// Virtual time after which a repetition is incomplete.
     pub deadline: Duration,
+=======
+    /// Repetitions discarded because the machine disturbed their emulation.
+    pub discarded: usize,
+>>>>>>> main
     /// Mean of the finished runs, in the metric's unit.
     pub mean: Option<f64>,
     /// Median of the finished runs, in the metric's unit.
@@ -96,13 +101,20 @@ impl Summary {
         let per_run = |of: fn(&Run) -> u64| {
             runs.runs.iter().map(of).sum::<u64>() as f64 / runs.runs.len().max(1) as f64
         };
-        let failures = runs.runs.iter().filter_map(|run| run.failure.as_ref());
+        let valid = runs.runs.iter().filter(|run| !run.is_discarded());
+        let failures = valid.filter_map(|run| run.failure.as_ref());
+        let discarded = runs.runs.iter().filter(|run| run.is_discarded()).count();
         let exactly = |value: &f64| Interval::around(*value, 0.0);
         Summary {
             variant: runs.variant.clone(),
             n: runs.runs.len(),
+<<<<<<< HEAD
             incomplete: runs.runs.len() - values.len(),
             deadline: scenario.deadline,
+=======
+            incomplete: runs.runs.len() - values.len() - discarded,
+            discarded,
+>>>>>>> main
             mean: mean(&values),
             median: median(&values),
             mean_interval: mean_interval(&values, 0.95)
@@ -127,14 +139,26 @@ impl Summary {
 
     /// Whether enough runs finished for a verdict.
     pub fn qualifies(&self) -> bool {
-        self.mean.is_some() && self.incomplete as f64 <= MOST_INCOMPLETE * self.n as f64
+        let valid = (self.n - self.discarded) as f64;
+        self.mean.is_some() && self.incomplete as f64 <= MOST_INCOMPLETE * valid
     }
 
     /// Reason for the missing verdict, in words.
     pub fn disqualification(&self) -> String {
         let why = self.failure.as_ref().map_or(String::new(), |failure| format!(" ({failure})"));
+<<<<<<< HEAD
         let (incomplete, n) = (self.incomplete, self.n);
         format!("{incomplete} of {n} runs did not finish within {}{why}", self.deadline)
+=======
+        let Summary { incomplete, discarded, n, .. } = *self;
+        let unfinished = format!("{incomplete} of {n} runs did not finish within {RUN_LIMIT}{why}");
+        let thrown = format!("{discarded} of {n} runs were discarded: other load disturbed them");
+        match (incomplete, discarded) {
+            (_, 0) => unfinished,
+            (0, _) => thrown,
+            _ => format!("{unfinished}; {thrown}"),
+        }
+>>>>>>> main
     }
 }
 

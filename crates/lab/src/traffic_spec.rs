@@ -54,6 +54,12 @@ pub(crate) struct Fetching {
     pub per_host: bool,
 }
 
+/// Whether the word begins with the name of a model.
+pub(crate) fn names_model(word: &str) -> bool {
+    let name = word.split(':').next().unwrap_or(word);
+    NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// Folders of the files of pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Folders<'a> {
@@ -72,7 +78,7 @@ pub(crate) fn parse_traffic(
     fetching: Fetching,
 ) -> Result<(Traffic, Option<PageSource>), Refusal> {
     match text.split_once(':') {
-        Some(("web", value)) => {
+        Some((name, value)) if name.eq_ignore_ascii_case("web") => {
             let source = page(folders, value).map_err(|refusal| refusal.shifted("web:".len()))?;
             let Fetching { http, per_host } = fetching;
             let web = Web { page: Arc::clone(&source.page), http, per_host };
@@ -111,7 +117,7 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
         None => (text, None),
     };
     let inner = |refusal: Refusal| refusal.shifted(name.len() + 1);
-    match (name, value) {
+    match (name.to_ascii_lowercase().as_str(), value) {
         ("bulk", Some(value)) => bulk(value).map_err(inner),
         ("burst", Some(value)) => burst(value, profile).map_err(inner),
         ("video", None) => Ok(Traffic::Video(Video::DEFAULT_TIME)),
@@ -120,10 +126,10 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
             Err(Refusal::new(text, format!("`{name}` needs a size or time"), EXAMPLES))
         }
         ("web", _) => Err(Refusal::new(text, "`web` names no page", EXAMPLES)),
-        (unknown, _) => Err(Refusal::new(
+        _ => Err(Refusal::new(
             text,
-            format!("unknown traffic `{unknown}`"),
-            format!("{}; {EXAMPLES}", nearest_help(unknown, &NAMES)),
+            format!("unknown traffic `{name}`"),
+            format!("{}; {EXAMPLES}", nearest_help(name, &NAMES)),
         )),
     }
 }

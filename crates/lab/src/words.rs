@@ -28,7 +28,7 @@ pub(crate) fn nearest<'a>(
 }
 
 /// The sentence that names the nearest word and all valid ones.
-pub(crate) fn nearest_help(word: &str, candidates: &[&str]) -> String {
+pub fn nearest_help(word: &str, candidates: &[&str]) -> String {
     let all = candidates.join(", ");
     match nearest(word, candidates.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? Valid are: {all}"),

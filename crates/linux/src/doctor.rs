@@ -14,12 +14,24 @@ const MPTCP: i32 = 262;
 /// Congestion controls that comparisons with the kernel need.
 const CONTROLS: [&str; 2] = ["reno", "cubic"];
 
+/// Checks of what only tests and the recording of `validate` use.
+const FOR_TESTS: [&str; 3] = ["ip mptcp", "tbf", "nftables"];
+
 /// What adds namespaces, and all that is tried in one.
 const PRIVILEGE: &str = "run the same command with sudo (needs CAP_SYS_ADMIN, CAP_NET_ADMIN)";
 
 /// What adds nftables and its rule that takes TCP options away.
 const NF_TABLES: &str = "sudo apt-get install nftables && sudo modprobe nf_tables \
                          (needs CONFIG_NF_TABLES, Linux 5.18 or later)";
+
+/// What a check is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// A command needs it.
+    Use,
+    /// Only tests and comparisons with kernels need it.
+    Development,
+}
 
 /// The outcome of one check.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +40,8 @@ pub struct Check {
     pub name: &'static str,
     /// What needs it.
     pub needed_for: &'static str,
+    /// Whether commands or only tests need it.
+    pub purpose: Purpose,
     /// What was seen, or why not.
     pub detail: Result<String, String>,
     /// A command that adds it.
@@ -40,7 +54,13 @@ pub fn examine() -> Vec<Check> {
     let inside = namespace.as_ref().map_err(|error| first_line(&error.to_string()));
     // What is tried in a namespace cannot be tried without one: first things first.
     let first = |remedy| if inside.is_ok() { remedy } else { PRIVILEGE };
-    let check = |name, needed_for, detail, remedy| Check { name, needed_for, detail, remedy };
+    let check = |name, needed_for, detail, remedy| {
+        let purpose = match FOR_TESTS.contains(&name) {
+            true => Purpose::Development,
+            false => Purpose::Use,
+        };
+        Check { name, needed_for, purpose, detail, remedy }
+    };
     vec![
         check(
             "privilege",
@@ -56,16 +76,11 @@ pub fn examine() -> Vec<Check> {
         ),
         check(
             "network namespaces",
-            "emulate, tests",
+            "emulate",
             inside.clone().map(|_| "can be created".to_owned()),
             PRIVILEGE,
         ),
-        check(
-            "TUN in a namespace",
-            "emulate, tests",
-            inside.clone().and_then(tun_inside),
-            PRIVILEGE,
-        ),
+        check("TUN in a namespace", "emulate", inside.clone().and_then(tun_inside), PRIVILEGE),
         check(
             "user namespaces",
             "namespaces without root",
@@ -80,7 +95,7 @@ pub fn examine() -> Vec<Check> {
         ),
         check(
             "ip mptcp",
-            "path managers of kernel peers",
+            "tests of path managers with kernel peers",
             runs("ip", &["mptcp", "limits"]),
             "sudo apt-get install iproute2",
         ),
@@ -92,13 +107,13 @@ pub fn examine() -> Vec<Check> {
         ),
         check(
             "tbf",
-            "rate limits between namespaces",
+            "tests with rate limits between namespaces",
             inside.clone().and_then(tbf),
             first("sudo apt-get install iproute2 && sudo modprobe sch_tbf"),
         ),
         check(
             "nftables",
-            "a kernel as a middlebox that removes MPTCP options; tests have their own",
+            "tests with a kernel that removes MPTCP options",
             inside.clone().and_then(nftables),
             first(NF_TABLES),
         ),

@@ -31,10 +31,8 @@ pub trait Row: Sized + 'static {
     /// A parameter that this row lacks, one that is given twice, and a value out of its range.
     fn parse(&self, text: &str) -> Result<Self::Values, Refused>;
 
-    /// Another name of a row.
-    fn alias(_name: &str) -> Option<&'static str> {
-        None
-    }
+    /// Other names in use, in lower case, each with the name of its row.
+    const ALIASES: &'static [(&'static str, &'static str)] = &[];
 }
 
 /// A row of the table of `R` and the parameters that are set.
@@ -56,9 +54,9 @@ impl<R: Row> Choice<R> {
         Choice { row, set: None }
     }
 
-    /// The row of that name with its defaults.
+    /// The row of that name, or of another name of it, with its defaults; the case does not matter.
     pub fn find(name: &str) -> Option<Self> {
-        let name = R::alias(name).unwrap_or(name);
+        let name = own_name(name, R::ALIASES);
         R::table().iter().find(|row| row.about().0 == name).map(Self::of)
     }
 
@@ -157,6 +155,13 @@ impl<R: Row> FromStr for Choice<R> {
     }
 }
 
+/// The name in lower case with hyphens, replaced by the one that `aliases` has for it.
+pub(crate) fn own_name(name: &str, aliases: &[(&str, &str)]) -> String {
+    let name = name.trim().to_ascii_lowercase().replace('_', "-");
+    let alias = aliases.iter().find(|(alias, _)| *alias == name);
+    alias.map_or(name, |(_, own)| (*own).to_owned())
+}
+
 fn unknown<R: Row>(name: &str) -> Refused {
     let names: Vec<&str> = R::table().iter().map(|row| row.about().0).collect();
     Refused {
@@ -199,6 +204,38 @@ mod tests {
                     let example = parameter.example(choice.name());
                     assert!(example.parse::<super::Choice<R>>().is_ok(), "{example}");
                 }
+            }
+        }
+        check::<crate::scheduler::SchedulerRow>();
+        check::<crate::congestion::ControllerRow>();
+        check::<crate::path_policy::PolicyRow>();
+    }
+
+    #[test]
+    fn upper_case_and_full_names_are_understood_and_shown_as_in_the_table() {
+        for (given, own) in [
+            ("LRF", "lrf"),
+            ("lowest-rtt-first", "lrf"),
+            ("Round-Robin", "rr"),
+            ("round_robin", "rr"),
+            ("weighted-round-robin:3,1", "wrr:3,1"),
+            ("ECF:beta=0.5", "ecf:beta=0.5"),
+        ] {
+            assert_eq!(given.parse::<SchedulerChoice>().unwrap().to_string(), own);
+        }
+        for (given, own) in [("Cubic", "cubic"), ("NewReno", "reno"), ("coupled", "lia")] {
+            assert_eq!(given.parse::<ControllerChoice>().unwrap().to_string(), own);
+        }
+        assert_eq!("Drepas".parse::<PolicyChoice>().unwrap().to_string(), "drepas");
+    }
+
+    #[test]
+    fn every_alias_is_of_a_row_and_is_no_row_itself() {
+        fn check<R: super::Row>() {
+            let is_row = |name: &str| R::table().iter().any(|row| row.about().0 == name);
+            for (alias, own) in R::ALIASES {
+                assert!(is_row(own) && !is_row(alias), "{alias} is {own}");
+                assert_eq!(*alias, alias.to_lowercase().replace('_', "-"), "never found");
             }
         }
         check::<crate::scheduler::SchedulerRow>();

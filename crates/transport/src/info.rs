@@ -1,5 +1,6 @@
 //! The state of a connection, for measurement: the same shape for every protocol.
 
+use crate::choice::own_name;
 use base::{CaState, Duration, InterfaceId, PathId};
 use std::fmt;
 use std::net::SocketAddr;
@@ -25,8 +26,10 @@ impl Protocol {
         }
     }
 
-    /// The protocol with this `name`.
+    /// The protocol with this `name`, in any case.
     pub fn by_name(name: &str) -> Option<Protocol> {
+        const ALIASES: [(&str, &str); 2] = [("multipath-tcp", "mptcp"), ("mp-tcp", "mptcp")];
+        let name = own_name(name, &ALIASES);
         Protocol::ALL.into_iter().find(|protocol| protocol.name() == name)
     }
 

@@ -177,6 +177,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         Shell::Client => Side::Client,
     };
     let command = command(args, emulator.host(side).mptcp);
+    scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
     if !args.asked.quiet {
         let other = if side == Side::Client { Side::Server } else { Side::Client };
         message(&banner(&Banner {

@@ -88,10 +88,10 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     if asked.json {
         print(&format!("{:#}\n", document(scenario, &report)));
     } else {
-        let ask = table::Ask { quiet: asked.quiet, pairs: asked.pairs, why: false };
+        let ask = table::Ask { pairs: asked.pairs, why: false };
         print(&table::text(&shown, &report, ask, Screen::detect(asked.no_color)));
     }
-    if !asked.quiet {
+    if !asked.quiet || emulation.invalid() > 0 {
         message(&conduct(&emulation));
     }
     let provenance = Provenance { csv: asked.csv, ..provenance(clock) };

@@ -1,7 +1,8 @@
 //! Decisions as lines: time, data, every path with the numbers compared, the answer and why.
 //!
 //! Repeated waits without a relevant difference are one line with their number. On a narrow
-//! terminal the answer is on a line of its own.
+//! terminal a decision takes several lines: the columns of a path are never divided, and the answer
+//! is on a line of its own.
 
 use crate::output::{Screen, width_of};
 use crate::table::protocols;
@@ -13,6 +14,7 @@ use lab::decisions::{Call, Decisions, mark_word, mark_words, reason};
 use lab::scenario::Variant;
 use lab::{Scenario, describe_traffic};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Blanks between columns.
 const GAP: &str = "  ";
@@ -28,13 +30,16 @@ pub(super) fn text(
     let mut text = String::new();
     heading(&mut text, scenario, variant, run, decisions, screen);
     let rows: Vec<Row> = folded(&decisions.calls).map(|calls| row(scenario, calls)).collect();
+    for note in &scenario.notes {
+        screen.wrap(&mut text, "note: ", note, "");
+    }
     legend(&mut text, &decisions.calls, screen);
     text.push('\n');
-    let columns = Columns::of(scenario, score_heading(&decisions.calls), &rows);
-    let line = columns.line(&columns.headings, "answer");
-    text.push_str(&format!("{}\n", screen.styled("1", line.trim_end())));
+    let columns = Columns::of(scenario, score_heading(&decisions.calls), &rows, screen);
+    columns.line(&mut text, &columns.headings, "answer", "1");
     for row in &rows {
-        columns.row(&mut text, row, screen);
+        // Waits are dimmed.
+        columns.line(&mut text, &row.cells, &row.answer, if row.waits { "2" } else { "" });
     }
     text
 }
@@ -222,14 +227,20 @@ fn score_heading(calls: &[Call]) -> String {
     })
 }
 
+/// Number of cells before those of the paths.
+const OF_DATA: usize = 3;
+/// Indent of the second line of a decision.
+const INDENT: usize = 4;
+
 /// Headings and widths.
 struct Columns {
     headings: Vec<String>,
     widths: Vec<usize>,
+    screen: Screen,
 }
 
 impl Columns {
-    fn of(scenario: &Scenario, score: String, rows: &[Row]) -> Columns {
+    fn of(scenario: &Scenario, score: String, rows: &[Row], screen: Screen) -> Columns {
         let mut headings: Vec<String> = ["time [s]", "data", "left [kB]"].map(str::to_owned).into();
         for path in &scenario.paths {
             headings.extend([path.name.clone(), String::new(), score.clone(), String::new()]);
@@ -240,36 +251,60 @@ impl Columns {
                 *width = width_of(cell).max(*width);
             }
         }
-        Columns { headings, widths }
+        Columns { headings, widths, screen }
     }
 
-    /// A line with numbers right-aligned, data and marks left-aligned.
-    fn line(&self, cells: &[String], answer: &str) -> String {
+    /// Appends the cells and the answer, on as many lines as they need.
+    fn line(&self, text: &mut String, cells: &[String], answer: &str, style: &str) {
+        let Screen { width, .. } = self.screen;
+        let width = width.unwrap_or(usize::MAX);
         let mut line = String::new();
-        for (column, (cell, width)) in cells.iter().zip(&self.widths).enumerate() {
-            if *width == 0 {
-                continue;
+        for columns in self.groups() {
+            let indent = if line.is_empty() { "" } else { GAP };
+            let group = self.group(columns.clone(), cells);
+            if width_of(&line) + indent.len() + self.width(columns) > width && !line.is_empty() {
+                self.end(text, &line, style);
+                line = " ".repeat(INDENT);
+            } else {
+                line.push_str(indent);
             }
-            let blanks = " ".repeat(width.saturating_sub(width_of(cell)));
-            let left = column == 1 || (column > 2 && (column - 3) % OF_PATH == OF_PATH - 1);
-            let padded = if left { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") };
-            line.push_str(&padded);
-            line.push_str(GAP);
+            line.push_str(&group);
         }
-        line.push_str(answer);
-        line
+        if width_of(&line) + GAP.len() + width_of(answer) <= width {
+            self.end(text, &format!("{line}{GAP}{answer}"), style);
+        } else {
+            self.end(text, &line, style);
+            self.screen.wrap(text, &" ".repeat(INDENT), answer, style);
+        }
     }
 
-    fn row(&self, text: &mut String, row: &Row, screen: Screen) {
-        // Waits are dimmed.
-        let style = if row.waits { "2" } else { "" };
-        let line = self.line(&row.cells, &row.answer);
-        if screen.width.is_none_or(|width| width_of(&line) <= width) {
-            text.push_str(&format!("{}\n", screen.styled(style, line.trim_end())));
-            return;
-        }
-        let line = self.line(&row.cells, "");
-        text.push_str(&format!("{}\n", screen.styled(style, line.trim_end())));
-        screen.wrap(text, "    ", &row.answer, style);
+    /// Appends a line; one that is longer than the screen is wrapped.
+    fn end(&self, text: &mut String, line: &str, style: &str) {
+        let content = line.trim_start();
+        let indent = &line[..line.len() - content.len()];
+        self.screen.wrap(text, indent, content.trim_end(), style);
+    }
+
+    /// Columns that stay on one line: those of the data, and those of each path.
+    fn groups(&self) -> Vec<Range<usize>> {
+        let paths = (OF_DATA..self.widths.len()).step_by(OF_PATH).map(|at| at..at + OF_PATH);
+        std::iter::once(0..OF_DATA).chain(paths).collect()
+    }
+
+    /// Width of a group; empty columns take none.
+    fn width(&self, columns: Range<usize>) -> usize {
+        let widths = self.widths[columns].iter().filter(|width| **width > 0);
+        widths.map(|width| width + GAP.len()).sum::<usize>().saturating_sub(GAP.len())
+    }
+
+    /// A group with numbers right-aligned, data and marks left-aligned.
+    fn group(&self, columns: Range<usize>, cells: &[String]) -> String {
+        let shown = columns.filter(|column| self.widths[*column] > 0).map(|column| {
+            let (cell, width) = (&cells[column], self.widths[column]);
+            let blanks = " ".repeat(width.saturating_sub(width_of(cell)));
+            let marks = column >= OF_DATA && (column - OF_DATA) % OF_PATH == OF_PATH - 1;
+            if column == 1 || marks { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") }
+        });
+        shown.collect::<Vec<_>>().join(GAP)
     }
 }

@@ -129,7 +129,7 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError
             }
         };
     };
-    match all.iter().find(|variant| variant.name == name) {
+    match all.iter().find(|variant| variant.name.eq_ignore_ascii_case(name)) {
         Some(variant) if variant.scheduler().is_some() => Ok(variant.clone()),
         Some(_) => {
             let problem = format!("`{name}` has no scheduler: it uses one path only");
@@ -159,11 +159,12 @@ fn nothing(connection: Option<usize>, span: &Span) -> InputError {
 fn show(args: &ExplainArgs, prepared: &Prepared, decisions: &Decisions) {
     let Prepared { scenario, variant, .. } = prepared;
     if args.json {
+        scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
         for one in &decisions.calls {
             print(&format!("{}\n", decision_document(scenario, one)));
         }
     } else {
-        let screen = Screen::detect(args.no_color);
+        let screen = Screen::fitted(args.no_color);
         print(&lines::text(scenario, variant, args.run, decisions, screen));
     }
     if decisions.cut {

@@ -150,7 +150,8 @@ impl Progress {
     }
 
     fn detail(&self, variant: &Variant, run: &Run) {
-        let value = run.value.map_or("incomplete".to_owned(), |value| value.to_string());
+        let without = if run.is_discarded() { "discarded" } else { "incomplete" };
+        let value = run.value.map_or(without.to_owned(), |value| value.to_string());
         let unit = run.metric.unit();
         let text = format!(
             "{} run {}: {value} {unit}, retransmitted segments: {}",

@@ -4,6 +4,7 @@
 //! It loads no script, font or image, so it can be opened offline.
 
 mod calls;
+mod capture;
 mod charts;
 mod draw;
 mod events;
@@ -17,6 +18,7 @@ mod tables;
 mod terms;
 mod why;
 
+pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use page::{page, utc};
 
 use lab::results::{Provenance, StoredStudy};

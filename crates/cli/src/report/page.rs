@@ -8,7 +8,7 @@ use lab::results::GENERATOR;
 use lab::{Scenario, describe_traffic};
 use std::fmt::Write;
 
-const STYLE: &str = include_str!("page.css");
+pub(super) const STYLE: &str = include_str!("page.css");
 
 /// HTML of the page.
 pub(crate) fn page(sheet: &Sheet<'_>) -> String {

@@ -39,7 +39,7 @@ fn snapshot(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-const ASK: Ask = Ask { quiet: false, pairs: true, why: false };
+const ASK: Ask = Ask { pairs: true, why: false };
 
 /// The text on terminals of these widths, none of whose lines is wider.
 fn at_widths(scenario: &Scenario, report: &Report) -> String {

@@ -39,6 +39,46 @@ fn both_ends_of_a_download_are_shown_with_what_each_can_tell() {
 }
 
 #[test]
+fn summary_comes_before_the_connections() {
+    let scratch = Scratch::new("analyze-summary");
+    let [sender, _] = captured(&scratch);
+    let text = succeeds(&["analyze", &sender]);
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no `{part}` in {text}"));
+    let parts = ["1 connection: 1 MPTCP", "traffic", "hosts A and B", "connection 1: MPTCP"];
+    assert!(parts.map(place).is_sorted(), "{text}");
+    let document: Value = serde_json::from_str(&succeeds(&["analyze", &sender, "--json"])).unwrap();
+    assert_eq!(document["protocols"][0]["protocol"], "TCP");
+    assert_eq!(document["protocols"][0]["packets"], document["packets"]);
+    assert_eq!(document["talkers"].as_array().map(Vec::len), Some(2), "one pair a path");
+}
+
+#[test]
+fn page_has_the_sequence_of_every_subflow_and_loads_nothing() {
+    let scratch = Scratch::new("analyze-page");
+    let [sender, _] = captured(&scratch);
+    let page = scratch.path("page.html");
+    let output = anabranch(&["analyze", &sender, "--out", &page]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), succeeds(&["analyze", &sender]), "the tables stay");
+    let html = std::fs::read_to_string(&page).unwrap();
+    for part in ["Connection 1, server to client", "acknowledged", "wlan: ", "retransmitted"] {
+        assert!(html.contains(part), "{part}");
+    }
+    let scripts = html.matches("<script>figure(").count();
+    assert_eq!(scripts, 1, "the request is too small for a figure");
+    assert!(!html.contains("<script src") && !html.contains("<link"));
+    // Its own page is written again, others only with --force, and the capture never.
+    succeeds(&["analyze", &sender, "--out", &page]);
+    let other = scratch.file("mine.html", "<p>mine</p>");
+    let refused = anabranch(&["analyze", &sender, "--out", &other]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("--force"), "{}", stderr(&refused));
+    succeeds(&["analyze", &sender, "--out", &other, "--force"]);
+    let itself = anabranch(&["analyze", &sender, "--out", &sender]);
+    assert_eq!(itself.status.code(), Some(2), "{}", stderr(&itself));
+}
+
+#[test]
 fn what_is_no_capture_is_refused() {
     let scratch = Scratch::new("analyze-refused");
     let text = scratch.file("page.html", "<html>");

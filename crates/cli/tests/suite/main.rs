@@ -5,6 +5,7 @@ mod bad_files;
 mod bad_input;
 mod browser;
 mod compare;
+mod documents;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate;
 mod everyday;
@@ -41,7 +42,7 @@ fn command(arguments: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    command.current_dir(root).args(arguments);
+    command.env_remove("COLUMNS").current_dir(root).args(arguments);
     command
 }
 

@@ -175,10 +175,63 @@ fn reader_that_goes_away_ends_it_quietly() {
 fn output_that_is_no_terminal_is_the_same_whatever_the_environment_says() {
     let plain = anabranch(&TINY);
     assert!(stderr(&plain).is_empty(), "{}", stderr(&plain));
-    for (name, value) in [("COLUMNS", "40"), ("TERM", "xterm-256color"), ("NO_COLOR", "1")] {
+    for (name, value) in [("TERM", "xterm-256color"), ("NO_COLOR", "1")] {
         let output = command(&TINY).env(name, value).output().expect("the program starts");
         assert_eq!(stdout(&output), stdout(&plain), "{name}={value}");
     }
+}
+
+/// Calls whose output fits the terminal: lists, checks, decisions, captures.
+fn fitting(scratch: &Scratch) -> Vec<Vec<String>> {
+    let packets = scratch.path("packets");
+    let paths = ["--path", "wlan", "--path", "satellite=rate 20mbit delay 300ms loss 1%"];
+    let run = ["run", "--traffic", "bulk:256KiB", "--protocols", "mptcp", "--pcap", &packets];
+    succeeds(&[&run[..], &paths].concat());
+    let explain = ["explain", "--traffic", "bulk:64KiB", "--scheduler"];
+    let mut calls: Vec<Vec<&str>> = vec![vec!["list"], vec!["doctor"]];
+    for scheduler in ["ecf", "blest-kernel", "linux"] {
+        calls.push([&explain[..], &[scheduler], &paths].concat());
+    }
+    let mut calls: Vec<Vec<String>> =
+        calls.iter().map(|call| call.iter().map(|word| (*word).to_owned()).collect()).collect();
+    for file in std::fs::read_dir(packets).expect("captures").flatten() {
+        calls.push(vec!["analyze".to_owned(), file.path().display().to_string()]);
+    }
+    assert!(calls.len() > 6, "{calls:?}");
+    calls
+}
+
+#[test]
+fn no_line_is_longer_than_the_terminal() {
+    let scratch = Scratch::new("fitting");
+    for call in fitting(&scratch) {
+        let call: Vec<&str> = call.iter().map(String::as_str).collect();
+        for columns in [80, 100, 120] {
+            let output = command(&call).env("COLUMNS", columns.to_string()).output();
+            let text = stdout(&output.expect("the program starts"));
+            assert!(!text.is_empty(), "{call:?}");
+            let long: Vec<&str> =
+                text.lines().filter(|line| line.chars().count() > columns).collect();
+            assert!(long.is_empty(), "{columns}: {}:\n{}", call[0], long.join("\n"));
+        }
+        let pipe = stdout(&anabranch(&call));
+        assert!(pipe.lines().all(|line| line.chars().count() <= 100), "{call:?}: {pipe}");
+        let Some(text) = on_a_terminal(80, "NO_COLOR=1", &call) else { continue };
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{call:?}: {text}");
+    }
+}
+
+#[test]
+fn help_is_that_of_the_command() {
+    assert_eq!(succeeds(&["help"]), succeeds(&["--help"]));
+    assert_eq!(succeeds(&["help", "Compare"]), succeeds(&["compare", "--help"]));
+    let refused = |words: &[&str]| {
+        let output = anabranch(&[&["help"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        stderr(&output)
+    };
+    assert!(refused(&["comprae"]).contains("did you mean `compare`"));
+    assert!(refused(&["list", "paths"]).contains("`anabranch list` has no commands"));
 }
 
 /// Output of the program on a terminal with this number of columns; `None` without the tool for it.

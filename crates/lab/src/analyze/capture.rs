@@ -3,6 +3,7 @@
 //! Packets cut short by the capture keep the length that their IP header names. Packets other than
 //! TCP, and unreadable ones, are counted.
 
+use super::talkers::Counts;
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -33,6 +34,8 @@ pub(super) struct Captured {
     pub span: Option<(Instant, Instant)>,
     /// Names of the interfaces; empty for interfaces without a name.
     pub names: Vec<String>,
+    /// Packets by protocol and by pair of hosts.
+    pub counts: Counts,
     /// Notes on omitted packets.
     pub notes: Vec<String>,
 }
@@ -41,7 +44,8 @@ pub(super) struct Captured {
 pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let mut reader = CaptureReader::new(file)?;
     let (segments, names, notes) = (Vec::new(), Vec::new(), Vec::new());
-    let mut captured = Captured { segments, packets: 0, span: None, names, notes };
+    let counts = Counts::default();
+    let mut captured = Captured { segments, packets: 0, span: None, names, counts, notes };
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for packet in reader.by_ref() {
         let packet = match packet {
@@ -55,6 +59,7 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
             }
         };
         captured.packets += 1;
+        captured.counts.packet(packet.datagram);
         let (start, end) = captured.span.unwrap_or((packet.time, packet.time));
         captured.span = Some((start.min(packet.time), end.max(packet.time)));
         match segment(packet.datagram) {
@@ -63,7 +68,8 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
                 interface: packet.interface,
                 ..segment
             }),
-            Ok(None) => *unread.entry("no TCP".to_owned()).or_default() += 1,
+            // Counted as the others.
+            Ok(None) => {}
             Err(why) => *unread.entry(why).or_default() += 1,
         }
     }

@@ -7,7 +7,7 @@ use super::capture::Segment;
 use super::data::Data;
 use super::flow::Flow;
 use super::origin::Origins;
-use super::{Connection, Spoken, Subflow};
+use super::{Connection, Sending, SentAt, Sequence, Spoken, Subflow};
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -25,6 +25,8 @@ pub(super) struct Connections {
     connections: Vec<Opened>,
     /// Connection and side of every known token.
     tokens: BTreeMap<Token, (usize, usize)>,
+    /// Whether sequences are recorded.
+    sequences: bool,
 }
 
 #[derive(Debug)]
@@ -36,19 +38,28 @@ struct Opened {
     unmatched: bool,
     /// Data sent by each side.
     data: [Data; 2],
+    /// When they sent it, with indices and times of the capture.
+    sequences: [Sequence; 2],
 }
 
 impl Default for Opened {
     fn default() -> Self {
         let data = Default::default();
-        Opened { spoken: Spoken::Of(Protocol::Tcp), offered: false, unmatched: false, data }
+        Opened {
+            spoken: Spoken::Of(Protocol::Tcp),
+            offered: false,
+            unmatched: false,
+            data,
+            sequences: Default::default(),
+        }
     }
 }
 
 impl Connections {
-    /// Creates the state for segments with these `origins`.
-    pub(super) fn new(origins: Origins) -> Connections {
-        Connections { origins, ..Connections::default() }
+    /// Creates the state for segments with these `origins`; `sequences`: records when they were
+    /// sent.
+    pub(super) fn new(origins: Origins, sequences: bool) -> Connections {
+        Connections { origins, sequences, ..Connections::default() }
     }
 
     /// Processes the next segment in time order.
@@ -80,7 +91,9 @@ impl Connections {
         });
         known.unwrap_or_else(|| {
             let (flow, connection) = (self.flows.len(), self.connections.len());
-            self.flows.push(Flow::new(segment, connection));
+            let mut new = Flow::new(segment, connection);
+            new.sides.iter_mut().for_each(|side| side.mappings.kept = self.sequences);
+            self.flows.push(new);
             self.connections.push(Opened::default());
             self.newest.insert(key, flow);
             flow
@@ -183,6 +196,7 @@ impl Connections {
         let opened = &mut self.connections[flow.connection];
         let side = flow.side_of(end);
         let carrier = &mut flow.sides[end];
+        let (range, resent) = (carrier.half.range(segment), carrier.half.resent_segments);
         let new = carrier.half.sent(segment);
         if !new.is_empty() && carrier.mappings.is_empty() {
             // Data before any mapping make a connection TCP (RFC 8684 s3.7).
@@ -191,6 +205,7 @@ impl Connections {
             }
             carrier.mappings.become_plain();
         }
+        let reinjected = carrier.reinjected_bytes;
         for range in new {
             for (part, at) in carrier.mappings.map(range) {
                 let len = part.end - part.start;
@@ -199,13 +214,30 @@ impl Connections {
                 carrier.reinjected_bytes += len - first;
             }
         }
+        if !self.sequences {
+            return;
+        }
+        let kind = if carrier.reinjected_bytes > reinjected {
+            Sending::Reinjection
+        } else if carrier.half.resent_segments > resent {
+            Sending::Retransmission
+        } else {
+            Sending::New
+        };
+        let part = range.and_then(|range| carrier.mappings.map(range).into_iter().next());
+        if let Some((_, position)) = part {
+            let time = (segment.time - Instant::ZERO).as_secs_f64();
+            let sent = SentAt { time, subflow: index, position, len: segment.len, kind };
+            opened.sequences[side].sent.push(sent);
+        }
     }
 
     fn on_data_ack(&mut self, index: usize, end: usize, segment: &Segment) {
         let flow = &self.flows[index];
         let other = flow.side_of(1 - end);
         let ack = segment.options.mptcp.dss.and_then(|dss| dss.ack());
-        let data = &mut self.connections[flow.connection].data[other];
+        let Opened { data, sequences, .. } = &mut self.connections[flow.connection];
+        let data = &mut data[other];
         let position = match ack {
             Some(ack) => data.position(ack),
             None if flow.sides[1 - end].mappings.is_plain() => {
@@ -215,6 +247,10 @@ impl Connections {
         };
         if let Some(position) = position {
             data.acknowledged(position);
+            let line = &mut sequences[other].acknowledged;
+            if self.sequences && line.last().is_none_or(|(_, last)| *last < position) {
+                line.push(((segment.time - Instant::ZERO).as_secs_f64(), position));
+            }
         }
     }
 
@@ -249,7 +285,9 @@ impl Connections {
         notes: &mut Vec<String>,
     ) -> Vec<Connection> {
         let mut flows: Vec<Vec<&Flow>> = vec![Vec::new(); self.connections.len()];
+        let mut places = Vec::new();
         for flow in &self.flows {
+            places.push(flows[flow.connection].len());
             flows[flow.connection].push(flow);
         }
         let unmatched = self.connections.iter().filter(|opened| opened.unmatched).count();
@@ -261,7 +299,18 @@ impl Connections {
             ));
         }
         let opened = self.connections.iter().zip(flows);
-        opened.filter_map(|(opened, flows)| opened.finish(&flows, start, names)).collect()
+        let finish = |(opened, flows): (&Opened, Vec<&Flow>)| {
+            let mut connection = opened.finish(&flows, start, names)?;
+            let zero = (start - Instant::ZERO).as_secs_f64();
+            for sequence in &mut connection.sequences {
+                for sent in &mut sequence.sent {
+                    (sent.time, sent.subflow) = (sent.time - zero, places[sent.subflow]);
+                }
+                sequence.acknowledged.iter_mut().for_each(|(time, _)| *time -= zero);
+            }
+            Some(connection)
+        };
+        opened.filter_map(finish).collect()
     }
 }
 
@@ -305,6 +354,7 @@ impl Opened {
             duration: (last - first.first).as_secs_f64(),
             subflows: flows.iter().map(subflow).collect(),
             missed_bytes: flows.iter().map(missed).sum(),
+            sequences: self.sequences.clone(),
         })
     }
 }

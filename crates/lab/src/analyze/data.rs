@@ -100,6 +100,8 @@ pub(super) struct Mappings {
     /// TCP: positions of subflow and connection are equal.
     plain: bool,
     any: bool,
+    /// Mappings are kept after their bytes are in order.
+    pub kept: bool,
 }
 
 impl Mappings {
@@ -148,6 +150,9 @@ impl Mappings {
 
     /// Drops mappings below `position`.
     pub(super) fn forget_below(&mut self, position: u64) {
+        if self.kept {
+            return;
+        }
         while let Some(first) = self.by_position.first_entry() {
             if first.get().0 > position {
                 break;

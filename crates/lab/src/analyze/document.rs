@@ -2,7 +2,8 @@
 //!
 //! Times are in seconds, shares and losses are fractions; unmeasured values are null.
 
-use super::{Analysis, Connection, Distribution, Flowing, OutOfOrder, Spoken, Subflow, Vantage};
+use super::{Analysis, Connection, Counted, Distribution, Flowing, OutOfOrder, Spoken, Subflow};
+use super::{Talkers, Vantage};
 use serde_json::{Value, json};
 use transport::Protocol;
 
@@ -14,9 +15,28 @@ pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
         "packets": analysis.packets,
         "tcp_segments": analysis.tcp_segments,
         "duration": analysis.duration,
+        "protocols": analysis.protocols.iter().map(counted).collect::<Vec<_>>(),
+        "talkers": analysis.talkers.iter().take(MOST_TALKERS).map(talkers).collect::<Vec<_>>(),
         "connections": analysis.connections.iter().map(connection).collect::<Vec<_>>(),
         "notes": analysis.notes,
     })
+}
+
+/// Largest number of pairs of hosts in the document.
+const MOST_TALKERS: usize = 100;
+
+fn counted(counted: &Counted) -> Value {
+    json!({
+        "protocol": counted.protocol,
+        "packets": counted.packets,
+        "bytes": counted.bytes,
+        "conversations": counted.conversations,
+    })
+}
+
+fn talkers(pair: &Talkers) -> Value {
+    let hosts = pair.hosts.map(|host| host.to_string());
+    json!({ "hosts": hosts, "packets": pair.packets, "bytes": pair.bytes })
 }
 
 fn connection(connection: &Connection) -> Value {

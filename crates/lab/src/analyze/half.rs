@@ -87,17 +87,17 @@ impl Half {
         (self.first, self.highest, self.in_order, self.acknowledged) = (first, first, first, first);
     }
 
+    /// Positions of the payload of a segment of this direction. Data before the first byte do not
+    /// belong to this connection, or precede the capture.
+    pub(super) fn range(&self, segment: &Segment) -> Option<Range<u64>> {
+        let position = self.position(segment.seq).filter(|_| segment.len > 0)?;
+        let first = position + u64::from(segment.flags.contains(Flags::SYN));
+        Some(first.max(self.first)..first + segment.len).filter(|range| !range.is_empty())
+    }
+
     /// Processes a segment of this direction; returns the ranges of new bytes.
     pub(super) fn sent(&mut self, segment: &Segment) -> Vec<Range<u64>> {
-        let (Some(position), true) = (self.position(segment.seq), segment.len > 0) else {
-            return Vec::new();
-        };
-        let first = position + u64::from(segment.flags.contains(Flags::SYN));
-        // Data before the first byte do not belong to this connection, or precede the capture.
-        let range = first.max(self.first)..first + segment.len;
-        if range.is_empty() {
-            return Vec::new();
-        }
+        let Some(range) = self.range(segment) else { return Vec::new() };
         let new: Vec<Range<u64>> = self.seen.missing(range.clone()).collect();
         self.count(segment, &range, &new);
         self.track(segment, &range, &new);

@@ -1,6 +1,6 @@
 //! Results of an analysis: connections, their subflows, and both directions of those.
 
-use super::Distribution;
+use super::{Counted, Distribution, Sequence, Talkers};
 use std::net::SocketAddr;
 use transport::Protocol;
 
@@ -13,6 +13,10 @@ pub struct Analysis {
     pub tcp_segments: u64,
     /// Time from the first packet to the last, in seconds.
     pub duration: f64,
+    /// Packets by protocol, most bytes first; the analysis is of TCP only.
+    pub protocols: Vec<Counted>,
+    /// Pairs of hosts, most bytes first.
+    pub talkers: Vec<Talkers>,
     /// Connections in the order of their first segments.
     pub connections: Vec<Connection>,
     /// Notes on omitted or uncertain parts.
@@ -64,6 +68,8 @@ pub struct Connection {
     pub subflows: Vec<Subflow>,
     /// Bytes that were acknowledged but are not in the capture, both directions.
     pub missed_bytes: u64,
+    /// What the client and what the server sent when; empty unless it was asked for.
+    pub sequences: [Sequence; 2],
 }
 
 /// A subflow.
@@ -126,6 +132,11 @@ pub struct OutOfOrder {
 }
 
 impl Connection {
+    /// The sequence of one direction.
+    pub fn sequence(&self, down: bool) -> &Sequence {
+        &self.sequences[usize::from(down)]
+    }
+
     /// The first bytes of one direction over all subflows.
     pub fn first_bytes(&self, down: bool) -> u64 {
         self.subflows.iter().map(|subflow| subflow.flowing(down).first_bytes).sum()

@@ -1,6 +1,7 @@
 //! Captures whose numbers are known: simulated with a recorder beside, and damaged ones.
 
-use super::{Analysis, Connection, Flowing, Spoken, Vantage, analysis_document, analyze};
+use super::{Analysis, Connection, Flowing, Sending, SentAt, Sequence, Spoken, Vantage};
+use super::{analysis_document, analyze, analyze_sequences};
 use base::{Duration, Event, EventMask, HostId, Instant, PathId, Rate, Recorder};
 use harness::{Captures, RunRecord};
 use network::{Capacity, Limit, LinkConfig, LossConfig};
@@ -212,6 +213,36 @@ fn mptcp_download_over_unequal_lossy_paths_shows_what_the_recorder_counted() {
     assert!(waited.segments > 100, "the fast path waits for the slow one: {waited:?}");
     let reinjected: u64 = sender.subflows.iter().map(|s| s.down.reinjected_bytes).sum();
     assert_eq!(reinjected, record.measured().sent.reinjected_bytes);
+}
+
+#[test]
+fn sequences_have_every_segment_with_its_kind_and_the_acknowledgements() {
+    let links = [link(10, 15, 0.01), link(4, 60, 0.005)];
+    let (record, truth) = download(Multipath::default().into(), &links);
+    let file = &captures(&record).sender;
+    assert_eq!(only(file).sequence(true), &Sequence::default(), "only where it is asked for");
+    let analysis = analyze_sequences(file).unwrap();
+    let [connection] = &analysis.connections[..] else { panic!("one connection") };
+    let Sequence { sent, acknowledged } = connection.sequence(true);
+    assert_eq!(sent.len() as u64, truth.sent.values().map(|(sent, _)| sent).sum::<u64>());
+    let count = |kind: Sending, subflow: usize| {
+        sent.iter().filter(|one| one.kind == kind && one.subflow == subflow).count() as u64
+    };
+    let mut reinjected = 0;
+    for (subflow, path) in [PathId(0), PathId(1)].into_iter().enumerate() {
+        assert_eq!(count(Sending::Retransmission, subflow), truth.sent[&path].1);
+        reinjected += count(Sending::Reinjection, subflow);
+    }
+    assert!(reinjected > 0, "there is something to mark");
+    let end = |one: &SentAt| one.position + one.len;
+    assert_eq!(sent.iter().map(end).max(), Some(4 << 20));
+    assert!(sent.is_sorted_by_key(|one| one.time), "in the order of time");
+    assert!(acknowledged.is_sorted_by(|a, b| a.0 <= b.0 && a.1 < b.1));
+    assert!(acknowledged.last().is_some_and(|(_, at)| *at > 3 << 20));
+    // The rest of the analysis is that without sequences.
+    let mut plain = connection.clone();
+    plain.sequences = Default::default();
+    assert_eq!(plain, only(file));
 }
 
 /// Whatever packet it begins with, also one in the middle of a mapping of several segments.

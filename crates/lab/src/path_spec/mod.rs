@@ -165,7 +165,11 @@ impl PathSpec {
         let Some(spec) = spec else {
             let profile = Profile::find(name).map_err(|e| given.refuse(e))?;
             let spec = format!("profile {}", profile.name);
-            return assemble::assemble(name, &spec, given, 0, deadline);
+            let mut path = assemble::assemble(profile.name, &spec, given, 0, deadline)?;
+            if !profile.name.eq_ignore_ascii_case(name) {
+                path.notes.insert(0, format!("`{name}` is the profile `{}`", profile.name));
+            }
+            return Ok(path);
         };
         let offset = text.len() - spec.len();
         let (spec, offset) = unquoted(spec, offset);

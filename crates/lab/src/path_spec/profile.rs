@@ -29,10 +29,17 @@ const PROFILES: [(&str, &str); 8] = [
     ("ethernet", include_str!("../../profiles/ethernet.toml")),
 ];
 
+/// Other names in use.
+const ALIASES: [(&str, &str); 4] =
+    [("wifi", "wlan"), ("wi-fi", "wlan"), ("4g", "lte"), ("umts", "3g")];
+
 impl Profile {
-    /// The profile with this name.
+    /// The profile with this name, in any case.
     pub fn find(name: &str) -> Result<Profile, Refusal> {
-        let Some((name, file)) = PROFILES.iter().find(|(known, _)| *known == name) else {
+        let own = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+        let own = own.map_or(name, |(_, own)| own);
+        let is_named = |known: &str| known.eq_ignore_ascii_case(own);
+        let Some((name, file)) = PROFILES.iter().find(|(known, _)| is_named(known)) else {
             let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
             let help = nearest_help(name, &names);
             return Err(Refusal::new(
@@ -66,6 +73,15 @@ mod tests {
         for profile in Profile::all() {
             let source = &profile.source;
             assert!(source.contains("Table") || source.starts_with("assumed"), "{source}");
+        }
+    }
+
+    #[test]
+    fn upper_case_and_other_names_are_understood() {
+        for (given, own) in
+            [("WLAN", "wlan"), ("Wi-Fi", "wlan"), ("4G", "lte"), ("3G-002", "3g-002")]
+        {
+            assert_eq!(Profile::find(given).unwrap().name, own);
         }
     }
 

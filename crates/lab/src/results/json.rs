@@ -164,6 +164,9 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "repeated": repeated(&summary.repeats),
         "failover_time": failovers(summary.failovers.as_ref()),
     });
+    if summary.discarded > 0 {
+        variant["discarded"] = json!(summary.discarded);
+    }
     if !object_times.is_empty() {
         variant["object_times"] = json!(object_times);
     }

@@ -12,18 +12,20 @@ use crate::words::nearest_help;
 use std::fmt::{self, Display};
 use std::ops::Range;
 use transport::choice::{Choice, Row};
-use transport::congestion::{self, ControllerChoice};
+use transport::congestion::{self, ControllerChoice, ControllerRow};
 use transport::parameters::{Refused, Settings};
 use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy::PolicyChoice;
 use transport::reinjection::Opportunistic;
-use transport::scheduler::SchedulerChoice;
+use transport::scheduler::{SchedulerChoice, SchedulerRow};
 use transport::{FAILOVER_NAMES, Failover};
 
 /// Coupled controls that are not implemented yet.
 pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
 /// Other controls that are not implemented yet.
-const LATER: [&str; 1] = ["bbr"];
+const LATER: [&str; 4] = ["bbr", "bbr1", "bbr2", "bbr3"];
+/// The word for every value of a list.
+const ALL: &str = "all";
 /// Protocols that are not implemented yet.
 const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
 /// Largest number of addresses per end of an MPTCP connection, as in Linux.
@@ -47,8 +49,11 @@ pub(super) type Complaint = (String, String);
 
 impl Chosen {
     pub(super) fn resolve(options: &Options, paths: usize) -> Result<Chosen, InputError> {
-        let protocols = chosen(options.texts(Key::Protocols), usual(paths), protocol)?;
+        let protocols =
+            chosen(options.texts(Key::Protocols), usual(paths), &Protocol::ALL, protocol)?;
         let mut notes = Vec::new();
+        notes.extend(renamed::<SchedulerRow>(options.texts(Key::Schedulers)));
+        notes.extend(renamed::<ControllerRow>(options.texts(Key::Cc)));
         let multipath = protocols.iter().copied().any(Protocol::is_multipath);
         if multipath {
             check_paths(options, paths, &mut notes)?;
@@ -66,17 +71,24 @@ impl Chosen {
         }
         let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
         let default = vec![SchedulerChoice::default()];
+        let every: Vec<SchedulerChoice> = SchedulerChoice::all().collect();
         let schedulers =
-            chosen_of(options.texts(Key::Schedulers), default, with_parameters, scheduler)?;
+            chosen_of(options.texts(Key::Schedulers), default, &every, with_parameters, scheduler)?;
         let schedulers = with_reinjection(schedulers, options.text(Key::Reinjection))?;
         let default = vec![PathManagerKind::default()];
-        let path_managers =
-            chosen_of(options.texts(Key::PathManagers), default, with_parameters, path_manager)?;
+        let names = path_manager::NAMES.iter().map(|(name, ..)| *name);
+        let every: Vec<PathManagerKind> = names.filter_map(PathManagerKind::by_name).collect();
+        let managers = options.texts(Key::PathManagers);
+        let path_managers = chosen_of(managers, default, &every, with_parameters, path_manager)?;
         let default = vec![PolicyChoice::NONE];
-        let policies = chosen_of(options.texts(Key::Policy), default, with_parameters, |word| {
+        let every = PolicyChoice::all().filter(|policy| multipath || policy.is_none());
+        let every: Vec<PolicyChoice> = every.collect();
+        let texts = options.texts(Key::Policy);
+        let policies = chosen_of(texts, default, &every, with_parameters, |word| {
             policy(word).and_then(|policy| fitting(policy, multipath))
         })?;
-        let failovers = chosen(options.texts(Key::Failover), Vec::new(), failover)?;
+        let texts = options.texts(Key::Failover);
+        let failovers = chosen(texts, Vec::new(), &Failover::ALL, failover)?;
         let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
         if schedulers.iter().filter(is_wrr).any(|scheduler| scheduler.weights().is_none()) {
             notes.push(
@@ -124,28 +136,36 @@ fn usual(paths: usize) -> Vec<Protocol> {
     }
 }
 
-/// Values of all words of some lists, `default` without words.
-fn chosen<T: PartialEq>(
+/// Values of all words of some lists, `default` without words, `every` for the word `all`.
+fn chosen<T: PartialEq + Clone>(
     lists: &[Given],
     default: Vec<T>,
+    every: &[T],
     read: impl Fn(&str) -> Result<T, Complaint>,
 ) -> Result<Vec<T>, InputError> {
-    chosen_of(lists, default, Given::split_at_commas, read)
+    chosen_of(lists, default, every, Given::split_at_commas, read)
 }
 
 /// A word with its position in its list.
 type Word<'a> = (Range<usize>, &'a str);
 
 /// The same for words found by `split`.
-pub(super) fn chosen_of<T: PartialEq>(
+pub(super) fn chosen_of<T: PartialEq + Clone>(
     lists: &[Given],
     default: Vec<T>,
+    every: &[T],
     split: impl for<'a> Fn(&'a Given) -> Vec<Word<'a>>,
     read: impl Fn(&str) -> Result<T, Complaint>,
 ) -> Result<Vec<T>, InputError> {
-    let mut values = Vec::new();
+    let mut values: Vec<T> = Vec::new();
     for given in lists {
         for (span, word) in split(given) {
+            if word.eq_ignore_ascii_case(ALL) && !every.is_empty() {
+                let more = every.iter().filter(|value| !values.contains(value));
+                let more: Vec<T> = more.cloned().collect();
+                values.extend(more);
+                continue;
+            }
             let value = match read(word) {
                 Ok(value) if values.contains(&value) => {
                     Err((format!("`{word}` is given twice"), "keep one".to_owned()))
@@ -160,6 +180,19 @@ pub(super) fn chosen_of<T: PartialEq>(
     Ok(if values.is_empty() { default } else { values })
 }
 
+/// Notes on the names that are not those of the table.
+fn renamed<R: Row>(lists: &[Given]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (_, word) in lists.iter().flat_map(with_parameters) {
+        let name = word.split(':').next().unwrap_or(word).trim();
+        let own = Choice::<R>::find(name).map_or(name, |choice| choice.name());
+        if !own.eq_ignore_ascii_case(name) {
+            notes.push(format!("{} `{name}`: its name here is `{own}`", R::KIND));
+        }
+    }
+    notes
+}
+
 fn protocol(word: &str) -> Result<Protocol, Complaint> {
     Protocol::by_name(word).ok_or_else(|| {
         unknown("protocol", word, &Protocol::ALL.map(Protocol::name), &PROTOCOLS_LATER)
@@ -168,7 +201,7 @@ fn protocol(word: &str) -> Result<Protocol, Complaint> {
 
 /// Error for an unknown word, or for one that is not implemented yet.
 fn unknown(what: &str, word: &str, names: &[&str], later: &[&str]) -> Complaint {
-    if later.contains(&word) {
+    if later.contains(&word.to_lowercase().as_str()) {
         let problem = format!("the {what} `{word}` is not available yet");
         return (problem, format!("available are: {}", names.join(", ")));
     }
@@ -205,6 +238,12 @@ fn only_with_multipath(lists: &[Given]) -> Result<(), InputError> {
     }
 }
 
+/// Whether the word is `wrr` with a weight, under any of its names.
+fn is_weighted(word: &str) -> bool {
+    let name = word.split_once(':').map(|(name, _)| name);
+    name.and_then(SchedulerChoice::find).is_some_and(|scheduler| scheduler.takes_weights())
+}
+
 /// The words of a list; numbers after `wrr:` and `key=value` after the colon of another scheduler
 /// belong to its word.
 pub(super) fn with_parameters(given: &Given) -> Vec<Word<'_>> {
@@ -213,7 +252,7 @@ pub(super) fn with_parameters(given: &Given) -> Vec<Word<'_>> {
         let number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
         let setting = word.contains('=') && !word.contains(':');
         let continues =
-            |last: &str| (setting && last.contains(':')) || (number && last.starts_with("wrr:"));
+            |last: &str| (setting && last.contains(':')) || (number && is_weighted(last));
         match words.last_mut().filter(|(_, last)| continues(last)) {
             Some((whole, last)) => {
                 whole.end = span.end;
@@ -286,7 +325,8 @@ pub(super) fn check_weights(
     let Some(count) = counts.into_iter().find(|count| *count != paths) else {
         return Ok(());
     };
-    let Some(given) = lists.iter().find(|given| given.text.contains("wrr:")) else {
+    let has_weights = |given: &&Given| with_parameters(given).iter().any(|(_, w)| is_weighted(w));
+    let Some(given) = lists.iter().find(has_weights) else {
         return Ok(());
     };
     let problem = format!("`wrr` has {count} weights, and there are {paths} paths");
@@ -295,17 +335,15 @@ pub(super) fn check_weights(
 
 /// A scheduler, by its name in the papers or in kernels.
 pub(super) fn scheduler(word: &str) -> Result<SchedulerChoice, Complaint> {
-    named(word, |name| match name {
-        "default" => Some((
-            "`default` is ambiguous: lowest RTT first in the kernels of the papers, another rule \
-             (queued bytes over pacing rate) in mainline Linux"
-                .to_owned(),
-            "write `lrf` for the first, `linux` for the second".to_owned(),
-        )),
-        "roundrobin" => {
-            Some(("unknown scheduler `roundrobin`".to_owned(), "its name here is `rr`".to_owned()))
-        }
-        _ => None,
+    named(word, |name| {
+        name.eq_ignore_ascii_case("default").then(|| {
+            (
+                "`default` is ambiguous: lowest RTT first in the kernels of the papers, another \
+                 rule (queued bytes over pacing rate) in mainline Linux"
+                    .to_owned(),
+                "write `lrf` for the first, `linux` for the second".to_owned(),
+            )
+        })
     })
 }
 
@@ -379,7 +417,9 @@ fn controls(
 ) -> Result<Vec<ControllerChoice>, InputError> {
     let multipath = protocols.iter().copied().any(Protocol::is_multipath);
     let default = vec![Control::Built(ControllerChoice::CUBIC)];
-    let asked = chosen_of(lists, default, with_parameters, |word| control(word, multipath))?;
+    let every: Vec<Control> = ControllerChoice::all().map(Control::Built).collect();
+    let asked =
+        chosen_of(lists, default, &every, with_parameters, |word| control(word, multipath))?;
     if !protocols.iter().copied().all(Protocol::is_multipath) {
         let skipped = asked.iter().filter(|control| control.is_coupled());
         let skipped: Vec<String> = skipped.map(|control| format!("`{control}`")).collect();
@@ -414,7 +454,8 @@ fn control(word: &str, multipath: bool) -> Result<Control, Complaint> {
         Some((name, set)) => (name.trim(), Some(set)),
         None => (word, None),
     };
-    let later = COUPLED_LATER.iter().find(|later| **later == name && !multipath);
+    let is_named = |later: &str| later.eq_ignore_ascii_case(name) && !multipath;
+    let later = COUPLED_LATER.iter().find(|later| is_named(later));
     match (later, set) {
         (Some(name), None) => Ok(Control::Later(name)),
         (Some(name), Some(set)) => Settings::parse(name, &[], set)
@@ -429,12 +470,6 @@ pub(super) fn built_control(word: &str) -> Result<ControllerChoice, Complaint> {
     named(word, |name| {
         let names: Vec<&str> = congestion::TABLE.iter().map(|row| row.name).collect();
         let later = [COUPLED_LATER, &LATER].concat();
-        match name {
-            "coupled" => {
-                let problem = "unknown congestion control `coupled`".to_owned();
-                Some((problem, "its name here is `lia`".to_owned()))
-            }
-            _ => Some(unknown("congestion control", name, &names, &later)),
-        }
+        Some(unknown("congestion control", name, &names, &later))
     })
 }

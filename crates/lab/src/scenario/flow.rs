@@ -11,7 +11,9 @@ use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
-use crate::traffic_spec::{FLOW_EXAMPLES, Fetching, Folders, parse_traffic, show_traffic};
+use crate::traffic_spec::{
+    FLOW_EXAMPLES, Fetching, Folders, names_model, parse_traffic, show_traffic,
+};
 use crate::units::parse_time;
 use crate::words::nearest_help;
 use base::chance::owner_of;
@@ -262,7 +264,7 @@ impl<'t> Draft<'t> {
             self.protocol = Some(protocol);
             return Ok(());
         }
-        match word.text.as_str() {
+        match word.text.to_ascii_lowercase().as_str() {
             "reverse" => self.reverse = true,
             "on" => self.on = Some(on(word, rest, around.paths)?),
             "cc" => {
@@ -278,12 +280,28 @@ impl<'t> Draft<'t> {
             "delay" => self.delay = Some(delay(value(word, rest, "20ms")?)?),
             "count" => self.count = Some(count(value(word, rest, "3")?)?),
             unknown => {
-                let problem = format!("unknown word `{unknown}` in a flow");
-                return Err(word.refuse(problem, nearest_help(unknown, &item_words())));
+                let problem = format!("unknown word `{}` in a flow", word.text);
+                return Err(word.refuse(problem, help_with(unknown, around.paths)));
             }
         }
         Ok(())
     }
+}
+
+/// Help with an unknown word: the item that it is a value of, otherwise the nearest word.
+fn help_with(word: &str, paths: &[PathSpec]) -> String {
+    let item = match word {
+        "via" | "over" | "path" | "paths" => {
+            let name = paths.first().map_or("wlan", |path| &path.name);
+            return format!("write `on {name}`, for example");
+        }
+        _ if paths.iter().any(|path| path.name.eq_ignore_ascii_case(word)) => "on",
+        _ if ControllerChoice::find(word).is_some() => "cc",
+        _ if SchedulerChoice::find(word).is_some() => "scheduler",
+        _ if names_model(word) => "traffic",
+        _ => return nearest_help(word, &item_words()),
+    };
+    format!("write `{item} {word}`")
 }
 
 /// Parses the value that must follow `word`.
@@ -320,7 +338,9 @@ fn on<'t>(
     loop {
         let list = value(word, rest, known.first().unwrap_or(&"wlan"))?;
         for name in list.text.split(',').filter(|name| !name.is_empty()) {
-            let Some(path) = known.iter().position(|known| *known == name) else {
+            let is_named = |known: &&str| known.eq_ignore_ascii_case(name);
+            let exact = known.iter().position(|known| *known == name);
+            let Some(path) = exact.or_else(|| known.iter().position(|path| is_named(&path))) else {
                 let problem = format!("unknown path `{name}`");
                 return Err(list.refuse(problem, nearest_help(name, &known)));
             };

@@ -29,6 +29,8 @@ use table::quoted;
 pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
 pub use variants::{Carrier, Protocol, Variant, variants_of};
 
+pub use crate::words::nearest_help;
+
 use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec, Span};
 use crate::traffic_spec::show_traffic;

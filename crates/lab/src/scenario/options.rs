@@ -358,7 +358,9 @@ impl Options {
 
     fn first_path(&self, paths: &[PathSpec]) -> Result<usize, InputError> {
         let Some(given) = self.text(Key::First) else { return Ok(0) };
-        paths.iter().position(|path| path.name == given.text).ok_or_else(|| {
+        let exact = paths.iter().position(|path| path.name == given.text);
+        let is_named = |path: &PathSpec| path.name.eq_ignore_ascii_case(&given.text);
+        exact.or_else(|| paths.iter().position(is_named)).ok_or_else(|| {
             let names: Vec<&str> = paths.iter().map(|path| path.name.as_str()).collect();
             let problem = format!("unknown path `{}`", given.text);
             given.refuse_whole(problem, nearest_help(&given.text, &names))

@@ -58,11 +58,11 @@ impl SingleOptions {
 }
 
 /// The only word of a text.
-fn one<T: PartialEq>(
+fn one<T: PartialEq + Clone>(
     given: &Given,
     read: impl Fn(&str) -> Result<T, Complaint>,
 ) -> Result<T, InputError> {
-    let mut values = chosen_of(slice::from_ref(given), Vec::new(), with_parameters, read)?;
+    let mut values = chosen_of(slice::from_ref(given), Vec::new(), &[], with_parameters, read)?;
     match (values.pop(), values.is_empty()) {
         (Some(value), true) => Ok(value),
         _ => Err(given.refuse_whole(

@@ -385,8 +385,8 @@ options! {
         .argument(
             9,
             "LIST",
-            "Protocols to compare: tcp (each path alone), mptcp (all paths together) [default: \
-             tcp, and mptcp where there are several paths]",
+            "Protocols to compare: tcp (each path alone), mptcp (all paths together), or all \
+             [default: tcp, and mptcp where there are several paths]",
         )
         .pattern(Of(schema::protocols))
         .shown(|s| {
@@ -399,7 +399,7 @@ options! {
             10,
             "LIST",
             "Congestion controls to compare: cubic, reno, and for mptcp the coupled lia, olia, \
-             balia and wvegas, see `anabranch list congestion` [default: cubic]",
+             balia and wvegas, or all, see `anabranch list congestion` [default: cubic]",
         )
         .pattern(Of(schema::controls))
         .shown(|s| Some(quoted(&names_of(&s.choices.congestion))))
@@ -408,7 +408,8 @@ options! {
         .argument(
             11,
             "LIST",
-            "Schedulers of mptcp to compare, see `anabranch list schedulers` [default: lrf]",
+            "Schedulers of mptcp to compare, or all, see `anabranch list schedulers` [default: \
+             lrf]",
         )
         .pattern(Of(schema::schedulers))
         .shown(|s| multipath(s, || names_of(&s.choices.schedulers)))

@@ -207,7 +207,8 @@ fn multipath_has_a_variant_for_every_choice() {
     );
     let scenario = scenario(&together(keys));
     assert_eq!(scenario.ends.first, 1);
-    assert!(scenario.notes[0].contains("skipped `lia` with tcp"), "{:?}", scenario.notes);
+    assert!(scenario.notes[0].contains("`minrtt`: its name here is `lrf`"), "{:?}", scenario.notes);
+    assert!(scenario.notes[1].contains("skipped `lia` with tcp"), "{:?}", scenario.notes);
     let managers = "path-managers = \"default,fullmesh\"";
     assert_eq!(names(&together(managers))[2..], ["mptcp/lrf/cubic/default", "mptcp/lrf/cubic"]);
     let coupled_only = names(&together("cc = \"lia\""));
@@ -254,7 +255,7 @@ fn parameters_are_a_part_of_the_controls_name() {
     let refused = |keys: &str, parts: &[&str]| refused_with(&together(keys), parts);
     refused("cc = \"cubic:x=1\"", &["`cubic` has no parameter `x`", "it has none"]);
     refused("cc = \"balia:min-ssthresh=3\"", &["cannot be `3`", "from 1 to 2 (1 in draft-walid"]);
-    refused("cc = \"coupled\"", &["study.toml:3:7", "unknown", "its name here is `lia`"]);
+    assert_eq!(scenario(&together("cc = \"coupled\"")).choices.congestion, ["lia"]);
     let alone = format!("cc = \"olia:min-ssthresh=1,reno\"\n{SHORT}");
     assert_eq!(scenario(&alone).choices.congestion, ["reno"], "a coupled one is for several paths");
 }
@@ -498,4 +499,55 @@ fn what_flows_depend_on_makes_another_study() {
         key(SHARED),
         key(&SHARED.replace("traffic = \"bulk:60s\"", "runs = 3\ntraffic = \"bulk:60s\""))
     );
+}
+
+#[test]
+fn names_in_upper_case_and_full_names_are_those_of_the_table() {
+    let two = "traffic = \"Bulk:64KiB\"\n[path]\nWlan = \"profile WLAN\"\nb = \"rate 5mbit\"\n";
+    let text = |lines: &str| format!("{lines}\n{two}");
+    let found = scenario(&text(
+        "protocols = \"MPTCP\"\ncc = \"NewReno\"\nschedulers = \"Round-Robin,LRF,WRR:3,1\"\n\
+         profile = \"LINUX\"\nfirst = \"wlan\"\nbaseline = \"BEST\"",
+    ));
+    let names: Vec<String> = variants_of(&found).into_iter().map(|one| one.name).collect();
+    assert_eq!(names, ["mptcp/rr/reno", "mptcp/lrf/reno", "mptcp/wrr:3,1/reno"]);
+    assert_eq!((found.ends.first, found.baseline), (0, Baseline::Best));
+    for note in ["scheduler `Round-Robin`: its name here is `rr`", "control `NewReno`: its name"] {
+        assert!(found.notes.iter().any(|shown| shown.contains(note)), "{note}: {:?}", found.notes);
+    }
+    assert!(!found.notes.iter().any(|note| note.contains("LRF")), "the case needs no note");
+    refused_with(&text("schedulers = \"WRR:3,1,1\""), &["3 weights"]);
+    refused_with(&text("cc = \"BBR\""), &["`BBR` is not available yet"]);
+    refused_with(&text("schedulers = \"Default\""), &["ambiguous", "`lrf`", "`linux`"]);
+}
+
+#[test]
+fn all_is_every_value_of_a_list() {
+    let two = "traffic = \"bulk:64KiB\"\n[path]\na = \"rate 9mbit\"\nb = \"rate 5mbit\"\n";
+    let found = |lines: &str| scenario(&format!("{lines}\n{two}")).choices;
+    let schedulers = found("schedulers = \"all\"").schedulers;
+    assert_eq!(schedulers, SchedulerChoice::all().collect::<Vec<_>>());
+    let some = found("schedulers = \"ecf:beta=0.5,lrf,ALL\"").schedulers;
+    assert_eq!(some.len(), schedulers.len() + 1, "what is there already is not there twice");
+    assert_eq!(found("cc = \"all\"").congestion.len(), ControllerChoice::all().count());
+    assert_eq!(found("protocols = \"all\"").protocols, Protocol::ALL);
+    let alone = found("protocols = \"tcp\"\ncc = \"all\"\npolicy = \"all\"");
+    assert!(alone.congestion.iter().all(|control| !control.is_coupled()));
+    assert_eq!(alone.policies, [PolicyChoice::NONE]);
+    assert_eq!(found("failover = \"all\"").failovers, Failover::ALL);
+}
+
+#[test]
+fn value_without_its_word_in_a_flow_is_told_the_word() {
+    let refused = |flow: &str, help: &str| {
+        let text = "traffic = \"bulk:30s\"\n[path]\nwlan = \"rate 5mbit\"\n[flow]\n";
+        refused_with(&format!("{text}x = \"{flow}\""), &["unknown word", help]);
+    };
+    refused("tcp wlan", "write `on wlan`");
+    refused("tcp via wlan", "write `on wlan`, for example");
+    refused("tcp on wlan NewReno", "write `cc newreno`");
+    refused("mptcp on wlan round-robin", "write `scheduler round-robin`");
+    refused("tcp on wlan bulk:4mib", "write `traffic bulk:4mib`");
+    refused("tpc on wlan", "did you mean `tcp`?");
+    refused("tcp no wlan", "did you mean `on`?");
 }

@@ -117,7 +117,7 @@ fn number(
 }
 
 pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, InputError> {
-    match given.text.as_str() {
+    match given.text.to_ascii_lowercase().as_str() {
         "best" => Ok(Baseline::Best),
         "average" if variants.iter().all(|variant| variant.single_path().is_none()) => Err(given
             .refuse_whole(
@@ -125,10 +125,13 @@ pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, 
                 "add `tcp` to the protocols: `--protocols tcp,mptcp`",
             )),
         "average" => Ok(Baseline::Average),
-        name if variants.iter().any(|variant| variant.name == name) => {
-            Ok(Baseline::Named(name.to_owned()))
-        }
-        name => {
+        _ => {
+            let name = given.text.as_str();
+            let exact = variants.iter().find(|variant| variant.name == name);
+            let alike = || variants.iter().find(|one| one.name.eq_ignore_ascii_case(name));
+            if let Some(variant) = exact.or_else(alike) {
+                return Ok(Baseline::Named(variant.name.clone()));
+            }
             let mut names = vec!["best", "average"];
             names.extend(variants.iter().map(|variant| variant.name.as_str()));
             let problem = format!("unknown variant `{name}`");

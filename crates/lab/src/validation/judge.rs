@@ -14,6 +14,7 @@ use crate::statistics::{
     Interval, Mode, mean, mean_interval, median, modes, quantile, quantile_intervals, welch,
 };
 use crate::study::{Study, StudyError, Watcher};
+use crate::traffic_spec::show_traffic;
 use base::chance::owner_of;
 use transport::scheduler::SchedulerChoice;
 
@@ -155,6 +156,13 @@ pub fn validate(
 
 fn usable<'s>(entry: &Entry, series: &'s Series) -> Result<&'s Recorded, String> {
     let recorded = series.find(&entry.name).ok_or("it has no recorded runs")?;
+    if recorded.lacks_page(entry) {
+        let name = show_traffic(&entry.scenario.traffic);
+        return Err(format!(
+            "the recording of `{name}` is not here; name the folder that has web/epload and \
+             web/paper000 with `--data DIR` or ANABRANCH_DATA"
+        ));
+    }
     match recorded.stale(entry) {
         None => Ok(recorded),
         Some(change) => Err(format!("the scenario changed since it was recorded: {change}")),

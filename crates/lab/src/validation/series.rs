@@ -213,6 +213,13 @@ impl Recorded {
         Recorded { name: entry.name.clone(), conditions, variants: Vec::new() }
     }
 
+    /// Whether the runs loaded a page from a recording that is not here. Everything else is equal.
+    pub fn lacks_page(&self, entry: &Entry) -> bool {
+        let now = conditions(&entry.scenario);
+        let mut then = self.conditions.clone();
+        then.remove(PAGE).is_some() && then == now
+    }
+
     /// Description of the changes since the recording.
     pub fn stale(&self, entry: &Entry) -> Option<String> {
         let now = conditions(&entry.scenario);
@@ -260,6 +267,9 @@ fn with_list(head: &Value, key: &str, elements: &[String]) -> String {
     format!("{open},\"{key}\":[\n{}\n]}}", elements.join(",\n"))
 }
 
+/// Condition of the content of a recorded page.
+const PAGE: &str = "page";
+
 /// Everything that runs depend on apart from variant and number, as text.
 fn conditions(scenario: &Scenario) -> BTreeMap<String, String> {
     let nic = scenario.ends.nic.map_or("none".to_owned(), |nic| nic.rate.to_string());
@@ -277,7 +287,7 @@ fn conditions(scenario: &Scenario) -> BTreeMap<String, String> {
         words.insert(format!("path.{}", path.name), path_words(path));
     }
     if let Some(digest) = scenario.page.as_ref().and_then(|page| page.digest) {
-        words.insert("page".to_owned(), hex(&digest));
+        words.insert(PAGE.to_owned(), hex(&digest));
     }
     words
 }

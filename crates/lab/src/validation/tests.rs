@@ -193,3 +193,19 @@ fn document_counts_only_what_is_known() {
     assert_eq!(document["worst"], serde_json::json!(worst));
     assert_eq!(document["apart"][0]["quantiles"][1]["q"], 0.5);
 }
+
+#[test]
+fn missing_recording_of_a_page_is_not_a_changed_scenario() {
+    let set = set(&SET.replace("burst:10", "web:wikipedia"));
+    let mut series = series(&set, &[1.0]);
+    let lossy = series.scenarios.iter_mut().find(|recorded| recorded.name == "lossy").unwrap();
+    lossy.conditions.insert("page".into(), "abc".into());
+    let result = validate(&set, &series, &Silent, &|_| {}).unwrap();
+    let [left_out] = &result.left_out[..] else { panic!("{:?}", result.left_out) };
+    assert!(left_out.starts_with("lossy: the recording of `web:"), "{left_out}");
+    assert!(left_out.contains("ANABRANCH_DATA") && !left_out.contains("changed"), "{left_out}");
+    let lossy = series.scenarios.iter_mut().find(|recorded| recorded.name == "lossy").unwrap();
+    lossy.conditions.insert("seed".into(), "7".into());
+    let result = validate(&set, &series, &Silent, &|_| {}).unwrap();
+    assert!(result.left_out[0].contains("the scenario changed"), "{:?}", result.left_out);
+}

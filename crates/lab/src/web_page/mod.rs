@@ -45,7 +45,7 @@ impl PageSource {
         data: Option<&Path>,
         value: &str,
     ) -> Result<PageSource, Fault> {
-        match NAMED_PAGES.iter().find(|named| named.name == value) {
+        match NAMED_PAGES.iter().find(|named| named.name.eq_ignore_ascii_case(value)) {
             Some(named) => named_page(named, data),
             None => from_file(value, value, &located(folder, value)),
         }

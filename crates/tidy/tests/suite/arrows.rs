@@ -70,9 +70,9 @@ const ORDERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "exit", "output", "columns", "progress", "list", "why", "fairness", "table", "options",
-            "args", "report", "save", "doctor", "man", "analyze", "explain", "live", "run",
-            "stored", "compare", "emulate", "validate", "command",
+            "exit", "output", "columns", "progress", "cost", "list", "why", "fairness", "table",
+            "options", "args", "report", "save", "doctor", "man", "analyze", "explain", "live",
+            "run", "stored", "compare", "emulate", "validate", "command", "help",
         ],
     ),
 ];

@@ -31,6 +31,15 @@ pub type ControllerChoice = Choice<ControllerRow>;
 impl Row for ControllerRow {
     type Values = Settings;
     const KIND: &'static str = "congestion control";
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("newreno", "reno"),
+        ("new-reno", "reno"),
+        ("coupled", "lia"),
+        ("linked-increases", "lia"),
+        ("opportunistic-linked-increases", "olia"),
+        ("balanced-linked-adaptation", "balia"),
+        ("weighted-vegas", "wvegas"),
+    ];
 
     fn table() -> &'static [Self] {
         TABLE

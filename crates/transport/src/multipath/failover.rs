@@ -77,9 +77,9 @@ impl Failover {
         FAILOVER_NAMES[self as usize].0
     }
 
-    /// The rule of that name.
+    /// The rule of that name, in any case.
     pub fn by_name(name: &str) -> Option<Failover> {
-        Failover::ALL.into_iter().find(|rule| rule.name() == name)
+        Failover::ALL.into_iter().find(|rule| rule.name().eq_ignore_ascii_case(name))
     }
 }
 

@@ -9,6 +9,7 @@ use super::kernel::{self, Kernel};
 use super::ndiffports::{self, Ndiffports};
 use super::passive::{self, Passive};
 use super::{Command, Endpoints, Known, Manager, PathEvent};
+use crate::choice::own_name;
 use crate::parameters::{Parameter, Refused, Settings};
 use base::{Duration, Instant};
 use std::fmt::{self, Display};
@@ -149,7 +150,13 @@ pub fn parameters(name: &str) -> &'static [Parameter] {
     find(name).map_or(&[], |row| row.parameters)
 }
 
+/// Other names in use.
+const ALIASES: [(&str, &str); 3] =
+    [("full-mesh", "fullmesh"), ("mesh", "fullmesh"), ("n-diff-ports", "ndiffports")];
+
+/// The row of that name, in any case, or of another name of it.
 fn find(name: &str) -> Option<&'static PathManagerRow> {
+    let name = own_name(name, &ALIASES);
     TABLE.iter().find(|row| row.name == name)
 }
 

@@ -68,9 +68,9 @@ impl Opportunistic {
         NAMES[self as usize].0
     }
 
-    /// The variant of that name.
+    /// The variant of that name, in any case.
     pub fn by_name(name: &str) -> Option<Self> {
-        Opportunistic::ALL.into_iter().find(|variant| variant.name() == name)
+        Opportunistic::ALL.into_iter().find(|variant| variant.name().eq_ignore_ascii_case(name))
     }
 
     /// The penalty of paths that block the connection.

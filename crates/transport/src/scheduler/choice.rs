@@ -32,6 +32,25 @@ pub type SchedulerChoice = Choice<SchedulerRow>;
 impl Row for SchedulerRow {
     type Values = SchedulerParameters;
     const KIND: &'static str = "scheduler";
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("minrtt", "lrf"),
+        ("min-rtt", "lrf"),
+        ("lowrtt", "lrf"),
+        ("low-rtt", "lrf"),
+        ("lowest-rtt", "lrf"),
+        ("lowest-rtt-first", "lrf"),
+        ("roundrobin", "rr"),
+        ("round-robin", "rr"),
+        ("weighted-rr", "wrr"),
+        ("weighted-roundrobin", "wrr"),
+        ("weighted-round-robin", "wrr"),
+        ("earliest-completion-first", "ecf"),
+        ("blocking-estimation", "blest"),
+        ("delay-aware-packet-scheduling", "daps"),
+        ("shortest-transfer-time-first", "sttf"),
+        ("out-of-order-transmission-for-in-order-arrival", "otias"),
+        ("mainline", "linux"),
+    ];
 
     fn table() -> &'static [Self] {
         TABLE
@@ -51,11 +70,6 @@ impl Row for SchedulerRow {
 
     fn parse(&self, text: &str) -> Result<SchedulerParameters, Refused> {
         SchedulerParameters::parse(self.name, text)
-    }
-
-    /// LRF has a second name.
-    fn alias(name: &str) -> Option<&'static str> {
-        (name == "minrtt").then_some("lrf")
     }
 }
 

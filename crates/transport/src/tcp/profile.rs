@@ -129,9 +129,10 @@ impl Profile {
         Profile::ALL.iter().find(|(profile, _)| *profile == self).map_or("linux", |(_, name)| name)
     }
 
-    /// The profile of that name.
+    /// The profile of that name, in any case.
     pub fn by_name(name: &str) -> Option<Profile> {
-        Profile::ALL.iter().find(|(_, known)| *known == name).map(|(profile, _)| *profile)
+        let is_named = |known: &str| known.eq_ignore_ascii_case(name);
+        Profile::ALL.iter().find(|(_, known)| is_named(known)).map(|(profile, _)| *profile)
     }
 
     /// Whether this is a kernel of the papers.

@@ -101,6 +101,6 @@ fn quoted(argument: &str) -> String {
 }
 
 /// The root of the repository.
-fn root() -> std::path::PathBuf {
+pub(crate) fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -133,6 +133,7 @@ fn names_of_paths_and_profiles() {
         session.call(&["compare", "--traffic", "video", "--path", path]);
     }
     session.call(&["compare", "--traffic", "video", "--path", "wlan", "--path", "wlan"]);
+    session.call(&["compare", "--path", "WiFi", "--traffic", "Bulk:16KiB", "--runs", "1"]);
     session.end();
 }
 

@@ -318,6 +318,10 @@ fn captures() {
     for file in ["mptcp-lrf-cubic", "mptcp-lrf-cubic-receiver", "tcp-wlan-cubic"] {
         session.call(&["analyze", &format!("packets/{file}.pcapng")]);
     }
+    let sender = "packets/mptcp-lrf-cubic.pcapng";
+    for page in [sender, "page.html", "text"] {
+        session.call(&["analyze", sender, "--out", page]);
+    }
     let whole = std::fs::read(session.scratch.0.join("packets/tcp-wlan-cubic.pcapng"));
     let whole = whole.expect("a capture");
     session.file("cut.pcapng", &whole[..whole.len() / 2 + 5]);

@@ -13,6 +13,9 @@ fn help_of_the_program_and_its_small_verbs() {
         session.call(&["explain", length]);
     }
     session.call(&["--version"]);
+    for words in [&["help", "schema"][..], &["help", "comprae"], &["help", "list", "paths"]] {
+        session.call(words);
+    }
     session.end();
 }
 

@@ -1,0 +1,226 @@
+//! `Counts`: packets and bytes of a capture by protocol, and by pair of hosts.
+//!
+//! Reads IP headers only, so it counts what the analysis leaves out. A UDP conversation is QUIC if
+//! one of its datagrams has a long header of a known version (RFC 9000 s17.2, RFC 9369), or its
+//! server has port 443 and its datagrams the fixed bit.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ICMPV6: u8 = 58;
+const SCTP: u8 = 132;
+
+/// Packets and bytes of one kind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counted {
+    /// `TCP`, `UDP`, `QUIC`, `ICMP`, `SCTP`, or `IP protocol N`.
+    pub protocol: String,
+    /// IP packets.
+    pub packets: u64,
+    /// Their bytes, IP headers included.
+    pub bytes: u64,
+    /// Pairs of addresses and ports; without ports, of addresses.
+    pub conversations: u64,
+}
+
+/// Traffic between two hosts, in both directions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Talkers {
+    /// The two hosts, the one that sent most bytes first.
+    pub hosts: [IpAddr; 2],
+    /// IP packets.
+    pub packets: u64,
+    /// Bytes sent by each of the hosts, IP headers included.
+    pub bytes: [u64; 2],
+}
+
+/// Counts of a capture.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    conversations: BTreeMap<(SocketAddr, SocketAddr, u8), Conversation>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Conversation {
+    packets: u64,
+    /// Bytes sent by each end, the lower address first.
+    bytes: [u64; 2],
+    quic: bool,
+}
+
+impl Counts {
+    /// Counts an IP packet of `len` bytes, of which the capture may have only the first.
+    pub(super) fn packet(&mut self, datagram: &[u8]) {
+        let Some(header) = Header::read(datagram) else { return };
+        let Header { src, dst, protocol, len, .. } = header;
+        let of = self.conversations.entry((src.min(dst), src.max(dst), protocol)).or_default();
+        of.packets += 1;
+        of.bytes[usize::from(src > dst)] += len;
+        of.quic |= protocol == UDP && is_quic(&header);
+    }
+
+    /// Packets by protocol, most bytes first.
+    pub(super) fn protocols(&self) -> Vec<Counted> {
+        let mut counted: BTreeMap<String, Counted> = BTreeMap::new();
+        for ((.., protocol), of) in &self.conversations {
+            let name = name(*protocol, of.quic);
+            let empty = Counted { protocol: name.clone(), packets: 0, bytes: 0, conversations: 0 };
+            let sum = counted.entry(name).or_insert(empty);
+            sum.packets += of.packets;
+            sum.bytes += of.bytes[0] + of.bytes[1];
+            sum.conversations += 1;
+        }
+        let mut counted: Vec<Counted> = counted.into_values().collect();
+        counted.sort_by_key(|one| std::cmp::Reverse(one.bytes));
+        counted
+    }
+
+    /// Pairs of hosts, most bytes first.
+    pub(super) fn talkers(&self) -> Vec<Talkers> {
+        let mut pairs: BTreeMap<[IpAddr; 2], Talkers> = BTreeMap::new();
+        for ((low, high, _), of) in &self.conversations {
+            let hosts = [low.ip(), high.ip()];
+            let pair = pairs.entry(hosts).or_insert(Talkers { hosts, packets: 0, bytes: [0; 2] });
+            pair.packets += of.packets;
+            pair.bytes[0] += of.bytes[0];
+            pair.bytes[1] += of.bytes[1];
+        }
+        let mut pairs: Vec<Talkers> = pairs.into_values().collect();
+        for pair in pairs.iter_mut().filter(|pair| pair.bytes[1] > pair.bytes[0]) {
+            pair.hosts.reverse();
+            pair.bytes.reverse();
+        }
+        pairs.sort_by_key(|pair| std::cmp::Reverse(pair.bytes[0] + pair.bytes[1]));
+        pairs
+    }
+}
+
+fn name(protocol: u8, quic: bool) -> String {
+    match protocol {
+        TCP => "TCP".to_owned(),
+        UDP if quic => "QUIC".to_owned(),
+        UDP => "UDP".to_owned(),
+        ICMP | ICMPV6 => "ICMP".to_owned(),
+        SCTP => "SCTP".to_owned(),
+        other => format!("IP protocol {other}"),
+    }
+}
+
+/// The fields of an IP header that are counted.
+struct Header<'a> {
+    src: SocketAddr,
+    dst: SocketAddr,
+    protocol: u8,
+    /// Bytes when it was sent.
+    len: u64,
+    /// What follows the UDP header, as far as it was captured.
+    payload: &'a [u8],
+}
+
+impl Header<'_> {
+    fn read(datagram: &[u8]) -> Option<Header<'_>> {
+        let short =
+            |at: usize| Some(u16::from_be_bytes([*datagram.get(at)?, *datagram.get(at + 1)?]));
+        let (src, dst, protocol, len, end): (IpAddr, IpAddr, u8, u64, usize) =
+            match datagram.first()? >> 4 {
+                4 => {
+                    let address = |at: usize| -> Option<Ipv4Addr> {
+                        let octets: [u8; 4] = datagram.get(at..at + 4)?.try_into().ok()?;
+                        Some(octets.into())
+                    };
+                    let end = usize::from(datagram[0] & 15) * 4;
+                    let len = u64::from(short(2)?);
+                    (address(12)?.into(), address(16)?.into(), *datagram.get(9)?, len, end)
+                }
+                6 => {
+                    let address = |at: usize| -> Option<Ipv6Addr> {
+                        let octets: [u8; 16] = datagram.get(at..at + 16)?.try_into().ok()?;
+                        Some(octets.into())
+                    };
+                    let len = 40 + u64::from(short(4)?);
+                    (address(8)?.into(), address(24)?.into(), *datagram.get(6)?, len, 40)
+                }
+                _ => return None,
+            };
+        let has_ports = matches!(protocol, TCP | UDP | SCTP);
+        let port = |at: usize| if has_ports { short(at).unwrap_or(0) } else { 0 };
+        let (src, dst) = (SocketAddr::new(src, port(end)), SocketAddr::new(dst, port(end + 2)));
+        // A length of zero is that of a packet which the sender's hardware divides.
+        let len = len.max(datagram.len() as u64);
+        Some(Header { src, dst, protocol, len, payload: datagram.get(end + 8..).unwrap_or(&[]) })
+    }
+}
+
+/// Whether a UDP datagram has a QUIC header.
+fn is_quic(header: &Header<'_>) -> bool {
+    const HTTPS: u16 = 443;
+    let Some(first) = header.payload.first() else { return false };
+    let has_fixed_bit = first & 0x40 != 0;
+    if let (0x80.., [_, a, b, c, d, ..]) = (*first, header.payload) {
+        let version = u32::from_be_bytes([*a, *b, *c, *d]);
+        // Versions 1 and 2, and the drafts of version 1.
+        return has_fixed_bit
+            && (matches!(version, 1 | 0x6b33_43cf) || version >> 8 == 0x00ff_0000);
+    }
+    has_fixed_bit && (header.src.port() == HTTPS || header.dst.port() == HTTPS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An IPv4 packet from host `from` to host `to`, as captured.
+    fn packet(protocol: u8, from: u8, to: u8, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
+        let len = (28 + payload.len() as u16).to_be_bytes();
+        let mut bytes = vec![0x45, 0, len[0], len[1], 0, 0, 0, 0, 64, protocol, 0, 0];
+        bytes.extend([10, 0, 0, from, 10, 0, 0, to]);
+        bytes.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
+        bytes.extend([0; 4]);
+        bytes.extend(payload);
+        bytes
+    }
+
+    #[test]
+    fn quic_is_told_from_other_udp_by_its_header() {
+        let mut counts = Counts::default();
+        let initial = [0xc3, 0, 0, 0, 1, 8];
+        counts.packet(&packet(UDP, 1, 2, [5000, 9443], &initial));
+        counts.packet(&packet(UDP, 2, 1, [9443, 5000], &[0x41; 100]));
+        counts.packet(&packet(UDP, 1, 3, [5001, 443], &[0x41; 10]));
+        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0x41; 10]));
+        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0xc1, 1, 2, 3, 4]));
+        let shown: Vec<_> = counts.protocols();
+        let row =
+            |at: usize| (shown[at].protocol.as_str(), shown[at].packets, shown[at].conversations);
+        assert_eq!((row(0), row(1), shown.len()), (("QUIC", 3, 2), ("UDP", 2, 1), 2));
+    }
+
+    #[test]
+    fn pairs_of_hosts_are_ordered_by_bytes_and_name_the_larger_sender_first() {
+        let mut counts = Counts::default();
+        counts.packet(&packet(TCP, 1, 2, [5000, 443], &[0; 10]));
+        counts.packet(&packet(TCP, 2, 1, [443, 5000], &[0; 100]));
+        counts.packet(&packet(UDP, 1, 2, [5000, 53], &[]));
+        counts.packet(&packet(SCTP, 1, 3, [1, 2], &[0; 300]));
+        let talkers = counts.talkers();
+        let of = |at: usize| (talkers[at].hosts.map(|h| h.to_string()), talkers[at].bytes);
+        assert_eq!(of(0), (["10.0.0.1".to_owned(), "10.0.0.3".to_owned()], [328, 0]));
+        assert_eq!(of(1), (["10.0.0.2".to_owned(), "10.0.0.1".to_owned()], [128, 66]));
+        assert_eq!((talkers[1].packets, talkers.len()), (3, 2));
+    }
+
+    #[test]
+    fn cut_and_odd_packets_do_no_harm() {
+        let mut counts = Counts::default();
+        let whole = packet(UDP, 1, 2, [5000, 443], &[0xc3, 0, 0, 0, 1]);
+        for len in 0..whole.len() {
+            counts.packet(&whole[..len]);
+        }
+        counts.packet(&[0x60; 39]);
+        counts.packet(&[0xf0; 60]);
+        assert!(counts.protocols().iter().all(|one| one.packets > 0));
+    }
+}
