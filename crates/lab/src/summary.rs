@@ -29,13 +29,10 @@ pub struct Summary {
     pub n: usize,
     /// Repetitions not finished within `deadline`.
     pub incomplete: usize,
-<<<<<<< HEAD
     /// Virtual time after which a repetition is incomplete.
     pub deadline: Duration,
-=======
     /// Repetitions discarded because the machine disturbed their emulation.
     pub discarded: usize,
->>>>>>> main
     /// Mean of the finished runs, in the metric's unit.
     pub mean: Option<f64>,
     /// Median of the finished runs, in the metric's unit.
@@ -108,13 +105,9 @@ impl Summary {
         Summary {
             variant: runs.variant.clone(),
             n: runs.runs.len(),
-<<<<<<< HEAD
-            incomplete: runs.runs.len() - values.len(),
-            deadline: scenario.deadline,
-=======
             incomplete: runs.runs.len() - values.len() - discarded,
+            deadline: scenario.deadline,
             discarded,
->>>>>>> main
             mean: mean(&values),
             median: median(&values),
             mean_interval: mean_interval(&values, 0.95)
@@ -146,19 +139,14 @@ impl Summary {
     /// Reason for the missing verdict, in words.
     pub fn disqualification(&self) -> String {
         let why = self.failure.as_ref().map_or(String::new(), |failure| format!(" ({failure})"));
-<<<<<<< HEAD
-        let (incomplete, n) = (self.incomplete, self.n);
-        format!("{incomplete} of {n} runs did not finish within {}{why}", self.deadline)
-=======
-        let Summary { incomplete, discarded, n, .. } = *self;
-        let unfinished = format!("{incomplete} of {n} runs did not finish within {RUN_LIMIT}{why}");
+        let Summary { incomplete, discarded, deadline, n, .. } = *self;
+        let unfinished = format!("{incomplete} of {n} runs did not finish within {deadline}{why}");
         let thrown = format!("{discarded} of {n} runs were discarded: other load disturbed them");
         match (incomplete, discarded) {
             (_, 0) => unfinished,
             (0, _) => thrown,
             _ => format!("{unfinished}; {thrown}"),
         }
->>>>>>> main
     }
 }
 

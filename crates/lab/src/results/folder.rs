@@ -1,5 +1,5 @@
 //! The folder of `--out`: `run.json`, `runs.parquet`, `delays.parquet`, `series.parquet`,
-//! `scenario.toml`, `result.json`, and what the caller adds.
+//! `scenario.toml`, `result.json`, copies of the inputs, and what the caller adds.
 
 use super::csv::csv;
 use super::delays_table;
