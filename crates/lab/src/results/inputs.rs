@@ -2,8 +2,8 @@
 //! the originals are gone: `inputs/`, with an index of names and hashes.
 //!
 //! `scenario.toml` names the copies. A large file, and one of the folder of `--data`, whose licence
-//! may forbid copies, is only listed with its hash. The two recordings of a path are copied together
-//! or not at all, because one is found by the name of the other.
+//! may forbid copies, is only listed with its hash. The two recordings of a path are copied
+//! together or not at all, because one is found by the name of the other.
 
 use super::folder::{ResultFolder, write_file};
 use crate::path_spec::with_copies;

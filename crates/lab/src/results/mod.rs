@@ -2,7 +2,8 @@
 //!
 //! A file is written under a temporary name and renamed when complete. `records` makes a study
 //! resumable: `journal` during the study, `table` and `csv` at its end, with the same `columns`.
-//! `inputs` keeps copies of recordings and pages. `series_table` has the time series of one repetition of each variant, `stored` reads a folder.
+//! `inputs` keeps copies of recordings and pages. `series_table` has the time series of one
+//! repetition of each variant, `stored` reads a folder.
 
 mod accounts;
 mod columnar;
