@@ -74,6 +74,17 @@ fn listed(folder: &Path) -> Vec<Kept> {
     index["inputs"].as_array().into_iter().flatten().filter_map(Kept::from_json).collect()
 }
 
+/// The copies in a results folder by the absolute names of their originals, and of themselves: a
+/// study from the copies names these.
+pub(super) fn copies(folder: &Path) -> BTreeMap<String, String> {
+    let copied = |kept: Kept| {
+        let copy = kept.copy?;
+        let name = folder.join(&copy).canonicalize().ok()?.display().to_string();
+        Some([(kept.original, copy.clone()), (name, copy)])
+    };
+    listed(folder).into_iter().filter_map(copied).flatten().collect()
+}
+
 impl ResultFolder {
     /// Copies the inputs of the scenario to the folder, unless they are there.
     pub fn keep_inputs(&self, scenario: &Scenario) -> io::Result<()> {
@@ -82,16 +93,8 @@ impl ResultFolder {
 
     /// The scenario as a file in this folder: with the names of the copies.
     pub fn scenario_toml(&self, scenario: &Scenario) -> io::Result<String> {
-        let names = self.inputs(scenario)?.into_iter();
-        let copied = names.filter_map(|kept| Some((kept.original, kept.copy?)));
-        let mut renamed: BTreeMap<String, String> = copied.collect();
-        // A study from the copies names these.
-        let own: Vec<String> = renamed.values().cloned().collect();
-        for copy in own {
-            let name = self.path().join(&copy);
-            renamed.insert(name.canonicalize().unwrap_or(name).display().to_string(), copy);
-        }
-        Ok(scenario.to_toml_with_names(&renamed))
+        self.inputs(scenario)?;
+        Ok(scenario.to_toml_with_names(&copies(self.path())))
     }
 
     /// The inputs, copied as far as they may be.

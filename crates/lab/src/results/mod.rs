@@ -8,6 +8,7 @@
 mod accounts;
 mod columnar;
 mod columns;
+mod combined;
 mod csv;
 mod delays_json;
 mod delays_table;
@@ -23,6 +24,7 @@ mod stored;
 mod stored_inputs;
 mod table;
 
+pub use combined::combine;
 pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use inputs::use_copies;
 pub use json::document;

@@ -270,33 +270,35 @@ fn check_origin(
     Err(InputError::at(shown, problem, elsewhere))
 }
 
+/// Keys of a scenario file that do not change a run: the number of runs, the variants and the
+/// baseline may differ.
+pub(super) const FREE: [&str; 13] = [
+    "title",
+    "description",
+    "source",
+    "protocols",
+    "cc",
+    "schedulers",
+    "path-managers",
+    "policy",
+    "failover",
+    "runs",
+    "runs-max",
+    "baseline",
+    "[path]",
+];
+
 /// The first relevant difference of the folder's scenario.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
     if let Some(changed) = inputs::changed(folder) {
         return format!(": {changed}");
     }
-    // The number of runs, the variants and the baseline may differ.
-    const FREE: [&str; 13] = [
-        "title",
-        "description",
-        "source",
-        "protocols",
-        "cc",
-        "schedulers",
-        "path-managers",
-        "policy",
-        "failover",
-        "runs",
-        "runs-max",
-        "baseline",
-        "[path]",
-    ];
     let theirs = fs::read_to_string(folder.join("scenario.toml")).unwrap_or_default();
     let counts = |line: &&str| {
         let word = line.split(" = ").next().unwrap_or_default();
         !line.is_empty() && !FREE.contains(&word)
     };
-    let ours = scenario.to_toml();
+    let ours = scenario.to_toml_with_names(&inputs::copies(folder));
     let (theirs, ours): (Vec<&str>, Vec<&str>) =
         (theirs.lines().filter(counts).collect(), ours.lines().filter(counts).collect());
     let different = |(there, here): &(&&str, &&str)| there != here;
