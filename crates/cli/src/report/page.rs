@@ -252,9 +252,8 @@ mod tests {
     /// Contrast of two colours (WCAG 2.2).
     fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
         let luminance = |colour: [f64; 3]| {
-            let linear = colour.map(|c| {
-                if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
-            });
+            let linear = colour
+                .map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
             0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
         };
         let (a, b) = (luminance(a), luminance(b));
