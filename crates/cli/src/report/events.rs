@@ -4,7 +4,7 @@
 use super::Sheet;
 use super::charts::{RED, Tally, axis, axis_name, in_order, layout, name_of, path_name, rows_axis};
 use super::draw::{packed, packed_all};
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::page::escaped;
 use super::palette;
 use lab::path_spec::{Change, TimedChange};
@@ -70,6 +70,7 @@ pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
         title: title.to_owned(),
         caption: caption(sheet, end, left_out, &tally),
         height: MARGINS + rows_height(sheet, strips),
+        choice: VARIANT,
         sets: vec![(String::new(), traces)],
         layout: strips_layout(sheet, strips, end, &scale),
     }

@@ -5,7 +5,7 @@
 use super::Sheet;
 use super::charts::{axis_name, axis_of, layout, rows_axis};
 use super::draw::{packed_all, rounded};
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::page::{Page, escaped};
 use super::palette;
 use super::tables::{below, variant};
@@ -124,6 +124,7 @@ pub(super) fn times(sheet: &Sheet<'_>) -> Figure {
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: height + MARGINS,
+        choice: VARIANT,
         sets: vec![(String::new(), traces)],
         layout: panels_layout(&panels, height),
     }

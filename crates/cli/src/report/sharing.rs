@@ -3,7 +3,7 @@
 use super::Sheet;
 use super::charts::{axis, layout, rows_axis, sets};
 use super::draw::packed_all;
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::page::{Page, escaped};
 use super::palette;
 use super::tables::{below, variant};
@@ -92,6 +92,7 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: 90 + 34 * bars.len() as u32,
+        choice: VARIANT,
         sets: vec![(String::new(), if bars.is_empty() { Vec::new() } else { vec![trace] })],
         layout,
     }
@@ -130,6 +131,7 @@ pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
                   excluded from the results."
             .to_owned(),
         height: 380,
+        choice: VARIANT,
         sets: sets(sheet, of),
         layout,
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Options that do not affect results.
-const NOT_OF_RESULTS: [&str; 13] = [
+const NOT_OF_RESULTS: [&str; 14] = [
     "data",
     "title",
     "description",
@@ -17,6 +17,7 @@ const NOT_OF_RESULTS: [&str; 13] = [
     "out",
     "csv",
     "pcap",
+    "force",
     "quiet",
     "verbose",
     "no-color",

@@ -7,6 +7,7 @@
 mod accounts;
 mod columnar;
 mod columns;
+mod combined;
 mod csv;
 mod delays_json;
 mod delays_table;
@@ -21,6 +22,7 @@ mod stored;
 mod stored_inputs;
 mod table;
 
+pub use combined::combine;
 pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use json::document;
 pub use ownership::{GENERATOR, is_replaceable};

@@ -269,24 +269,26 @@ fn check_origin(
     Err(InputError::at(shown, problem, elsewhere))
 }
 
+/// Keys of a scenario file that do not change a run: the number of runs, the variants and the
+/// baseline may differ.
+pub(super) const FREE: [&str; 13] = [
+    "title",
+    "description",
+    "source",
+    "protocols",
+    "cc",
+    "schedulers",
+    "path-managers",
+    "policy",
+    "failover",
+    "runs",
+    "runs-max",
+    "baseline",
+    "[path]",
+];
+
 /// The first relevant difference of the folder's scenario.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
-    // The number of runs, the variants and the baseline may differ.
-    const FREE: [&str; 13] = [
-        "title",
-        "description",
-        "source",
-        "protocols",
-        "cc",
-        "schedulers",
-        "path-managers",
-        "policy",
-        "failover",
-        "runs",
-        "runs-max",
-        "baseline",
-        "[path]",
-    ];
     let theirs = fs::read_to_string(folder.join("scenario.toml")).unwrap_or_default();
     let counts = |line: &&str| {
         let word = line.split(" = ").next().unwrap_or_default();

@@ -100,6 +100,50 @@ fn results_of_another_build_say_so_if_they_differ() {
 }
 
 #[test]
+fn figures_for_papers() {
+    let mut session = session("report-figures");
+    let figures = |session: &mut Session, more: &[&str]| {
+        session.call(&[&["report", "results", "--quiet", "--figures", "svg"], more].concat());
+    };
+    session.call(&["report", "results", "--figures", "svg,pdf", "--out", "figs"]);
+    session.file("figs/metric-boxes.svg", "<svg>mine</svg>");
+    figures(&mut session, &["--out", "figs"]);
+    figures(&mut session, &["--out", "figs", "--force"]);
+    for more in [
+        ["--font", "No Such Family"],
+        ["--font", "no-such.ttf"],
+        ["--font", "results/run.json"],
+        ["--size", "3.3"],
+        ["--size", "0.1in"],
+        ["--font-size", "0"],
+        ["--figures", "gif"],
+    ] {
+        figures(&mut session, &more);
+    }
+    figures(&mut session, &["--figures", "png", "--size", "90in"]);
+    session.call(&["report", "results", "--size", "7in"]);
+    session.end();
+}
+
+#[test]
+fn folders_combined() {
+    let mut session = session("report-combined");
+    let study = |session: &mut Session, out: &str, more: &[&str]| {
+        session.call(&[&STUDY[..], more, &["--out", out]].concat());
+    };
+    study(&mut session, "rr", &["--schedulers", "rr"]);
+    study(&mut session, "other", &["--seed", "2", "--buffers", "1MiB/1MiB"]);
+    study(&mut session, "path", &["--path", "c=rate 1mbit"]);
+    session.call(&["run", "scenarios/demo.toml", "--quiet", "--out", "single"]);
+    for others in [&["rr"][..], &["rr", "other"], &["path"], &["single"], &["no-such"]] {
+        session.call(&[&["report", "results"], others, &["--out", "page.html"]].concat());
+    }
+    session.call(&[&STUDY[..5], &["--traffic", "bulk:9KiB", "--quiet", "--out", "less"]].concat());
+    session.call(&["report", "results", "less"]);
+    session.end();
+}
+
+#[test]
 fn folders_that_make_no_page() {
     let mut session = session("report-refused");
     session.call(&["report"]);
