@@ -81,8 +81,8 @@ pub(crate) struct CompareArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder; runs
-    /// already there, of the same scenario and build, are reused
+    /// Write run.json, runs.parquet, scenario.toml, result.json, report.html and copies of the
+    /// inputs to a folder; runs already there, of the same scenario and build, are reused
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
     /// Also write runs.csv to the folder of --out

@@ -7,10 +7,14 @@ use crate::output::{Screen, error, message, print};
 use crate::progress::{Progress, Shown, real_time};
 use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table;
-use lab::results::{Provenance, Records, ResultFolder, Written, document};
+use lab::results::{Provenance, Records, ResultFolder, Written, document, use_copies};
 use lab::scenario::variants_of;
 use lab::series::representative_series;
 use lab::{InputError, Report, Scenario, Study, run_study};
+
+/// Help where recordings and pages cannot be copied to the folder of results.
+const KEPT: &str = "recordings and pages are copied to the folder `inputs` there; name another \
+                    folder, or move that one away";
 
 /// Validated inputs of a study.
 struct Prepared {
@@ -42,13 +46,21 @@ pub(crate) fn compare(args: &CompareArgs) -> u8 {
 }
 
 fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
-    let options = args.options()?;
+    let mut options = args.options()?;
     let args = args.with_output(&options)?;
+    let copied = args.out.as_deref().map(|out| use_copies(&mut options, out));
     let scenario = options.resolve()?;
     let overwrite = Overwrite { force: args.force };
     let out = overwrite.out(args.out.as_deref())?;
     let pcap = overwrite.pcap(args.pcap.as_deref(), &variants_of(&scenario))?;
     let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
+    if let Some(out) = &out {
+        let refuse = |error| InputError::at("--out", format!("{error}"), KEPT);
+        out.keep_inputs(&scenario).map_err(refuse)?;
+    }
+    for note in copied.into_iter().flatten().filter(|_| !args.quiet) {
+        message(&format!("note: {note}"));
+    }
     Ok(Prepared { args, scenario, out, records, pcap })
 }
 

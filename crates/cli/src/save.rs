@@ -84,7 +84,7 @@ pub(crate) fn write_folder(
     notes: &[String],
 ) -> io::Result<()> {
     let Written { scenario, study, report, series, delays, repetition, .. } = *written;
-    let toml = &scenario.to_toml();
+    let toml = &folder.scenario_toml(scenario)?;
     let sheet =
         Sheet { scenario, toml, study, report, series, delays, provenance, repetition, notes };
     folder.write_study(written, provenance, &[(PAGE, page(&sheet))])

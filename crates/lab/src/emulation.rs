@@ -6,7 +6,6 @@
 //! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
 use crate::delays::{self, Delay, Delays};
-use crate::path_spec::RUN_LIMIT;
 use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
@@ -146,7 +145,7 @@ impl Task<'_> {
             system: &self.system(),
             traffic: &self.scenario.traffic,
             reverse: self.scenario.ends.reverse,
-            limit: RUN_LIMIT,
+            limit: self.scenario.deadline,
         };
         let links = links(self.scenario, self.number, self.capture);
         let mut done = run_emulated(emulator, &links, &run)?;

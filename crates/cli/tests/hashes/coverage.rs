@@ -23,7 +23,7 @@ const NOT_OF_RESULTS: [&str; 14] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 5] = ["http", "endpoints", "limits", "link", "flow"];
+const OF_SOME: [&str; 6] = ["http", "endpoints", "limits", "link", "flow", "deadline"];
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.

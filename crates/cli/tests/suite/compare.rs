@@ -22,6 +22,16 @@ fn document(more: &[&str]) -> Value {
 }
 
 #[test]
+fn run_longer_than_600_s_of_its_own_length_has_a_verdict() {
+    let path = "p=rate 2mbit delay 20ms limit 100p";
+    let call = ["compare", "--path", path, "--traffic", "video:620s", "--runs", "1", "--json"];
+    let document: Value = serde_json::from_str(&succeeds(&call)).expect("one JSON document");
+    assert_eq!(document["variants"][0]["incomplete"], 0);
+    let refused = anabranch(&[&call[..], &["--deadline", "600s"]].concat());
+    assert!(stderr(&refused).contains("the traffic lasts until 620s"), "{}", stderr(&refused));
+}
+
+#[test]
 fn example_of_the_issue_gives_a_table_that_ends_with_the_verdict() {
     let text = succeeds(&[&SMALL[..], &["--protocols", "tcp", "--cc", "cubic,reno"]].concat());
     for part in [

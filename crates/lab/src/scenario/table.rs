@@ -334,6 +334,20 @@ options! {
         .pattern(Of(schema::time))
         .shown(|s| (!s.warm_up.is_zero()).then(|| quoted(&show_time(s.warm_up))))
         .counts(Counts::StudyKey, "2s");
+    Deadline: text(
+            "deadline",
+            "Virtual time after which a run is incomplete. Default: 600s, or the traffic's own \
+             length plus 120s if that is longer.",
+        )
+        .argument(
+            27,
+            "TIME",
+            "Virtual time after which a run is incomplete [default: 600s, or the traffic's own \
+             length plus 120s if that is longer]",
+        )
+        .pattern(Of(schema::time))
+        .shown(|s| s.own_deadline().map(|time| quoted(&show_time(time))))
+        .counts(Counts::StudyKey, "700s");
     Http: text(
             "http",
             "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).",
