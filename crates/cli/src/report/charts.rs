@@ -339,11 +339,11 @@ fn blocked(series: &Series) -> Value {
 
 /// The panels of the figure over time: quantity, axis title, factor.
 const PANELS: [(Quantity, &str, f64); 5] = [
-    (Quantity::CongestionWindow, "cwnd [kB]", 1e-3),
-    (Quantity::SmoothedRtt, "srtt [ms]", 1e3),
-    (Quantity::InFlight, "in flight [segments]", 1.0),
-    (Quantity::Queue, "queue [packets]", 1.0),
-    (Quantity::ReorderBuffer, "reorder buffer [kB]", 1e-3),
+    (Quantity::CongestionWindow, "cwnd<br>[kB]", 1e-3),
+    (Quantity::SmoothedRtt, "srtt<br>[ms]", 1e3),
+    (Quantity::InFlight, "in flight<br>[segments]", 1.0),
+    (Quantity::Queue, "queue<br>[packets]", 1.0),
+    (Quantity::ReorderBuffer, "reorder buffer<br>[kB]", 1e-3),
 ];
 
 fn over_time(sheet: &Sheet<'_>) -> Figure {
@@ -368,6 +368,7 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
     for (panel, (_, title, _)) in PANELS.iter().enumerate() {
         let mut axis = axis(title);
         axis["rangemode"] = json!("tozero");
+        axis["title"]["font"] = json!({"size": 12});
         layout[axis_name("yaxis", panel)] = axis;
     }
     Figure {

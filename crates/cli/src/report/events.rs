@@ -59,6 +59,7 @@ pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
         for (place, one) in strips.iter().enumerate() {
             traces.extend(strip(sheet, one, place, (&scale, &tally)));
         }
+        once_in_the_legend(&mut traces);
     }
     let title = if is_eventful(sheet) {
         "Rate of each path around path events"
@@ -73,6 +74,16 @@ pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
         choice: VARIANT,
         sets: vec![(String::new(), traces)],
         layout: strips_layout(sheet, strips, end, &scale),
+    }
+}
+
+/// Every name has its first trace in the legend.
+fn once_in_the_legend(traces: &mut [Value]) {
+    let mut seen: Vec<Value> = Vec::new();
+    for trace in traces {
+        let name = trace["name"].clone();
+        trace["showlegend"] = json!(!seen.contains(&name));
+        seen.push(name);
     }
 }
 
@@ -173,7 +184,7 @@ fn strip(
             let (x, values) = (packed_all(x), packed_all(values.iter().map(|v| scale.shown(*v))));
             json!({
                 "type": "scatter", "mode": "lines", "x": x, "y": values, "yaxis": y,
-                "name": name, "legendgroup": name, "showlegend": place == 0,
+                "name": name, "legendgroup": name,
                 // A value covers the time before it.
                 "stackgroup": y, "fillcolor": colour,
                 "line": {"shape": "vh", "color": colour, "width": 0},
@@ -190,7 +201,7 @@ fn strip(
     traces.push(json!({
         "type": "scatter", "mode": "lines", "x": packed(&x), "y": packed(&zeros),
         "yaxis": y, "name": name,
-        "legendgroup": name, "showlegend": place == 0, "connectgaps": false,
+        "legendgroup": name, "connectgaps": false,
         "line": {"color": RED, "width": 6}, "cliponaxis": false, "hoverinfo": "x",
     }));
     traces

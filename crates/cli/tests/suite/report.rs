@@ -1,6 +1,6 @@
 //! The report in a browser: every figure has its marks, without network requests and errors.
 
-use crate::browser::{excess_width, shown};
+use crate::browser::{Theme, excess_width, shown, shown_in};
 use crate::{Scratch, succeeds};
 use std::collections::BTreeSet;
 
@@ -31,6 +31,11 @@ fn every_figure_has_marks_and_nothing_is_asked_of_the_network() {
     // Both paths of the connection over both, and the path of each of the others.
     assert_eq!(marks("delivery", "trace scatter"), 4, "rates without path events");
     assert!(page.has("<table id=\"why\""), "why nothing was sent");
+    let dark = shown_in(Theme::Dark, &format!("{out}/report.html"), &scratch).expect("the page");
+    for (page, ground) in [(page, "rgb(255, 255, 255)"), (dark, "rgb(21, 24, 28)")] {
+        let figure = page.figure("cdf").to_owned();
+        assert!(figure.contains(&format!("background: {ground}")), "{ground}");
+    }
 }
 
 /// Largest page of the demo and of the shipped scenarios.

@@ -134,7 +134,7 @@ fn folders_combined() {
     study(&mut session, "rr", &["--schedulers", "rr"]);
     study(&mut session, "other", &["--seed", "2", "--buffers", "1MiB/1MiB"]);
     study(&mut session, "path", &["--path", "c=rate 1mbit"]);
-    session.call(&["run", "scenarios/demo.toml", "--quiet", "--out", "single"]);
+    session.call(&[&["run"], &STUDY[1..7], &["--quiet", "--out", "single"]].concat());
     for others in [&["rr"][..], &["rr", "other"], &["path"], &["single"], &["no-such"]] {
         session.call(&[&["report", "results"], others, &["--out", "page.html"]].concat());
     }
