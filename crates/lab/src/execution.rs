@@ -15,6 +15,7 @@ use base::Recorder;
 use rayon::prelude::*;
 use simulator::{simulate, simulate_recorded};
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs all repetitions of all variants that `records` does not have, and stores them there.
@@ -35,19 +36,12 @@ pub fn run_study(
     let (mut done, mut wanted) = (0, precision::first(scenario));
     loop {
         watcher.on_plan(variants.len() * wanted as usize);
-        // Repetition by repetition, so that the results of an interrupted study can be compared.
-        let tasks: Vec<(u64, &Variant)> = (u64::from(done)..u64::from(wanted))
-            .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
-            .collect();
-        let results: Vec<Option<Run>> = pool.install(|| {
-            tasks
-                .par_iter()
-                .with_max_len(1)
-                .map(|(number, variant)| task.run(variant, *number))
-                .collect::<Result<_, StudyError>>()
-        })?;
-        study.add(results);
-        done = wanted;
+        study.expect(wanted as usize);
+        while done < wanted && !study.interrupted {
+            let end = wanted.min(done + AT_ONCE);
+            study.add(pool.install(|| task.repetitions(&variants, done..end))?);
+            done = end;
+        }
         if let Some(width) = precision::reached(scenario, &study) {
             watcher.on_precision(done, width, precision::TARGET);
         }
@@ -58,6 +52,10 @@ pub fn run_study(
     }
 }
 
+/// Largest number of repetitions whose results are collected before they are sorted to variants:
+/// until then they take their memory twice.
+const AT_ONCE: u32 = 1_000;
+
 /// Inputs of every repetition.
 #[derive(Clone, Copy)]
 struct Task<'a> {
@@ -67,6 +65,20 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// These repetitions of all variants, one after the other, so that the results of an
+    /// interrupted study can be compared.
+    fn repetitions(
+        &self,
+        variants: &[Variant],
+        numbers: Range<u32>,
+    ) -> Result<Vec<Option<Run>>, StudyError> {
+        let tasks: Vec<(u64, &Variant)> = (u64::from(numbers.start)..u64::from(numbers.end))
+            .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
+            .collect();
+        let run = |(number, variant): &(u64, &Variant)| self.run(variant, *number);
+        tasks.par_iter().with_max_len(1).map(run).collect()
+    }
+
     /// The repetition, stored or new; `None` after a stop.
     fn run(&self, variant: &Variant, number: u64) -> Result<Option<Run>, StudyError> {
         // A capture is not stored, so its repetition is run again.

@@ -93,6 +93,13 @@ impl Study {
         Study { variants: variants.iter().map(without_runs).collect(), interrupted: false }
     }
 
+    /// Reserves exactly the memory of this number of runs of every variant.
+    pub(crate) fn expect(&mut self, runs: usize) {
+        for variant in &mut self.variants {
+            variant.runs.reserve_exact(runs.saturating_sub(variant.runs.len()));
+        }
+    }
+
     /// Sorts results, repetition by repetition, to their variants; incomplete ones are left out.
     pub(crate) fn add(&mut self, results: Vec<Option<Run>>) {
         let width = self.variants.len().max(1);

@@ -89,11 +89,15 @@ impl Shown {
             }
         };
         let both = report.variants.iter().zip(&stored.study.variants);
-        Shown {
-            metric: report.metric,
-            variants: both.map(variant).collect(),
-            baseline: report.baseline.clone(),
+        let mut variants: Vec<ShownVariant> = both.map(variant).collect();
+        for index in 1..variants.len() {
+            let (before, own) = variants.split_at_mut(index);
+            let own = &mut own[0].look;
+            // Variants of combined folders may have the same style otherwise.
+            let is_taken = |look: &Style| before.iter().any(|of| of.look == *look);
+            *own = own.others().find(|look| !is_taken(look)).unwrap_or(*own);
         }
+        Shown { metric: report.metric, variants, baseline: report.baseline.clone() }
     }
 
     /// The scale of the metric.

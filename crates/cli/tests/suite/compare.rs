@@ -299,3 +299,19 @@ fn help_lists_and_version_are_printed() {
     assert!(succeeds(&["completions", "bash"]).contains("anabranch"));
     assert_eq!(anabranch(&[]).status.code(), Some(2));
 }
+
+#[test]
+fn quiet_study_still_says_how_inputs_were_understood() {
+    let two = ["--path", "WLAN", "--path", "wifi2=profile wlan", "--traffic", "bulk:16KiB"];
+    let study = [&["compare"], &two[..], &["--cc", "cubic,lia", "--runs", "1"]].concat();
+    let quiet = [&study[..], &["--schedulers", "round-robin", "--quiet"]].concat();
+    let text = succeeds(&quiet);
+    for part in ["skipped `lia` with tcp", "`round-robin`: its name here is `rr`"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("mptcp/rr/lia") && text.contains("tcp/wlan/cubic"), "{text}");
+    let explain = ["explain", "--path", "WiFi", "--path", "LTE", "--traffic", "bulk:16KiB"];
+    let text = succeeds(&[&explain[..], &["--scheduler", "Minrtt"]].concat());
+    assert!(text.contains("`WiFi` is the profile `wlan`"), "{text}");
+    assert!(text.contains("mptcp/lrf/cubic") && !text.contains("compared with"), "{text}");
+}
