@@ -29,8 +29,9 @@ Paths:
   --path NAME           a profile by name (see `anabranch list`)
   --path NAME='ITEMS'   items in tc syntax, for both directions unless restricted:
     rate 25mbit | trace FILE [unit=mbit] | trace-up FILE | profile NAME
-    delay 20ms [5ms [25%] [distribution normal] [unordered]]    one way; jitter and its
-                            correlation; packets keep their order unless unordered
+    delay 20ms [5ms [25%] [distribution normal] [unordered]]
+                            one way; jitter and its correlation; packets
+                            keep their order unless unordered
     loss 1% | loss gemodel P R 1-H 1-K | loss state P13 P31
     limit 100p              packets, 64KiB or 50ms; without it 1000p
     queue {queues}
@@ -121,8 +122,8 @@ pub(crate) struct CompareArgs {
     /// Print one JSON document instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Write run.json, runs.parquet, scenario.toml, result.json and report.html to a folder; runs
-    /// already there, of the same scenario and build, are reused
+    /// Write run.json, runs.parquet, scenario.toml, result.json, report.html and copies of the
+    /// inputs to a folder; runs already there, of the same scenario and build, are reused
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
     /// Also write runs.csv to the folder of --out

@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Print every decision of a scheduler in one repetition, with the reason
     #[command(after_help = crate::explain::EXAMPLES)]
     Explain(Box<crate::explain::ExplainArgs>),
-    /// Write the report page of a results folder again, from the stored results
+    /// Write the page or the figures of one or several results folders
     #[command(after_help = crate::stored::EXAMPLES)]
     Report(crate::stored::ReportArgs),
     /// Serve and download files with the engine of anabranch on TUN devices

@@ -7,13 +7,17 @@ use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
 use crate::save::{Overwrite, provenance, write_captures, write_folder};
 use crate::table;
-use lab::results::{Provenance, Records, ResultFolder, Written, document};
+use lab::results::{Provenance, Records, ResultFolder, Written, document, use_copies};
 use lab::scenario::{Key, Runs, variants_of};
 use lab::series::representative_series;
 use lab::{InputError, Report, Scenario, Study, run_study};
 
 /// Real time of a study on a terminal, where somebody waits.
 const TIME_ON_A_TERMINAL: base::Duration = base::Duration::from_secs(60);
+
+/// Help where recordings and pages cannot be copied to the folder of results.
+const KEPT: &str = "recordings and pages are copied to the folder `inputs` there; name another \
+                    folder, or move that one away";
 
 /// Validated inputs of a study.
 struct Prepared {
@@ -45,8 +49,9 @@ pub(crate) fn compare(args: &CompareArgs) -> u8 {
 }
 
 fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
-    let options = args.options()?;
+    let mut options = args.options()?;
     let args = args.with_output(&options)?;
+    let copied = args.out.as_deref().map(|out| use_copies(&mut options, out));
     let mut scenario = options.resolve()?;
     if !options.is_given(Key::Time) && stdout_is_terminal() {
         scenario.time = Some(TIME_ON_A_TERMINAL);
@@ -55,6 +60,13 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     let out = overwrite.out(args.out.as_deref())?;
     let pcap = overwrite.pcap(args.pcap.as_deref(), &variants_of(&scenario))?;
     let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
+    if let Some(out) = &out {
+        let refuse = |error| InputError::at("--out", format!("{error}"), KEPT);
+        out.keep_inputs(&scenario).map_err(refuse)?;
+    }
+    for note in copied.into_iter().flatten().filter(|_| !args.quiet) {
+        message(&format!("note: {note}"));
+    }
     Ok(Prepared { args, scenario, out, records, pcap })
 }
 

@@ -1,6 +1,6 @@
 //! A warning before a study of very many runs: the memory and the time that it takes.
 //!
-//! Both are estimated from the first repetition, which is carried out once more for it.
+//! Both are estimated from the first repetitions, which are carried out once more for it.
 
 use crate::output::message;
 use crate::progress::real_time;
@@ -10,6 +10,9 @@ use lab::{Scenario, Watcher, run_study};
 
 /// Largest number of runs without a warning.
 const MANY: u64 = 100_000;
+
+/// Number of repetitions for the estimate.
+const SAMPLE: u32 = 50;
 
 /// Prints the warning, if the study has that many runs.
 pub(crate) fn warn_of_cost(scenario: &Scenario) {
@@ -22,15 +25,14 @@ pub(crate) fn warn_of_cost(scenario: &Scenario) {
     if runs <= MANY {
         return;
     }
-    let first = Scenario { runs: Runs::Fixed(1), ..scenario.clone() };
+    let first = Scenario { runs: Runs::Fixed(SAMPLE), ..scenario.clone() };
     let clock = real_time();
     // A failure is that of the study, which reports it.
     let Ok(study) = run_study(&first, None, &Silent) else { return };
-    let busy = variants.min(scenario.jobs).max(1) as f64 / scenario.jobs.max(1) as f64;
-    let seconds = clock.elapsed().as_secs_f64() * busy * f64::from(repetitions);
-    let runs_of_one = study.variants.iter().flat_map(|variant| &variant.runs);
-    let bytes: usize = runs_of_one.map(Run::memory).sum();
-    let bytes = bytes as f64 * f64::from(repetitions);
+    let more = f64::from(repetitions) / f64::from(SAMPLE);
+    let seconds = clock.elapsed().as_secs_f64() * more;
+    let sampled = study.variants.iter().flat_map(|variant| &variant.runs);
+    let bytes = sampled.map(Run::memory).sum::<usize>() as f64 * more;
     message(&warning(most, runs, bytes, seconds));
 }
 

@@ -125,7 +125,7 @@ impl List {
         screen.wrap(&mut text, "", &self.title, "1");
         let width = self.rows.iter().map(|(name, _)| width_of(name)).max().unwrap_or(0);
         for (name, about) in &self.rows {
-            screen.wrap(&mut text, &format!("  {name:<width$} "), about, "");
+            screen.wrap(&mut text, &format!("  {name:<width$}  "), about, "");
         }
         for line in &self.ending {
             screen.wrap(&mut text, "  ", line, "");

@@ -16,6 +16,7 @@ mod emulate;
 mod exit;
 mod explain;
 mod fairness;
+mod figures;
 mod help;
 mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]

@@ -206,7 +206,8 @@ pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Scr
     text.push_str(&numbers(scenario, study).render(screen));
     for (variant, run) in runs(study) {
         if run.value.is_none() {
-            let why = run.failure.as_deref().unwrap_or("not complete after 600 s");
+            let late = || format!("not complete after {}", scenario.deadline);
+            let why = run.failure.clone().unwrap_or_else(late);
             let note = format!("{}: incomplete: {why}", variant.name);
             screen.wrap(&mut text, "note: ", &note, "");
         }

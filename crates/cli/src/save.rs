@@ -36,7 +36,8 @@ impl Overwrite {
         name.map(|name| self.folder("--pcap", name, names)).transpose()
     }
 
-    fn folder(
+    /// Opens a folder unless one of these files in it is somebody else's.
+    pub(crate) fn folder(
         self,
         option: &str,
         name: &str,
@@ -82,9 +83,10 @@ pub(crate) fn write_folder(
     provenance: &Provenance,
     notes: &[String],
 ) -> io::Result<()> {
-    let Written { scenario, study, report, series, repetition, .. } = *written;
-    let toml = &scenario.to_toml();
-    let sheet = Sheet { scenario, toml, study, report, series, provenance, repetition, notes };
+    let Written { scenario, study, report, series, delays, repetition, .. } = *written;
+    let toml = &folder.scenario_toml(scenario)?;
+    let sheet =
+        Sheet { scenario, toml, study, report, series, delays, provenance, repetition, notes };
     folder.write_study(written, provenance, &[(PAGE, page(&sheet))])
 }
 

@@ -1,30 +1,52 @@
-//! The subcommand `report`: writes the page of a results folder again, from the stored results,
-//! without new runs.
+//! The subcommand `report`: the page or the figures of one or several results folders, from the
+//! stored results, without new runs.
 
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
-use crate::output::{Screen, error, message, print};
+use crate::figures::{self, Format, Shown, Style, parse_font_size, parse_size};
+use crate::output::{Screen, counted, error, message, print};
 use crate::report::{Sheet, page};
 use crate::save::Overwrite;
 use crate::{table, why};
 use clap::Args;
-use lab::results::StoredStudy;
+use lab::InputError;
+use lab::results::{StoredStudy, combine};
 use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch report results                      writes results/report.html again
   anabranch report results --out page.html      or elsewhere
-  anabranch report results --json               prints the document";
+  anabranch report results --json               prints the document
+  anabranch report one two --out both.html      combines two folders
+  anabranch report results --figures svg,pdf --size 3.3in --out figs
+                                                writes figures for a paper";
 
 /// Options of `report`.
 #[derive(Args, Debug)]
 pub(crate) struct ReportArgs {
-    /// Folder written by `compare --out` or `run --out`, on any machine
-    #[arg(value_name = "DIR")]
-    pub folder: String,
-    /// File for the page [default: report.html in the folder]
+    /// Folder written by `compare --out` or `run --out`, on any machine; of several with the same
+    /// paths, traffic and metric the variants are combined
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<String>,
+    /// File for the page [default: report.html in the folder, or of several folders here]; with
+    /// --figures the folder for them [default: figures, likewise]
     #[arg(long, value_name = "FILE")]
     pub out: Option<String>,
+    /// Write figures for papers instead of the page, in these formats
+    #[arg(long, value_name = "FORMATS", value_enum, value_delimiter = ',')]
+    pub figures: Vec<Format>,
+    /// Width of figures, such as 3.3in or 84mm, or width and height, such as 7inx3in; without a
+    /// height it follows from the content
+    #[arg(long, default_value = "3.3in", requires = "figures", value_parser = parse_size)]
+    pub size: (f64, Option<f64>),
+    /// Size of the text of figures, in points
+    #[arg(long, default_value = "8pt", requires = "figures", value_name = "SIZE",
+        value_parser = parse_font_size)]
+    pub font_size: f64,
+    /// Font of figures: a TrueType or OpenType file, or an installed family [default: DejaVu Sans,
+    /// which is built in]
+    #[arg(long, requires = "figures", value_name = "NAME")]
+    pub font: Option<String>,
     /// Compare every pair of variants too
     #[arg(long)]
     pub pairs: bool,
@@ -46,9 +68,21 @@ pub(crate) struct ReportArgs {
     pub no_color: bool,
 }
 
+impl ReportArgs {
+    /// The name of `--out`, or `name` in the folder; of several folders, here.
+    fn out_or(&self, name: &str) -> String {
+        let default = || match self.folders.as_slice() {
+            [folder] => Path::new(folder).join(name).display().to_string(),
+            _ => name.to_owned(),
+        };
+        self.out.clone().unwrap_or_else(default)
+    }
+}
+
 /// Runs the subcommand and returns the exit code.
 pub(crate) fn report(args: &ReportArgs) -> u8 {
-    let stored = match StoredStudy::open(&args.folder) {
+    let opened = args.folders.iter().map(|name| Ok((name.clone(), StoredStudy::open(name)?)));
+    let stored = match opened.collect::<Result<_, InputError>>().and_then(combine) {
         Ok(stored) => stored,
         Err(refusal) => {
             error(&refusal);
@@ -60,22 +94,67 @@ pub(crate) fn report(args: &ReportArgs) -> u8 {
             message(&format!("note: {note}"));
         }
     }
-    let default = || Path::new(&args.folder).join("report.html");
-    let out = args.out.as_ref().map_or_else(default, PathBuf::from);
+    let wrote = if args.figures.is_empty() {
+        write_page(args, &stored)
+    } else {
+        write_figures(args, &stored)
+    };
+    if let Err(code) = wrote {
+        return code;
+    }
+    if stored.report.interrupted { INTERRUPTED } else { 0 }
+}
+
+/// Prints the result and writes the page; the error is an exit code.
+fn write_page(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
+    let out = PathBuf::from(args.out_or("report.html"));
     let overwrite = Overwrite { force: args.force };
-    if let Err(refusal) = overwrite.allow("--out", &out, "file") {
+    overwrite.allow("--out", &out, "file").map_err(|refusal| {
         error(&refusal);
-        return USAGE;
-    }
-    show(args, &stored);
-    if let Err(failure) = overwrite.page(&out, &page(&Sheet::of_stored(&stored))) {
+        USAGE
+    })?;
+    show(args, stored);
+    overwrite.page(&out, &page(&Sheet::of_stored(stored))).map_err(|failure| {
         error(&failure);
-        return FAILED;
-    }
+        FAILED
+    })?;
     if !args.quiet {
         message(&format!("wrote {}", out.display()));
     }
-    if stored.report.interrupted { INTERRUPTED } else { 0 }
+    Ok(())
+}
+
+/// Prints the result and writes the figures; the error is an exit code.
+fn write_figures(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
+    let out = args.out_or("figures");
+    let usage = |refusal: &dyn std::fmt::Display| {
+        error(&refusal.to_string());
+        USAGE
+    };
+    let style = Style {
+        size: args.size,
+        font_size: args.font_size,
+        font: args.font.clone(),
+        matters: None,
+    };
+    let files = figures::files(&Shown::of(stored), &style, &args.figures);
+    let files = files.map_err(|refusal| usage(&refusal))?;
+    let overwrite = Overwrite { force: args.force };
+    let names = files.iter().map(|(name, _)| name.clone());
+    let folder = overwrite.folder("--out", &out, names).map_err(|refusal| usage(&refusal))?;
+    show(args, stored);
+    for (name, content) in &files {
+        folder.write(name, content).map_err(|failure| {
+            let path = folder.path().join(name);
+            error(&format!("cannot write `{}`: {failure}", path.display()));
+            FAILED
+        })?;
+    }
+    if !args.quiet {
+        let number = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        message(&format!("wrote {} to {out}", counted(number, "file")));
+    }
+    Ok(())
 }
 
 fn show(args: &ReportArgs, stored: &StoredStudy) {

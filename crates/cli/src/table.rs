@@ -37,11 +37,7 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
         text.push('\n');
         text.push_str(&messages.render(screen));
     }
-    let ratios = ratios(report);
-    if !ratios.is_empty() {
-        text.push('\n');
-        text.push_str(&ratios);
-    }
+    ratios(&mut text, report, screen);
     for content in remarks(scenario, report) {
         remark(&mut text, &content, screen);
     }
@@ -187,20 +183,18 @@ pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> String {
 }
 
 /// How many times as good the best variant is as each other one.
-fn ratios(report: &Report) -> String {
+fn ratios(text: &mut String, report: &Report, screen: Screen) {
     let name = |index: usize| report.variants.get(index).map_or("", |v| v.variant.name.as_str());
-    let (Some(best), false) = (report.best, report.ratios.is_empty()) else {
-        return String::new();
-    };
+    let (Some(best), false) = (report.best, report.ratios.is_empty()) else { return };
     let what = if report.metric.larger_is_better() { "as much as" } else { "as fast as" };
-    let mut text = format!("{} is\n", name(best));
+    text.push('\n');
+    screen.wrap(text, "", &format!("{} is", name(best)), "");
     for Ratio { variant, ratio, interval } in &report.ratios {
         let ends = interval
             .map_or(String::new(), |Interval { low, high }| format!(" ({low:.2} to {high:.2})"));
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {ratio:.2}{ends} times {what} {}", name(*variant));
+        let line = format!("{ratio:.2}{ends} times {what} {}", name(*variant));
+        screen.wrap(text, "  ", &line, "");
     }
-    text
 }
 
 /// Column of fail-over times, if a path failed.

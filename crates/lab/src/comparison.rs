@@ -8,8 +8,8 @@
 
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::{
-    FEWEST, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval, paired,
-    ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
+    FEWEST, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval, needed_runs,
+    paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
 use crate::unseen::{floor, unseen};
@@ -20,8 +20,6 @@ use traffic::Metric;
 const SIGNIFICANT: f64 = 0.10;
 /// Error of the intervals of one family together.
 const ALPHA: f64 = 0.05;
-/// The largest number of runs that is worth naming.
-const MOST_NEEDED: f64 = 1e6;
 
 /// Difference of a variant and the baseline.
 #[derive(Clone, PartialEq, Debug)]
@@ -165,10 +163,10 @@ impl Comparison<'_> {
     /// The interval with this error, and what follows from it.
     fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
         let Uncorrected { differences, certain, mut difference, reference, .. } = uncorrected;
+        let unseen = unseen(self.scenario, self.metric, reference);
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {
-            let unseen = unseen(self.scenario, self.metric, reference);
             let interval = sequence_interval(&differences, error, unseen);
             // A time or a rate is never negative.
             difference.interval = interval.map(|interval| Interval {
@@ -183,7 +181,8 @@ impl Comparison<'_> {
         };
         let class = self.class(interval, margin);
         if class == Class::Undecided {
-            difference.needs = needs(&difference, interval, margin, differences.len());
+            let distance = (difference.mean.abs() - margin).abs();
+            difference.needs = needed_runs(&differences, error, unseen, distance).map(two_digits);
         }
         // Most of the interval is what no run has shown.
         let seen = sequence_half(&differences, error).unwrap_or(0.0);
@@ -288,20 +287,9 @@ pub(crate) fn margin(scenario: &Scenario, metric: Metric, reference: f64) -> f64
     if share == 0.0 { 0.0 } else { (share * reference).max(floor(metric)) }
 }
 
-/// Runs after which an interval of the same spread would decide; `None` if that is not foreseeable,
-/// because the difference is about as large as what matters.
-fn needs(difference: &Difference, interval: Interval, margin: f64, runs: usize) -> Option<u32> {
-    let mean = difference.mean.abs();
-    let distance = (mean - margin).abs();
-    // The end that is in the way: towards the margin from either side.
-    let half = (interval.high - difference.mean).max(difference.mean - interval.low);
-    let more = half / distance;
-    let needs = runs as f64 * more * more * 1.1;
-    (more.is_finite() && needs <= MOST_NEEDED).then(|| two_digits(needs.max(runs as f64 + 1.0)))
-}
-
 /// Rounded up to two digits.
-fn two_digits(number: f64) -> u32 {
+fn two_digits(number: u32) -> u32 {
+    let number = f64::from(number);
     let mut unit = 1.0;
     while number / unit >= 100.0 {
         unit *= 10.0;

@@ -7,7 +7,6 @@
 
 use crate::answer::Stopped;
 use crate::delays::{self, Delay, Delays};
-use crate::path_spec::RUN_LIMIT;
 use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
@@ -151,7 +150,7 @@ impl Task<'_> {
             system: &self.system(),
             traffic: &self.scenario.traffic,
             reverse: self.scenario.ends.reverse,
-            limit: RUN_LIMIT,
+            limit: self.scenario.deadline,
         };
         let links = links(self.scenario, self.number, self.capture);
         let mut done = run_emulated(emulator, &links, &run)?;

@@ -17,6 +17,7 @@ use base::Recorder;
 use rayon::prelude::*;
 use simulator::{simulate, simulate_recorded};
 use std::any::Any;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs all repetitions of all variants that `records` does not have, and stores them there.
@@ -37,24 +38,17 @@ pub fn run_study(
     let (mut done, mut wanted) = (0, first(scenario));
     loop {
         watcher.on_plan(variants.len() * wanted as usize);
-        // Repetition by repetition, so that the results of an interrupted study can be compared.
-        let tasks: Vec<(u64, &Variant)> = (u64::from(done)..u64::from(wanted))
-            .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
-            .collect();
-        let results: Vec<Option<Run>> = pool.install(|| {
-            tasks
-                .par_iter()
-                .with_max_len(1)
-                .map(|(number, variant)| task.run(variant, *number))
-                .collect::<Result<_, StudyError>>()
-        })?;
-        if !study.add(results) {
-            let out_of_time = watcher.is_out_of_time() && !watcher.is_stopped();
-            study.interrupted = !out_of_time;
-            study.stopped = if out_of_time { Stopped::Time } else { Stopped::Runs };
-            return Ok(study);
+        study.expect(wanted as usize);
+        while done < wanted {
+            let end = wanted.min(done + AT_ONCE);
+            if !study.add(pool.install(|| task.repetitions(&variants, done..end))?) {
+                let out_of_time = watcher.is_out_of_time() && !watcher.is_stopped();
+                study.interrupted = !out_of_time;
+                study.stopped = if out_of_time { Stopped::Time } else { Stopped::Runs };
+                return Ok(study);
+            }
+            done = end;
         }
-        done = wanted;
         let open = matches!(scenario.runs, Runs::Auto { .. }).then(|| open(scenario, &study));
         if let Some(Some(open)) = &open {
             watcher.on_open(done, open);
@@ -69,6 +63,10 @@ pub fn run_study(
     }
 }
 
+/// Largest number of repetitions whose results are collected before they are sorted to variants:
+/// until then they take their memory twice.
+const AT_ONCE: u32 = 1_000;
+
 /// Inputs of every repetition.
 #[derive(Clone, Copy)]
 struct Task<'a> {
@@ -78,6 +76,20 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
+    /// These repetitions of all variants, one after the other, so that the results of an
+    /// interrupted study can be compared.
+    fn repetitions(
+        &self,
+        variants: &[Variant],
+        numbers: Range<u32>,
+    ) -> Result<Vec<Option<Run>>, StudyError> {
+        let tasks: Vec<(u64, &Variant)> = (u64::from(numbers.start)..u64::from(numbers.end))
+            .flat_map(|number| variants.iter().map(move |variant| (number, variant)))
+            .collect();
+        let run = |(number, variant): &(u64, &Variant)| self.run(variant, *number);
+        tasks.par_iter().with_max_len(1).map(run).collect()
+    }
+
     /// The repetition, stored or new; `None` after a stop.
     fn run(&self, variant: &Variant, number: u64) -> Result<Option<Run>, StudyError> {
         // A capture is not stored, so its repetition is run again.

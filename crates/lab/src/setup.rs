@@ -10,8 +10,9 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
     let paths: Vec<PathSetup> =
         scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
     let (seed, tcp) = (scenario.seed, tcp_config(scenario, variant));
+    let limit = scenario.deadline;
     let competing: Vec<FlowSetup> =
-        scenario.flows.iter().flat_map(|flow| flow.draw(seed, number, &tcp)).collect();
+        scenario.flows.iter().flat_map(|flow| flow.draw((seed, number), &tcp, limit)).collect();
     let on_all: Vec<usize> = (0..paths.len()).collect();
     let measured = FlowSetup {
         first: variant.single_path().unwrap_or(scenario.ends.first),
@@ -29,6 +30,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         network: NetworkSetup { paths, links, nic: scenario.ends.nic, ..NetworkSetup::default() },
         flows: std::iter::once(measured).chain(competing).collect(),
         warm_up: scenario.warm_up,
+        limit,
         backup: numbered().flat_map(|(number, path)| path.backup_marks(number)).collect(),
         marks: numbered().flat_map(|(number, path)| path.marks(number)).collect(),
         recording: Recording { accounts: true, ..Recording::default() },

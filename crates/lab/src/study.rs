@@ -103,6 +103,13 @@ impl Study {
         Study { variants, interrupted: false, stopped: Stopped::Runs }
     }
 
+    /// Reserves exactly the memory of this number of runs of every variant.
+    pub(crate) fn expect(&mut self, runs: usize) {
+        for variant in &mut self.variants {
+            variant.runs.reserve_exact(runs.saturating_sub(variant.runs.len()));
+        }
+    }
+
     /// Sorts results, repetition by repetition, to their variants, up to the first repetition that
     /// is not complete: a study that was stopped equals one with that number of repetitions.
     /// Returns whether all are complete.

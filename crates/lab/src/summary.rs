@@ -6,13 +6,13 @@ use crate::blocking::{Blocking, Repeats};
 use crate::comparison::{Class, Difference};
 use crate::failover::{Failovers, is_failover};
 use crate::fairness::{Fairness, is_of_flows};
-use crate::path_spec::RUN_LIMIT;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
 use crate::statistics::{
     FEWEST, Interval, has_heavy_tail, mean, mean_interval, median, quantile, quantile_intervals,
 };
 use crate::study::VariantRuns;
+use base::Duration;
 use base::chance::owner_of;
 
 /// Above this share of incomplete runs a variant gets no verdict.
@@ -27,8 +27,10 @@ pub struct Summary {
     pub variant: Variant,
     /// Number of repetitions.
     pub n: usize,
-    /// Repetitions not finished after 600 s.
+    /// Repetitions not finished within `deadline`.
     pub incomplete: usize,
+    /// Virtual time after which a repetition is incomplete.
+    pub deadline: Duration,
     /// Repetitions discarded because the machine disturbed their emulation.
     pub discarded: usize,
     /// Mean of the finished runs, in the metric's unit.
@@ -104,6 +106,7 @@ impl Summary {
             variant: runs.variant.clone(),
             n: runs.runs.len(),
             incomplete: runs.runs.len() - values.len() - discarded,
+            deadline: scenario.deadline,
             discarded,
             mean: mean(&values),
             median: median(&values),
@@ -138,8 +141,8 @@ impl Summary {
     /// Reason for the missing verdict, in words.
     pub fn disqualification(&self) -> String {
         let why = self.failure.as_ref().map_or(String::new(), |failure| format!(" ({failure})"));
-        let Summary { incomplete, discarded, n, .. } = *self;
-        let unfinished = format!("{incomplete} of {n} runs did not finish within {RUN_LIMIT}{why}");
+        let Summary { incomplete, discarded, deadline, n, .. } = *self;
+        let unfinished = format!("{incomplete} of {n} runs did not finish within {deadline}{why}");
         let thrown = format!("{discarded} of {n} runs were discarded: other load disturbed them");
         match (incomplete, discarded) {
             (_, 0) => unfinished,

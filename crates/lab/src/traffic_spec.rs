@@ -3,7 +3,6 @@
 //! `traffic` implements the models, `web_page` reads pages.
 
 use crate::error::{Refusal, sanitised};
-use crate::path_spec::RUN_LIMIT;
 use crate::units::{parse_size, parse_time, show_size};
 use crate::web_page::{NAMED_PAGES, PageSource};
 use crate::words::nearest_help;
@@ -19,6 +18,8 @@ use transport::Profile;
 const BURST_SEGMENT: u32 = 1420;
 /// The same for the profiles of the papers' kernels.
 const BURST_SEGMENT_OLD: u32 = 1428;
+/// Longest traffic with a time.
+const LONGEST: Duration = Duration::from_secs(86_400);
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
 const NAMES: [&str; 4] = ["bulk", "burst", "video", "web"];
@@ -158,13 +159,18 @@ fn burst(value: &str, profile: Profile) -> Result<Traffic, Refusal> {
     Ok(Traffic::Burst { segments, segment_bytes })
 }
 
-/// A time shorter than the limit of a run.
+/// The length of a text's traffic, as far as the text alone gives it.
+pub(crate) fn own_length(text: &str) -> Option<Duration> {
+    parse_one_way(text, Profile::Linux).ok()?.duration()
+}
+
+/// A time of at most a day.
 fn run_time(value: &str) -> Result<Duration, Refusal> {
     let time = parse_time(value)?;
-    if time.is_zero() || time >= RUN_LIMIT {
+    if time.is_zero() || time > LONGEST {
         return Err(Refusal::new(
             value,
-            format!("`{value}` is not above 0 and below {RUN_LIMIT}, the limit of a run"),
+            format!("`{value}` is not above 0 and at most {LONGEST}, a day"),
             "write a time such as `30s`",
         ));
     }
@@ -273,7 +279,9 @@ mod tests {
         assert!(problem("bulk").contains("needs a size or time"));
         assert!(problem("bulk:4M").contains("`4MiB`"));
         assert!(problem("bulk:0").contains("zero bytes"));
-        assert!(problem("bulk:700s").contains("600s"));
+        assert!(problem("bulk:90000s").contains("at most 86400s, a day"));
+        assert_eq!(own_length("video:700s"), Some(Duration::from_secs(700)));
+        assert_eq!(own_length("web:page.har"), None);
         assert!(problem("bulk:4MiBB").contains("unknown unit"));
         assert!(problem("burst:0").contains("segments from 1"));
         assert!(problem("burst:-3").contains("segments from 1"));

@@ -92,6 +92,8 @@ fn prepare(args: &ExplainArgs) -> Result<Prepared, InputError> {
     for key in [Key::Runs, Key::RunsMax, Key::Baseline] {
         options.forget(key);
     }
+    // Nothing is compared.
+    options = options.with(Key::Baseline, "best");
     let scheduler = given("--scheduler", &args.scheduler);
     if scheduler.is_some() || !options.is_given(Key::Protocols) {
         options.forget(Key::Protocols);

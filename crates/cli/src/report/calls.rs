@@ -5,7 +5,7 @@
 use super::Sheet;
 use super::charts::{Tally, axis, layout, path_name, sets};
 use super::draw::packed_all;
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::palette::{self, BLACK};
 use lab::VariantSeries;
 use lab::series::{CallMarks, Quantity, WAITS};
@@ -38,6 +38,7 @@ pub(super) fn calls(sheet: &Sheet<'_>) -> Figure {
             tally.text()
         ),
         height: 380,
+        choice: VARIANT,
         sets,
         layout: layout(&x, &y),
     }

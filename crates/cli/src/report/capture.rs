@@ -7,7 +7,7 @@
 
 use super::charts::{axis, layout};
 use super::draw::packed_all;
-use super::figure::{Figure, scripts};
+use super::figure::{Figure, VARIANT, scripts};
 use super::page::{STYLE, escaped};
 use super::palette;
 use lab::analyze::{Analysis, Connection, Sending, SentAt, Subflow};
@@ -91,6 +91,7 @@ fn figures(sheet: &CapturePage<'_>) -> (Vec<Figure>, usize) {
             title: format!("Connection {}, {way}", number + 1),
             caption,
             height: 520,
+            choice: VARIANT,
             sets: vec![(String::new(), traces)],
             layout: layout(&axis("time [s]"), &axis(&format!("position [{}]", unit.name))),
         }

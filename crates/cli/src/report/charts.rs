@@ -5,8 +5,9 @@
 
 use super::Sheet;
 use super::calls::calls;
+use super::delays::delays;
 use super::draw::{packed, packed_all, rounded};
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::palette::{self, BLACK, Dash, Look, Marker};
 use super::{events, failover, sharing};
 use lab::series::{Quantity, Series};
@@ -36,6 +37,7 @@ pub(super) fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
     if sheet.repetition.is_none() {
         figures.extend([failover::times(sheet), sharing::shares(sheet)]);
     }
+    figures.push(delays(sheet));
     figures.extend([events::delivery(sheet), sharing::over_time(sheet)]);
     figures.extend([timeline(sheet), over_time(sheet), calls(sheet)]);
     figures.retain(|figure| figure.sets.iter().any(|(_, traces)| !traces.is_empty()));
@@ -175,6 +177,7 @@ fn boxes(sheet: &Sheet<'_>) -> Figure {
             thinned_values(sheet)
         ),
         height: 90 + 46 * traces.len() as u32,
+        choice: VARIANT,
         sets: vec![(String::new(), traces)],
         layout: layout(&x, &rows_axis(&names)),
     }
@@ -186,7 +189,7 @@ pub(super) fn rows_axis(names: &[String]) -> Value {
     axis["range"] = json!([names.len() as f64 - 0.5, -0.5]);
     axis["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
     axis["ticktext"] = json!(names);
-    axis["tickfont"] = json!({"size": 11});
+    axis["tickfont"] = json!({"size": 12});
     axis["fixedrange"] = json!(true);
     axis["showgrid"] = json!(false);
     axis
@@ -208,6 +211,7 @@ fn distribution(sheet: &Sheet<'_>) -> Figure {
         title: "Cumulative distribution".to_owned(),
         caption: format!("Share of the repetitions at or below a value.{}", thinned_values(sheet)),
         height: 380,
+        choice: VARIANT,
         sets: vec![(String::new(), traces)],
         layout: layout(&x, &y),
     }
@@ -306,6 +310,7 @@ fn timeline(sheet: &Sheet<'_>) -> Figure {
             tally.text()
         ),
         height: 440,
+        choice: VARIANT,
         sets,
         layout: layout(&axis("time [s]"), &y),
     }
@@ -334,11 +339,11 @@ fn blocked(series: &Series) -> Value {
 
 /// The panels of the figure over time: quantity, axis title, factor.
 const PANELS: [(Quantity, &str, f64); 5] = [
-    (Quantity::CongestionWindow, "cwnd [kB]", 1e-3),
-    (Quantity::SmoothedRtt, "srtt [ms]", 1e3),
-    (Quantity::InFlight, "in flight [segments]", 1.0),
-    (Quantity::Queue, "queue [packets]", 1.0),
-    (Quantity::ReorderBuffer, "reorder buffer [kB]", 1e-3),
+    (Quantity::CongestionWindow, "cwnd<br>[kB]", 1e-3),
+    (Quantity::SmoothedRtt, "srtt<br>[ms]", 1e3),
+    (Quantity::InFlight, "in flight<br>[segments]", 1.0),
+    (Quantity::Queue, "queue<br>[packets]", 1.0),
+    (Quantity::ReorderBuffer, "reorder buffer<br>[kB]", 1e-3),
 ];
 
 fn over_time(sheet: &Sheet<'_>) -> Figure {
@@ -363,6 +368,7 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
     for (panel, (_, title, _)) in PANELS.iter().enumerate() {
         let mut axis = axis(title);
         axis["rangemode"] = json!("tozero");
+        axis["title"]["font"] = json!({"size": 12});
         layout[axis_name("yaxis", panel)] = axis;
     }
     Figure {
@@ -375,6 +381,7 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
             tally.text()
         ),
         height: 160 * PANELS.len() as u32,
+        choice: VARIANT,
         sets,
         layout,
     }

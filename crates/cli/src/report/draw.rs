@@ -39,7 +39,7 @@ pub(super) fn rounded(value: f64) -> f64 {
 
 impl Dash {
     /// Name in plotly.js.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Dash::Solid => "solid",
             Dash::Dash => "dash",
@@ -65,7 +65,7 @@ impl Dash {
 
 impl Marker {
     /// Name in plotly.js.
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Marker::Circle => "circle",
             Marker::TriangleUp => "triangle-up",

@@ -4,7 +4,7 @@
 use super::Sheet;
 use super::charts::{RED, Tally, axis, axis_name, in_order, layout, name_of, path_name, rows_axis};
 use super::draw::{packed, packed_all};
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::page::escaped;
 use super::palette;
 use lab::path_spec::{Change, TimedChange};
@@ -59,6 +59,7 @@ pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
         for (place, one) in strips.iter().enumerate() {
             traces.extend(strip(sheet, one, place, (&scale, &tally)));
         }
+        once_in_the_legend(&mut traces);
     }
     let title = if is_eventful(sheet) {
         "Rate of each path around path events"
@@ -70,8 +71,19 @@ pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
         title: title.to_owned(),
         caption: caption(sheet, end, left_out, &tally),
         height: MARGINS + rows_height(sheet, strips),
+        choice: VARIANT,
         sets: vec![(String::new(), traces)],
         layout: strips_layout(sheet, strips, end, &scale),
+    }
+}
+
+/// Every name has its first trace in the legend.
+fn once_in_the_legend(traces: &mut [Value]) {
+    let mut seen: Vec<Value> = Vec::new();
+    for trace in traces {
+        let name = trace["name"].clone();
+        trace["showlegend"] = json!(!seen.contains(&name));
+        seen.push(name);
     }
 }
 
@@ -172,7 +184,7 @@ fn strip(
             let (x, values) = (packed_all(x), packed_all(values.iter().map(|v| scale.shown(*v))));
             json!({
                 "type": "scatter", "mode": "lines", "x": x, "y": values, "yaxis": y,
-                "name": name, "legendgroup": name, "showlegend": place == 0,
+                "name": name, "legendgroup": name,
                 // A value covers the time before it.
                 "stackgroup": y, "fillcolor": colour,
                 "line": {"shape": "vh", "color": colour, "width": 0},
@@ -189,7 +201,7 @@ fn strip(
     traces.push(json!({
         "type": "scatter", "mode": "lines", "x": packed(&x), "y": packed(&zeros),
         "yaxis": y, "name": name,
-        "legendgroup": name, "showlegend": place == 0, "connectgaps": false,
+        "legendgroup": name, "connectgaps": false,
         "line": {"color": RED, "width": 6}, "cliponaxis": false, "hoverinfo": "x",
     }));
     traces

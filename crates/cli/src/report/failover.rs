@@ -5,7 +5,7 @@
 use super::Sheet;
 use super::charts::{axis_name, axis_of, layout, rows_axis};
 use super::draw::{packed_all, rounded};
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::page::{Page, escaped};
 use super::palette;
 use super::tables::{below, variant};
@@ -119,11 +119,12 @@ pub(super) fn times(sheet: &Sheet<'_>) -> Figure {
         title: "Time without delivery after a path failure".to_owned(),
         caption: format!(
             "The longest time between two deliveries that an event can have caused. Every dot is \
-             one of {} repetitions (seed {}), in order from top to bottom; the black mark is the \
-             mean with its 95 % interval (Student t).{thinned}{left_out}",
+             one of {} repetitions (seed {}), in order from top to bottom; the upright mark is \
+             the mean with its 95 % interval (Student t).{thinned}{left_out}",
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: height + MARGINS,
+        choice: VARIANT,
         sets: vec![(String::new(), traces)],
         layout: panels_layout(&panels, height),
     }

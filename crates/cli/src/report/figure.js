@@ -24,7 +24,7 @@ function layoutFor(place, layout, traces) {
   const shown = shownAs(layout);
   const width = place.clientWidth || 800;
   if (narrow.matches) {
-    shown.margin = {...shown.margin, l: 44, r: 8};
+    shown.margin = {...shown.margin, l: 44, r: 8, b: 40};
     shown.font.size = 11;
     for (const [key, axis] of Object.entries(shown)) {
       if (!/^[xy]axis/.test(key)) continue;
@@ -45,7 +45,7 @@ function layoutFor(place, layout, traces) {
   place.style.height = shown.height + 'px';
   return shown;
 }
-const redraws = [], choices = [];
+const redraws = [], choices = {};
 function figure(id, sets, layout) {
   const place = document.getElementById(id);
   const config = {
@@ -61,8 +61,10 @@ function figure(id, sets, layout) {
   draw();
   const choice = document.getElementById(id + '-choice');
   if (!choice) return;
-  choices.push(n => { if (n < sets.length) { choice.value = number = n; draw(); } });
-  choice.addEventListener('change', () => choices.forEach(show => show(Number(choice.value))));
+  const of = choice.dataset.choice;
+  const show = n => { if (n < sets.length) { choice.value = number = n; draw(); } };
+  (choices[of] ||= []).push(show);
+  choice.addEventListener('change', () => choices[of].forEach(show => show(Number(choice.value))));
 }
 // On a narrow page the rows of tables become blocks, with the headings beside the values.
 addEventListener('DOMContentLoaded', () => {
@@ -70,7 +72,10 @@ addEventListener('DOMContentLoaded', () => {
     const headings = [...table.querySelectorAll('th')].map(heading => heading.textContent);
     table.classList.add('cards');
     for (const row of table.rows) {
-      [...row.cells].forEach((cell, place) => { cell.dataset.heading = headings[place] || ''; });
+      [...row.cells].forEach((cell, place) => {
+        cell.dataset.heading = headings[place] || '';
+        if (cell.textContent === '-') cell.dataset.empty = '';
+      });
     }
   }
 });

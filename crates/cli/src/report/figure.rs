@@ -3,6 +3,9 @@
 use super::page::escaped;
 use serde_json::{Value, json};
 
+/// The choice of a variant.
+pub(super) const VARIANT: &str = "variant";
+
 /// One figure of the page.
 pub(super) struct Figure {
     /// Identifier in the page, of letters and digits.
@@ -12,6 +15,8 @@ pub(super) struct Figure {
     pub caption: String,
     /// Height in CSS pixels, without the legend.
     pub height: u32,
+    /// What the reader chooses; figures with the same choice show the same.
+    pub choice: &'static str,
     /// Sets of plotly.js traces, of which the reader chooses one.
     pub sets: Vec<(String, Vec<Value>)>,
     pub layout: Value,
@@ -49,7 +54,9 @@ impl Figure {
             format!("<option value=\"{index}\">{}</option>", escaped(name))
         });
         format!(
-            "<p><label>variant <select id=\"{}-choice\">{}</select></label></p>\n",
+            "<p><label>{0} <select id=\"{1}-choice\" data-choice=\"{0}\">{2}</select></label>\
+             </p>\n",
+            self.choice,
             self.id,
             options.collect::<String>()
         )
@@ -83,6 +90,7 @@ mod tests {
             title: "<b>".to_owned(),
             caption: String::new(),
             height: 100,
+            choice: VARIANT,
             sets: vec![("one".to_owned(), vec![json!({"name": "</script><script>alert(1)"})])],
             layout: json!({}),
         };

@@ -6,6 +6,7 @@
 mod calls;
 mod capture;
 mod charts;
+mod delays;
 mod draw;
 mod events;
 mod failover;
@@ -21,6 +22,7 @@ mod why;
 pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use page::{page, utc};
 
+use lab::delays::Delays;
 use lab::results::{Provenance, StoredStudy};
 use lab::{Report, Scenario, Study, VariantSeries};
 
@@ -34,6 +36,8 @@ pub(crate) struct Sheet<'a> {
     pub report: &'a Report,
     /// Time series of one repetition of each variant.
     pub series: &'a [VariantSeries],
+    /// Delays of single messages and objects.
+    pub delays: &'a Delays,
     pub provenance: &'a Provenance,
     /// Number of the repetition, for a single repetition.
     pub repetition: Option<u64>,
@@ -50,6 +54,7 @@ impl<'a> Sheet<'a> {
             study: &stored.study,
             report: &stored.report,
             series: &stored.series,
+            delays: &stored.delays,
             provenance: &stored.provenance,
             repetition: stored.repetition,
             notes: &stored.notes,

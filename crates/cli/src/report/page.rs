@@ -224,12 +224,61 @@ pub(super) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn text_from_users_cannot_become_markup() {
         assert_eq!(escaped("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
         assert_eq!(quoted("a b'c"), "'a b'\\''c'");
         assert_eq!(quoted("--runs"), "--runs");
+    }
+
+    /// Values of the custom properties in the style of a theme.
+    fn properties(style: &str) -> BTreeMap<&str, [f64; 3]> {
+        let pairs = style.split(['{', ';', '}']).filter_map(|part| part.trim().split_once(':'));
+        let colour = |value: &str| {
+            let digits: Vec<char> = value.strip_prefix('#')?.chars().collect();
+            let each = digits.len() / 3;
+            let channel = |at: usize| {
+                let digits: String = digits[at * each..(at + 1) * each].iter().collect();
+                let value = u8::from_str_radix(&digits, 16).ok()?;
+                Some(f64::from(if each == 1 { value * 17 } else { value }) / 255.0)
+            };
+            Some([channel(0)?, channel(1)?, channel(2)?])
+        };
+        pairs.filter_map(|(name, value)| Some((name, colour(value)?))).collect()
+    }
+
+    /// Contrast of two colours (WCAG 2.2).
+    fn contrast(a: [f64; 3], b: [f64; 3]) -> f64 {
+        let luminance = |colour: [f64; 3]| {
+            let linear = colour
+                .map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
+            0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        a.max(b) / a.min(b)
+    }
+
+    #[test]
+    fn text_has_enough_contrast_in_both_themes() {
+        let (light, dark) = STYLE.split_once("@media (prefers-color-scheme:dark)").unwrap();
+        let dark = dark.split("}}").next().unwrap();
+        for theme in [light, dark] {
+            let colours = properties(theme);
+            let of = |name: &str| *colours.get(name).unwrap_or_else(|| panic!("{name}"));
+            let mut pairs = vec![("--text", "--page"), ("--soft", "--page"), ("--text", "--bar")];
+            pairs.extend([("--link", "--page"), ("--text", "--code"), ("--soft", "--none-box")]);
+            for class in ["good", "bad", "same", "open"] {
+                let (edge, boxed) = (format!("--{class}"), format!("--{class}-box"));
+                assert!(contrast(of(&edge), of(&boxed)) >= 4.5, "{edge} on {boxed}");
+                assert!(contrast(of(&edge), of("--page")) >= 4.5, "{edge} on the page");
+                assert!(contrast(of("--text"), of(&boxed)) >= 4.5, "text on {boxed}");
+            }
+            for (text, ground) in pairs {
+                assert!(contrast(of(text), of(ground)) >= 4.5, "{text} on {ground}");
+            }
+        }
     }
 
     #[test]

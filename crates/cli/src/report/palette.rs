@@ -115,13 +115,24 @@ pub(crate) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     for other in variants_of(scenario).iter().filter(|other| self::base(other) == base) {
         let form = free(preferred(other), &taken);
         if other.carrier == variant.carrier && other.congestion == variant.congestion {
-            // A kernel has the other fill than the same variant of the engine.
-            let of_kernel = if other.name == variant.name { 0 } else { DASHES.len() };
-            return look(base, form + of_kernel);
+            return look(base, form + further(&other.name, &variant.name));
         }
         taken.push(form);
     }
     look(base, preferred(variant) + DASHES.len())
+}
+
+/// Forms from that of the variant `name` to that of the same one of a kernel, which has the other
+/// fill, or of another folder, which has another dash, too.
+fn further(name: &str, own: &str) -> usize {
+    match own.strip_prefix(name) {
+        Some("") => 0,
+        Some(folder) => {
+            let sum: usize = folder.bytes().map(usize::from).sum();
+            DASHES.len() + sum % DASHES.len()
+        }
+        None => DASHES.len(),
+    }
 }
 
 /// Colour and marker of the path or the scheduler of a variant.
@@ -243,7 +254,7 @@ mod tests {
 
     #[test]
     fn variant_looks_the_same_in_every_scenario() {
-        let few = looks(&scenario(&[(Key::Cc, "reno")]));
+        let few = looks(&scenario(&[(Key::Cc, "reno"), (Key::Schedulers, "lrf")]));
         let more = [(Key::Cc, "cubic,reno"), (Key::Schedulers, "redundant,lrf")];
         let more = looks(&scenario(&more));
         let of = |name: &str, all: &[(String, Look)]| {

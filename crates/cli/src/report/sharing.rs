@@ -3,7 +3,7 @@
 use super::Sheet;
 use super::charts::{axis, layout, rows_axis, sets};
 use super::draw::packed_all;
-use super::figure::Figure;
+use super::figure::{Figure, VARIANT};
 use super::page::{Page, escaped};
 use super::palette;
 use super::tables::{below, variant};
@@ -92,6 +92,7 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
             sheet.report.runs, sheet.scenario.seed,
         ),
         height: 90 + 34 * bars.len() as u32,
+        choice: VARIANT,
         sets: vec![(String::new(), if bars.is_empty() { Vec::new() } else { vec![trace] })],
         layout,
     }
@@ -125,11 +126,12 @@ pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "goodputs".to_owned(),
         title: "Goodput of every connection".to_owned(),
-        caption: "Goodput per second in the repetition nearest to the median; the black line is \
+        caption: "Goodput per second in the repetition nearest to the median; the thick line is \
                   the compared connection. At most 16 flows are shown; the shaded warm-up is \
                   excluded from the results."
             .to_owned(),
         height: 380,
+        choice: VARIANT,
         sets: sets(sheet, of),
         layout,
     }

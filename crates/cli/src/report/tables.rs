@@ -45,7 +45,8 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
         page.line(&row(sheet, summary, &scale));
     }
     page.line("</table></div>");
-    let baseline = report.baseline.as_ref().map_or(String::new(), |baseline| {
+    let baseline = report.baseline.as_ref().filter(|_| report.variants.len() > 1);
+    let baseline = baseline.map_or(String::new(), |baseline| {
         format!("Differences are from {}, repetition by repetition. ", escaped(baseline))
     });
     page.line(&format!(

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Options that do not affect results.
-const NOT_OF_RESULTS: [&str; 15] = [
+const NOT_OF_RESULTS: [&str; 16] = [
     "matters",
     "time",
     "data",
@@ -19,12 +19,13 @@ const NOT_OF_RESULTS: [&str; 15] = [
     "out",
     "csv",
     "pcap",
+    "force",
     "quiet",
     "verbose",
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 5] = ["http", "endpoints", "limits", "link", "flow"];
+const OF_SOME: [&str; 6] = ["http", "endpoints", "limits", "link", "flow", "deadline"];
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.

@@ -8,6 +8,7 @@ fn captured(scratch: &Scratch) -> [String; 2] {
     let folder = scratch.path("packets");
     let paths = ["wlan=rate 20mbit delay 10ms loss 1%", "lte=rate 8mbit delay 30ms"];
     let mut arguments = vec!["compare", "--traffic", "bulk:1MiB", "--protocols", "mptcp"];
+    arguments.extend(["--schedulers", "lrf"]);
     arguments.extend(["--runs", "1", "--quiet", "--pcap", &folder]);
     arguments.extend(paths.iter().flat_map(|path| ["--path", *path]));
     succeeds(&arguments);

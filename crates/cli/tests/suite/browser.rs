@@ -31,12 +31,25 @@ pub(crate) fn excess_width(file: &str, width: u32, scratch: &Scratch) -> Option<
 /// The page in `file`; without a browser, prints a line and returns `None`. Panics on errors and on
 /// network requests.
 pub(crate) fn shown(file: &str, scratch: &Scratch) -> Option<Page> {
+    shown_in(Theme::Light, file, scratch)
+}
+
+/// The theme that the system prefers, by its number in Chromium.
+#[derive(Clone, Copy)]
+pub(crate) enum Theme {
+    Dark = 0,
+    Light = 1,
+}
+
+/// The same in a theme.
+pub(crate) fn shown_in(theme: Theme, file: &str, scratch: &Scratch) -> Option<Page> {
     let profile = scratch.path("profile");
     let open = |browser: &&str| {
         Command::new(browser)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             .args(["--window-size=1200,4000", "--virtual-time-budget=20000", "--dump-dom"])
             .arg("--allow-file-access-from-files")
+            .arg(format!("--blink-settings=preferredColorScheme={}", theme as u8))
             .args(["--enable-logging=stderr", "--host-resolver-rules=MAP * ~NOTFOUND"])
             .arg(format!("--user-data-dir={profile}"))
             .arg(format!("file://{file}"))

@@ -22,6 +22,16 @@ fn document(more: &[&str]) -> Value {
 }
 
 #[test]
+fn run_longer_than_600_s_of_its_own_length_has_a_verdict() {
+    let path = "p=rate 2mbit delay 20ms limit 100p";
+    let call = ["compare", "--path", path, "--traffic", "video:620s", "--runs", "1", "--json"];
+    let document: Value = serde_json::from_str(&succeeds(&call)).expect("one JSON document");
+    assert_eq!(document["variants"][0]["incomplete"], 0);
+    let refused = anabranch(&[&call[..], &["--deadline", "600s"]].concat());
+    assert!(stderr(&refused).contains("the traffic lasts until 620s"), "{}", stderr(&refused));
+}
+
+#[test]
 fn example_of_the_issue_gives_a_table_that_ends_with_the_verdict() {
     let text = succeeds(&[&SMALL[..], &["--protocols", "tcp", "--cc", "cubic,reno"]].concat());
     for part in [
@@ -133,7 +143,7 @@ fn automatic_number_of_runs_ends_when_the_answer_is_known() {
     assert_eq!((&fixed["hash"], &fixed["variants"]), (&one["hash"], &one["variants"]));
     let few = run(&["--runs-max", "12", "--matters", "0.1%"]);
     assert_eq!((&few["runs"], &few["auto"]["runs_max"]), (&12.into(), &12.into()));
-    let text = succeeds(&[&study[..], &["--runs-max", "12", "--traffic", "bulk:64KiB"]].concat());
+    let text = succeeds(&[&study[..], &["--runs-max", "12", "--matters", "0.1%"]].concat());
     assert!(text.contains("; 12 runs, seed 1") && text.contains("(--runs-max 12)"), "{text}");
 }
 
@@ -331,4 +341,20 @@ fn help_lists_and_version_are_printed() {
     assert!(succeeds(&["list", "congestion"]).contains("Coupled."));
     assert!(succeeds(&["completions", "bash"]).contains("anabranch"));
     assert_eq!(anabranch(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn quiet_study_still_says_how_inputs_were_understood() {
+    let two = ["--path", "WLAN", "--path", "wifi2=profile wlan", "--traffic", "bulk:16KiB"];
+    let study = [&["compare"], &two[..], &["--cc", "cubic,lia", "--runs", "1"]].concat();
+    let quiet = [&study[..], &["--schedulers", "round-robin", "--quiet"]].concat();
+    let text = succeeds(&quiet);
+    for part in ["skipped `lia` with tcp", "`round-robin`: its name here is `rr`"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("mptcp/rr/lia") && text.contains("tcp/wlan/cubic"), "{text}");
+    let explain = ["explain", "--path", "WiFi", "--path", "LTE", "--traffic", "bulk:16KiB"];
+    let text = succeeds(&[&explain[..], &["--scheduler", "Minrtt"]].concat());
+    assert!(text.contains("`WiFi` is the profile `wlan`"), "{text}");
+    assert!(text.contains("mptcp/lrf/cubic") && !text.contains("compared with"), "{text}");
 }

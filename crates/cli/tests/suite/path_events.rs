@@ -69,14 +69,15 @@ fn page_shows_every_failover_time_and_what_arrived_around_the_events() {
 }
 
 #[test]
-fn page_of_a_study_without_events_has_neither_figure() {
+fn page_of_a_study_without_events_has_rates_and_no_failover_times() {
     let scratch = Scratch::new("events-none");
     let out = scratch.path("results");
     let few = ["--runs", "2", "--quiet", "--out", &out];
     let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:64KiB"];
     succeeds(&[&study[..], &few].concat());
     let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the page");
-    for part in ["id=\"failovers\"", "id=\"delivery\"", "failover-table"] {
+    for part in ["id=\"failovers\"", "path events", "failover-table"] {
         assert!(!page.contains(part), "{part}");
     }
+    assert!(page.contains("Rate of each path over time"));
 }

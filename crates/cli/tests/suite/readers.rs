@@ -170,7 +170,8 @@ fn table_of_delays_is_read_by_the_programs_people_use() {
     let rows = |traffic: &str, folder: &str| -> Option<Vec<Vec<String>>> {
         let out = scratch.path(folder);
         let paths = ["--path", "a=rate 2mbit delay 10ms", "--path", "b=rate 2mbit delay 30ms"];
-        let more = ["--protocols", "tcp,mptcp", "--runs", "3", "--quiet", "--out", &out];
+        let more = ["--protocols", "tcp,mptcp", "--schedulers", "rr", "--runs", "3", "--quiet"];
+        let more = [&more[..], &["--out", &out]].concat();
         succeeds(&[&["compare", "--traffic", traffic], &paths[..], &more].concat());
         let text = read(DELAYS_SCRIPT, &format!("{out}/delays.parquet"))?;
         let cells = |line: &str| line.split('\t').map(str::to_owned).collect();

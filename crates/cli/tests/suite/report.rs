@@ -1,6 +1,6 @@
 //! The report in a browser: every figure has its marks, without network requests and errors.
 
-use crate::browser::{excess_width, shown};
+use crate::browser::{Theme, excess_width, shown, shown_in};
 use crate::{Scratch, succeeds};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,14 @@ fn every_figure_has_marks_and_nothing_is_asked_of_the_network() {
     // Of both paths free and full windows, calls that sent nothing, and the line of choices.
     assert_eq!(marks("calls", "trace scatter"), 6);
     assert!(marks("calls", "point") > 300, "two marks a call");
+    // Both paths of the connection over both, and the path of each of the others.
+    assert_eq!(marks("delivery", "trace scatter"), 4, "rates without path events");
     assert!(page.has("<table id=\"why\""), "why nothing was sent");
+    let dark = shown_in(Theme::Dark, &format!("{out}/report.html"), &scratch).expect("the page");
+    for (page, ground) in [(page, "rgb(255, 255, 255)"), (dark, "rgb(21, 24, 28)")] {
+        let figure = page.figure("cdf").to_owned();
+        assert!(figure.contains(&format!("background: {ground}")), "{ground}");
+    }
 }
 
 /// Largest page of the demo and of the shipped scenarios.
@@ -67,6 +74,7 @@ fn page_begins_with_the_verdict_and_then_says_what_was_compared() {
     for term in ["lrf (scheduler)", "cubic (congestion control)", "baseline", "sent first on"] {
         assert!(page.contains(&format!("<dt>{term}</dt>")), "{term} is explained");
     }
+    assert!(page.contains("Delay of every object"), "delays of the demo's page");
     for width in [1200, 400] {
         let Some(excess) = excess_width(&format!("{out}/report.html"), width, &scratch) else {
             return;
@@ -83,6 +91,9 @@ fn long_runs_are_thinned_and_the_page_says_so() {
     succeeds(&["compare", shipped, "--runs", "2", "--quiet", "--out", &out]);
     assert!(size(&out) <= MOST_BYTES, "{} bytes", size(&out));
     let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the report");
+    for path in ["wlan", "lte"] {
+        assert!(page.contains(&format!(">last byte over {path}</option>")), "delays by path");
+    }
     let told = page.split(" Thinned: ").nth(1).expect("figures with fewer points");
     let numbers: Vec<u64> = told.split(' ').filter_map(|word| word.parse().ok()).take(2).collect();
     assert!(numbers[0] < numbers[1] && told.contains("series.parquet has all"), "{numbers:?}");

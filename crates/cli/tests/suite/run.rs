@@ -76,7 +76,7 @@ fn everything_recorded_lies_in_the_folders() {
     let output = anabranch(&words.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stderr(&output), format!("wrote {out}\nwrote {pcap}\n"));
-    for name in ["tcp-wlan-cubic", "tcp-3g-cubic", "mptcp-lrf-cubic"] {
+    for name in ["tcp-wlan-cubic", "tcp-3g-cubic", "mptcp-linux-cubic"] {
         for place in ["", "-receiver"] {
             let file = format!("{pcap}/{name}{place}.pcapng");
             let capture = succeeds(&["analyze", &file]);

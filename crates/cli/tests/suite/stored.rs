@@ -231,3 +231,92 @@ fn folder_without_its_delays_is_shown_without_their_figures() {
     assert!(stderr(&again).contains("note: all runs are repeated, because"), "{}", stderr(&again));
     assert!(fs::exists(format!("{out}/delays.parquet")).expect("the folder"), "it is there again");
 }
+
+/// The document of a report on several folders, and its messages.
+fn combined(folders: &[&str]) -> (Value, String) {
+    let output = anabranch(&[&["report"], folders, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    (serde_json::from_str(&stdout(&output)).expect("JSON"), stderr(&output))
+}
+
+fn names(document: &Value) -> Vec<&str> {
+    let variants = document["variants"].as_array().expect("variants");
+    variants.iter().map(|variant| variant["name"].as_str().expect("a name")).collect()
+}
+
+#[test]
+fn folders_of_one_seed_are_combined_as_if_they_were_one_study() {
+    let scratch = Scratch::new("stored-combined");
+    let [whole, one, two] = ["whole", "one", "two"].map(|name| scratch.path(name));
+    study(&whole, &["--schedulers", "lrf,rr"]);
+    study(&one, &["--schedulers", "lrf"]);
+    study(&two, &["--schedulers", "rr"]);
+    let page = scratch.path("both.html");
+    let (document, told) = combined(&[&one, &two, "--out", &page]);
+    assert!(told.contains("note: 2 variants have the same runs in two as in a folder"), "{told}");
+    let mut expected: Value = serde_json::from_str(&text(&whole, "result.json")).expect("JSON");
+    assert_eq!(names(&document), names(&expected));
+    for key in ["variants", "verdict", "baseline", "metric", "paths"] {
+        assert_eq!(document[key], expected[key].take(), "{key}: paired as in one study");
+    }
+    assert_eq!(document["folders"][1]["folder"], two.as_str());
+    let html = fs::read_to_string(&page).expect("the page");
+    assert!(html.contains("mptcp/rr/cubic") && html.contains("mptcp/lrf/cubic"));
+}
+
+#[test]
+fn folders_of_different_seeds_are_combined_without_pairing() {
+    let scratch = Scratch::new("stored-seeds");
+    let [one, two, figs] = ["one", "two", "figs"].map(|name| scratch.path(name));
+    study(&one, &[]);
+    study(&two, &["--seed", "2", "--buffers", "1MiB/1MiB"]);
+    let (document, told) = combined(&[&one, &two, "--figures", "svg", "--out", &figs]);
+    for note in [
+        "note: two has seed 2, one has seed 1: their repetitions are independent, so differences",
+        "note: two differs from one: buffers = ",
+    ] {
+        assert!(told.contains(note), "{told}");
+    }
+    let all = names(&document);
+    assert_eq!(all.len(), 6, "{all:?}");
+    assert!(all.contains(&"mptcp/lrf/cubic (one)") && all.contains(&"mptcp/lrf/cubic (two)"));
+    let baseline = document["baseline"].as_str().expect("a baseline");
+    let of_baseline = &baseline[baseline.len() - 5..];
+    let mut paired = 0;
+    for variant in document["variants"].as_array().expect("variants") {
+        let name = variant["name"].as_str().expect("a name");
+        let has_correlation = variant["diff"]["correlation"].is_number();
+        assert!(!has_correlation || name.ends_with(of_baseline), "{name}: {}", variant["diff"]);
+        paired += usize::from(has_correlation);
+    }
+    assert!(paired > 0, "those of the baseline's folder");
+    let boxes = fs::read_to_string(format!("{figs}/metric-boxes.svg")).expect("a figure");
+    assert!(boxes.contains("mptcp/lrf/cubic (two)"));
+}
+
+#[test]
+fn folders_of_other_paths_or_traffic_are_not_combined() {
+    let scratch = Scratch::new("stored-others");
+    let [one, traffic, path, more, single] =
+        ["one", "traffic", "path", "more", "single"].map(|name| scratch.path(name));
+    let call = |verb: &str, path: &str, traffic: &str, out: &str, more: &[&str]| {
+        let call = [verb, "--path", path, "--traffic", traffic, "--out", out, "--quiet"];
+        succeeds(&[&call[..], more].concat());
+    };
+    let a = "a=rate 5mbit delay 10ms";
+    call("compare", a, "bulk:16KiB", &one, &["--runs", "4"]);
+    call("compare", a, "bulk:32KiB", &traffic, &["--runs", "4"]);
+    call("compare", "a=rate 6mbit delay 10ms", "bulk:16KiB", &path, &["--runs", "4"]);
+    call("compare", a, "bulk:16KiB", &more, &["--runs", "4", "--path", "b=rate 1mbit"]);
+    call("run", a, "bulk:16KiB", &single, &[]);
+    for (other, problem) in [
+        (&traffic, "its traffic differs from that of `"),
+        (&path, "its network differs from that of `"),
+        (&more, "its number of paths, links and flows differs from that of `"),
+        (&single, "has a single repetition, not a comparison"),
+    ] {
+        let told = refused(&one, &[other]);
+        assert!(told.contains(problem), "{told}");
+        assert!(told.contains("help: combine folders with the same paths, traffic"), "{told}");
+    }
+}

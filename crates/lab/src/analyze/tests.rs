@@ -235,7 +235,7 @@ fn sequences_have_every_segment_with_its_kind_and_the_acknowledgements() {
         assert_eq!(count(Sending::Retransmission, subflow), truth.sent[&path].1);
         reinjected += count(Sending::Reinjection, subflow);
     }
-    assert!(reinjected > 0, "there is something to mark");
+    assert_eq!(reinjected > 0, record.measured().sent.reinjected_bytes > 0);
     let end = |one: &SentAt| one.position + one.len;
     assert_eq!(sent.iter().map(end).max(), Some(4 << 20));
     assert!(sent.is_sorted_by_key(|one| one.time), "in the order of time");
@@ -245,6 +245,20 @@ fn sequences_have_every_segment_with_its_kind_and_the_acknowledgements() {
     let mut plain = connection.clone();
     plain.sequences = Default::default();
     assert_eq!(plain, only(file));
+}
+
+#[test]
+fn copies_on_another_subflow_are_reinjections_in_the_sequence() {
+    let scheduler = "redundant".parse().unwrap();
+    let carrier = Multipath { scheduler, ..Multipath::default() }.into();
+    let (record, _) = download(carrier, &[link(10, 15, 0.0), link(4, 60, 0.0)]);
+    let analysis = analyze_sequences(&captures(&record).sender).unwrap();
+    let sent = &analysis.connections[0].sequence(true).sent;
+    let is_copy = |one: &&SentAt| one.kind == Sending::Reinjection;
+    let copies: u64 = sent.iter().filter(is_copy).map(|one| one.len).sum();
+    let flowing = analysis.connections[0].subflows.iter().map(|subflow| &subflow.down);
+    let reinjected: u64 = flowing.map(|down| down.reinjected_bytes).sum();
+    assert!(reinjected > 1 << 20 && copies >= reinjected, "{copies} of {reinjected}");
 }
 
 /// Whatever packet it begins with, also one in the middle of a mapping of several segments.

@@ -71,6 +71,28 @@ impl VariantDelays {
         (0..=steps).map(|step| sorted[step * last / steps]).collect()
     }
 
+    /// Delays in seconds of those that arrived, with the share of all that arrived as early: about
+    /// `most` in order of size, the largest of them closer together, where few are rare.
+    pub fn distribution(&self, most: usize) -> Vec<(f64, f64)> {
+        let sorted = self.sorted(usize::MAX);
+        let all = self.delays.len().max(1) as f64;
+        let ranks: Vec<usize> = if sorted.len() <= most.max(2) {
+            (0..sorted.len()).collect()
+        } else {
+            let (last, half) = (sorted.len() - 1, most.max(2) / 2);
+            let even = (0..=half).map(|step| step * last / half);
+            // From the largest one away, each step by the same factor.
+            let factor = libm::pow(last as f64, 1.0 / half as f64);
+            let away = (0..half).map(|step| libm::pow(factor, step as f64) - 1.0);
+            let mut ranks: Vec<usize> =
+                even.chain(away.map(|away| last - (away as usize).min(last))).collect();
+            ranks.sort_unstable();
+            ranks.dedup();
+            ranks
+        };
+        ranks.into_iter().map(|rank| (sorted[rank], (rank + 1) as f64 / all)).collect()
+    }
+
     /// Those kept that did not arrive.
     pub fn missing(&self) -> usize {
         self.delays.iter().filter(|one| one.delay.is_none()).count()
@@ -163,6 +185,15 @@ impl Delays {
             self.kept.insert(variant.to_owned(), Sample::EMPTY);
         }
         self.kept.get_mut(variant).map_or(Vec::new(), |sample| sample.add(run, MOST_KEPT))
+    }
+
+    /// Adds the delays of another study, whose variants get new names; those without are left out.
+    pub(crate) fn absorb(&mut self, other: &Delays, renamed: impl Fn(&str) -> Option<String>) {
+        for (variant, sample) in &other.kept {
+            if let Some(name) = renamed(variant) {
+                self.kept.insert(name, sample.clone());
+            }
+        }
     }
 
     /// Whether the traffic has no messages or objects.
@@ -268,5 +299,11 @@ mod tests {
         assert_eq!((thinned.len(), thinned[0], thinned[99]), (100, 0.0, 0.999));
         assert!(thinned.is_sorted());
         assert_eq!((of.sorted(5000).len(), of.missing(), of.is_sample()), (999, 1, false));
+        let distribution = of.distribution(100);
+        assert!((70..=101).contains(&distribution.len()), "{}", distribution.len());
+        assert!(distribution.is_sorted_by(|a, b| a.0 <= b.0 && a.1 < b.1));
+        assert_eq!(distribution.last(), Some(&(0.999, 0.999)), "one of 1000 did not arrive");
+        let tail: Vec<f64> = distribution.iter().rev().take(5).map(|(delay, _)| *delay).collect();
+        assert_eq!(tail, [0.999, 0.998, 0.997, 0.996, 0.995], "every one of the largest");
     }
 }

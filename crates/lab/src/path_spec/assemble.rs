@@ -16,15 +16,17 @@ use network::{Jitter, QueueConfig};
 
 /// Default queue limit, as in netem.
 const DEFAULT_LIMIT: QueueLimit = QueueLimit::Packets(1000);
-/// Virtual time after which a run is incomplete.
+/// Virtual time after which a run is incomplete, unless its traffic lasts longer.
 pub(crate) const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// The path described by `spec`, which is at `offset` in the input.
+/// The path described by `spec`, which is at `offset` in the input, for runs that end after
+/// `deadline`.
 pub(super) fn assemble(
     name: &str,
     spec: &str,
     given: &Given,
     offset: usize,
+    deadline: Duration,
 ) -> Result<PathSpec, InputError> {
     let refuse = |refusal: Refusal| given.refuse(refusal.shifted(offset));
     let explicit = items(spec, Ranges::Refused).map_err(refuse)?;
@@ -67,7 +69,7 @@ pub(super) fn assemble(
         via,
         notes,
     };
-    possible(&path, &explicit).map_err(refuse)?;
+    possible(&path, &explicit, deadline).map_err(refuse)?;
     path.notes.extend(order_note(&path));
     Ok(path)
 }
@@ -308,13 +310,13 @@ fn events(items: &[Item]) -> Vec<TimedChange> {
 }
 
 /// Refuses valid syntax without a meaningful path.
-fn possible(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
+fn possible(path: &PathSpec, items: &[Item], deadline: Duration) -> Result<(), Refusal> {
     for item in items {
         match item.kind {
-            Kind::Delay(delay, _) if delay.high >= RUN_LIMIT => {
+            Kind::Delay(delay, _) if delay.high >= deadline => {
                 return Err(at(
                     item,
-                    format!("a delay of {} is longer than a run ({RUN_LIMIT})", delay.high),
+                    format!("a delay of {} is longer than a run ({deadline})", delay.high),
                     "delays are one-way; write `delay 20ms`, for example",
                 ));
             }
@@ -326,11 +328,11 @@ fn possible(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
                      or `silent @20s..35s` for an outage",
                 ));
             }
-            Kind::Event { start, .. } if start >= RUN_LIMIT => {
+            Kind::Event { start, .. } if start >= deadline => {
                 return Err(at(
                     item,
-                    format!("the event at {start} never happens: a run ends after {RUN_LIMIT}"),
-                    "write an earlier time",
+                    format!("the event at {start} never happens: a run ends after {deadline}"),
+                    "write an earlier time, or a later `--deadline`",
                 ));
             }
             Kind::Event { change: Change::Removed, start: Duration::ZERO, .. } => {
@@ -344,7 +346,7 @@ fn possible(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
             _ => {}
         }
     }
-    never_up(path, items)
+    never_up(path, items, deadline)
 }
 
 fn loses_everything(loss: &Loss) -> bool {
@@ -373,7 +375,7 @@ fn fitting(path: &PathSpec, item: &Item, change: &Change) -> Result<(), Refusal>
 }
 
 /// Refuses outages that cover the whole run.
-fn never_up(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
+fn never_up(path: &PathSpec, items: &[Item], deadline: Duration) -> Result<(), Refusal> {
     for direction in [Direction::Down, Direction::Up] {
         let mut outages: Vec<(Duration, Duration)> = path
             .events
@@ -394,7 +396,7 @@ fn never_up(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
             }
             dead_until = dead_until.max(end);
         }
-        if dead_until >= RUN_LIMIT
+        if dead_until >= deadline
             && let Some(item) = items.iter().find(|item| event_time(&item.kind).is_some())
         {
             return Err(at(

@@ -5,6 +5,7 @@
 //! reads capacity files.
 
 mod assemble;
+mod copies;
 mod draw;
 mod items;
 mod netem;
@@ -17,6 +18,7 @@ pub(crate) mod trace_file;
 pub(crate) mod words;
 
 pub(crate) use assemble::RUN_LIMIT;
+pub(crate) use copies::with_copies;
 pub use items::Change;
 pub use profile::Profile;
 pub(crate) use show::show_time;
@@ -148,6 +150,11 @@ pub struct TimedChange {
 impl PathSpec {
     /// Parses `NAME` or `NAME=spec` from the command line.
     pub fn parse(given: &Given) -> Result<PathSpec, InputError> {
+        PathSpec::parse_within(given, RUN_LIMIT)
+    }
+
+    /// The same for runs that end after `deadline`.
+    pub(crate) fn parse_within(given: &Given, deadline: Duration) -> Result<PathSpec, InputError> {
         let text = given.text.as_str();
         let (name, spec) = match text.split_once('=') {
             Some((name, _)) if name.contains(char::is_whitespace) => (text, None),
@@ -158,7 +165,7 @@ impl PathSpec {
         let Some(spec) = spec else {
             let profile = Profile::find(name).map_err(|e| given.refuse(e))?;
             let spec = format!("profile {}", profile.name);
-            let mut path = assemble::assemble(profile.name, &spec, given, 0)?;
+            let mut path = assemble::assemble(profile.name, &spec, given, 0, deadline)?;
             if !profile.name.eq_ignore_ascii_case(name) {
                 path.notes.insert(0, format!("`{name}` is the profile `{}`", profile.name));
             }
@@ -166,13 +173,17 @@ impl PathSpec {
         };
         let offset = text.len() - spec.len();
         let (spec, offset) = unquoted(spec, offset);
-        assemble::assemble(name, spec, given, offset)
+        assemble::assemble(name, spec, given, offset, deadline)
     }
 
     /// Parses a description whose name is given separately, as in scenario files.
-    pub fn parse_named(name: &Given, given: &Given) -> Result<PathSpec, InputError> {
+    pub(crate) fn parse_named(
+        name: &Given,
+        given: &Given,
+        deadline: Duration,
+    ) -> Result<PathSpec, InputError> {
         check_name(&name.text).map_err(|e| name.refuse(e))?;
-        assemble::assemble(&name.text, &given.text, given, 0)
+        assemble::assemble(&name.text, &given.text, given, 0, deadline)
     }
 
     /// Whether repetitions differ randomly.

@@ -60,7 +60,8 @@ fn name_recording(link: &mut LinkSpec, file: String, unit: Option<Unit>) {
     if let Ok(capacity) = CapacityTrace::from_steps(&steady) {
         let capacity = Arc::new(capacity);
         let (form, digest) = (Form::Json, [0; 32]);
-        let trace = TraceFile { file, unit, capacity, form, digest, other_column: None };
+        let anchored = file.clone();
+        let trace = TraceFile { file, anchored, unit, capacity, form, digest, other_column: None };
         link.capacity = CapacitySpec::Trace(Arc::new(trace));
     }
 }

@@ -31,6 +31,8 @@ const FASTEST: u64 = 5_000_000_000;
 pub struct TraceFile {
     /// Name as given.
     pub file: String,
+    /// Absolute name.
+    pub anchored: String,
     /// Unit as given.
     pub unit: Option<Unit>,
     /// Capacity over time.
@@ -60,8 +62,9 @@ impl TraceFile {
         let (capacity, form) = trace::read(&content, direction, unit)
             .map_err(|e| (format!("trace `{file}`: {e}"), e.fault.mend().to_owned()))?;
         let other_column = other_column(&content, form);
+        let anchored = absolute(folder, file);
         let (file, capacity) = (file.to_owned(), Arc::new(capacity));
-        Ok(TraceFile { file, unit, capacity, form, digest, other_column })
+        Ok(TraceFile { file, anchored, unit, capacity, form, digest, other_column })
     }
 
     /// Whether the file has a column of its own for `direction`.
@@ -153,7 +156,7 @@ pub(super) fn absolute(folder: Option<&Path>, file: &str) -> String {
     path.canonicalize().unwrap_or(path).display().to_string()
 }
 
-fn located(folder: Option<&Path>, file: &str) -> PathBuf {
+pub(super) fn located(folder: Option<&Path>, file: &str) -> PathBuf {
     folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file))
 }
 

@@ -1,9 +1,10 @@
 //! The folder of `--out`: `run.json`, `runs.parquet`, `delays.parquet`, `series.parquet`,
-//! `scenario.toml`, `result.json`, and what the caller adds.
+//! `scenario.toml`, `result.json`, copies of the inputs, and what the caller adds.
 
 use super::csv::csv;
 use super::delays_table;
 use super::document;
+use super::inputs;
 use super::records::{DELAYS, Records, TABLE, has_journal};
 use super::series_table;
 use super::stored::{SERIES, is_emulated, is_repetition};
@@ -123,17 +124,7 @@ impl ResultFolder {
 
     /// Writes a file under a temporary name and renames it when complete.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        let partial = self.path.join(format!(".{name}.partial"));
-        let written = fs::File::create(&partial).and_then(|mut file| {
-            file.write_all(content)?;
-            file.sync_all()
-        });
-        if let Err(error) = written {
-            // A partial file is useless, and occupies space on a full disk.
-            let _ = fs::remove_file(&partial);
-            return Err(error);
-        }
-        fs::rename(&partial, self.path.join(name))
+        write_file(&self.path.join(name), content)
     }
 
     /// Writes all files of a study, and `pages`; `run.json` comes last and names the others. Then
@@ -153,7 +144,7 @@ impl ResultFolder {
         let mut files: Vec<(&str, Vec<u8>)> = vec![
             (TABLE, table),
             (SERIES, series),
-            ("scenario.toml", scenario.to_toml().into_bytes()),
+            ("scenario.toml", self.scenario_toml(scenario)?.into_bytes()),
             ("result.json", document),
         ];
         if !delays.is_empty() {
@@ -169,9 +160,27 @@ impl ResultFolder {
             self.write(name, content)?;
             outputs.insert((*name).to_owned(), json!(hex(&Sha256::digest(content))));
         }
-        self.write("run.json", &pretty(&run(written, provenance, outputs)))?;
+        let mut run = run(written, provenance, outputs);
+        run["inputs"] = json!(inputs::list(&self.inputs(scenario)?));
+        self.write("run.json", &pretty(&run))?;
         records.map_or(Ok(()), Records::remove_journal)
     }
+}
+
+/// Writes a file under a temporary name and renames it when complete.
+pub(super) fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let partial = path.with_file_name(format!(".{name}.partial"));
+    let written = fs::File::create(&partial).and_then(|mut file| {
+        file.write_all(content)?;
+        file.sync_all()
+    });
+    if let Err(error) = written {
+        // A partial file is useless, and occupies space on a full disk.
+        let _ = fs::remove_file(&partial);
+        return Err(error);
+    }
+    fs::rename(&partial, path)
 }
 
 impl Written<'_> {

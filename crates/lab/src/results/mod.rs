@@ -2,15 +2,18 @@
 //!
 //! A file is written under a temporary name and renamed when complete. `records` makes a study
 //! resumable: `journal` during the study, `table` and `csv` at its end, with the same `columns`.
-//! `series_table` has the time series of one repetition of each variant, `stored` reads a folder.
+//! `inputs` keeps copies of recordings and pages. `series_table` has the time series of one
+//! repetition of each variant, `stored` reads a folder.
 
 mod accounts;
 mod columnar;
 mod columns;
+mod combined;
 mod csv;
 mod delays_json;
 mod delays_table;
 mod folder;
+mod inputs;
 mod journal;
 mod json;
 mod ownership;
@@ -21,7 +24,9 @@ mod stored;
 mod stored_inputs;
 mod table;
 
+pub use combined::combine;
 pub use folder::{FILES, Provenance, ResultFolder, Written};
+pub use inputs::use_copies;
 pub use json::document;
 pub use ownership::{GENERATOR, is_replaceable};
 pub use records::Records;

@@ -1,8 +1,8 @@
 //! Which files this program wrote, so that no other file is overwritten.
 //!
-//! A page has a `generator` element and a capture names its application. The other files of a
-//! result folder have no room for a mark: they are ours beside a `run.json` of ours, or a journal
-//! of runs.
+//! A page has a `generator` element, a capture names its application and a figure its producer. The
+//! other files of a result folder have no room for a mark: they are ours beside a `run.json` of
+//! ours, or a journal of runs.
 
 use super::folder::FILES;
 use super::records::has_journal;
@@ -20,6 +20,13 @@ const SEARCHED: u64 = 1 << 10;
 /// Block type of the first block of a pcapng file.
 const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
+/// Beginnings of figures, and the mark that those of this program have.
+const FIGURES: [(&[u8], &str); 3] = [
+    (b"<!-- ", "<!-- anabranch "),
+    (b"%PDF-", "/Producer (anabranch "),
+    (b"\x89PNG", "Software\0anabranch "),
+];
+
 /// Whether writing to `path` loses nothing: no file is there, it is empty, it has a mark of this
 /// program, or it belongs to the results in its folder.
 pub fn is_replaceable(path: &Path) -> bool {
@@ -34,7 +41,9 @@ pub fn is_replaceable(path: &Path) -> bool {
 
 fn has_mark(start: &[u8]) -> bool {
     let has = |mark: &str| start.windows(mark.len()).any(|bytes| bytes == mark.as_bytes());
-    has(GENERATOR) || start.starts_with(&PCAPNG) && has("anabranch")
+    let is_figure =
+        || FIGURES.iter().any(|(start_of, mark)| start.starts_with(start_of) && has(mark));
+    has(GENERATOR) || start.starts_with(&PCAPNG) && has("anabranch") || is_figure()
 }
 
 /// Whether the file is one of the results in its folder. A page that somebody wrote in the place of

@@ -8,6 +8,7 @@
 use super::columnar::Origin;
 use super::delays_table::{DELAYS_VERSION, DelaysTable};
 use super::folder::ResultFolder;
+use super::inputs;
 use super::journal::{Journal, Unusable};
 use super::stored::is_emulated;
 use super::table::{SCHEMA_VERSION, Table};
@@ -269,30 +270,35 @@ fn check_origin(
     Err(InputError::at(shown, problem, elsewhere))
 }
 
+/// Keys of a scenario file that do not change a run: the number of runs, the variants and the
+/// baseline may differ.
+pub(super) const FREE: [&str; 13] = [
+    "title",
+    "description",
+    "source",
+    "protocols",
+    "cc",
+    "schedulers",
+    "path-managers",
+    "policy",
+    "failover",
+    "runs",
+    "runs-max",
+    "baseline",
+    "[path]",
+];
+
 /// The first relevant difference of the folder's scenario.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
-    // The number of runs, the variants and the baseline may differ.
-    const FREE: [&str; 13] = [
-        "title",
-        "description",
-        "source",
-        "protocols",
-        "cc",
-        "schedulers",
-        "path-managers",
-        "policy",
-        "failover",
-        "runs",
-        "runs-max",
-        "baseline",
-        "[path]",
-    ];
+    if let Some(changed) = inputs::changed(folder) {
+        return format!(": {changed}");
+    }
     let theirs = fs::read_to_string(folder.join("scenario.toml")).unwrap_or_default();
     let counts = |line: &&str| {
         let word = line.split(" = ").next().unwrap_or_default();
         !line.is_empty() && !FREE.contains(&word)
     };
-    let ours = scenario.to_toml();
+    let ours = scenario.to_toml_with_names(&inputs::copies(folder));
     let (theirs, ours): (Vec<&str>, Vec<&str>) =
         (theirs.lines().filter(counts).collect(), ours.lines().filter(counts).collect());
     let different = |(there, here): &(&&str, &&str)| there != here;
@@ -309,6 +315,7 @@ fn unreadable(shown: &str, error: &dyn std::fmt::Display) -> InputError {
 }
 
 fn unusable(folder: &Path, journal: &Path, why: &Unusable) -> InputError {
+    let changed = inputs::changed(folder).map_or(String::new(), |changed| format!(": {changed}"));
     let (folder, journal) = (folder.display().to_string(), journal.display().to_string());
     match why {
         Unusable::Io(error) => InputError::at(
@@ -323,7 +330,9 @@ fn unusable(folder: &Path, journal: &Path, why: &Unusable) -> InputError {
         ),
         Unusable::Foreign => InputError::at(
             "--out",
-            format!("`{folder}` has unfinished results of another scenario, in `{journal}`"),
+            format!(
+                "`{folder}` has unfinished results of another scenario, in `{journal}`{changed}"
+            ),
             "finish them with the command that began them, name another folder, or remove that \
              file",
         ),

@@ -59,7 +59,7 @@ pub struct StoredStudy {
     /// Notes for readers.
     pub notes: Vec<String>,
     /// `result.json`.
-    document: Value,
+    pub(super) document: Value,
 }
 
 impl StoredStudy {
@@ -100,6 +100,9 @@ impl StoredStudy {
         // Notes on inputs cannot be derived from their names.
         for key in ["traffic", "paths", "page", "notes"] {
             document[key] = self.document[key].clone();
+        }
+        if let Some(folders) = self.document.get("folders") {
+            document["folders"] = folders.clone();
         }
         document
     }

@@ -10,6 +10,7 @@ use super::table::Key;
 use super::{Options, PathOption};
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{Change, PathSpec, RUN_LIMIT, Span};
+use crate::traffic_spec::own_length;
 use crate::units::parse_time;
 use crate::words::nearest_help;
 use base::Duration;
@@ -21,6 +22,16 @@ use transport::Profile;
 pub(super) struct Timing {
     pub start: Span<Duration>,
     pub warm_up: Duration,
+    pub deadline: Duration,
+}
+
+/// Time that a run has after the end of its traffic.
+const TIME_LEFT: Duration = Duration::from_secs(120);
+
+/// Virtual time after which a run is incomplete, of traffic of this length: 600 s, or the length
+/// plus 120 s if that is longer.
+pub(super) fn default_deadline(start: &Span<Duration>, length: Option<Duration>) -> Duration {
+    length.map_or(RUN_LIMIT, |length| (start.high + length + TIME_LEFT).max(RUN_LIMIT))
 }
 
 impl Timing {
@@ -47,13 +58,19 @@ impl Timing {
 
 impl Options {
     /// The shared links, each of which must be used by a path.
-    pub(super) fn resolve_links(&self, paths: &[PathSpec]) -> Result<Vec<PathSpec>, InputError> {
+    pub(super) fn resolve_links(
+        &self,
+        paths: &[PathSpec],
+        deadline: Duration,
+    ) -> Result<Vec<PathSpec>, InputError> {
         let mut links: Vec<PathSpec> = Vec::new();
         for option in self.described(Key::Link) {
             let (link, name, spec) = match option {
-                PathOption::Whole(given) => (PathSpec::parse(given)?, given, given),
+                PathOption::Whole(given) => {
+                    (PathSpec::parse_within(given, deadline)?, given, given)
+                }
                 PathOption::Named { name, spec } => {
-                    (PathSpec::parse_named(name, spec)?, name, spec)
+                    (PathSpec::parse_named(name, spec, deadline)?, name, spec)
                 }
             };
             check_link(&link, spec)?;
@@ -88,7 +105,17 @@ impl Options {
         Ok(links)
     }
 
-    /// Start of the compared connection, and warm-up.
+    /// Virtual time after which a run is incomplete, as far as the texts of the options are valid.
+    pub(super) fn deadline(&self) -> Duration {
+        let given = self.text(Key::Deadline).and_then(|given| parse_time(&given.text).ok());
+        let start = self.text(Key::Start).and_then(|given| parse_start(&given.text).ok());
+        let start = start.unwrap_or(Span::fixed(Duration::ZERO));
+        let length = self.text(Key::Traffic).and_then(|given| own_length(&given.text));
+        let given = given.filter(|deadline| !deadline.is_zero());
+        given.unwrap_or_else(|| default_deadline(&start, length))
+    }
+
+    /// Start of the compared connection, warm-up, and the end of incomplete runs.
     pub(super) fn resolve_timing(&self, traffic: &Traffic) -> Result<Timing, InputError> {
         let refusing = |given: &Given, read: fn(&str) -> Result<Span<Duration>, Refusal>| {
             read(&given.text).map_err(|refusal| given.refuse(refusal))
@@ -100,23 +127,11 @@ impl Options {
                 parse_time(&given.text).map_err(|refusal| given.refuse(refusal))
             })?
             .unwrap_or(Duration::ZERO),
+            deadline: self.deadline(),
         };
-        if let Some(given) = self.text(Key::Start).filter(|_| timing.start.high >= RUN_LIMIT) {
-            let problem = format!(
-                "a start at {} is too late: a run ends after \
-                {RUN_LIMIT}",
-                given.text
-            );
-            return Err(given.refuse_whole(problem, "write an earlier time"));
-        }
-        let over = traffic.duration().map_or(Duration::ZERO, |end| timing.start.high + end);
-        if let Some(given) = self.text(Key::Start).filter(|_| over > RUN_LIMIT) {
-            let problem =
-                format!("the traffic would last until {over}: a run ends after {RUN_LIMIT}");
-            return Err(given.refuse_whole(problem, "start it earlier, or shorten it"));
-        }
+        self.check_deadline(&timing, traffic)?;
         if let Some(given) = self.text(Key::WarmUp).filter(|_| !timing.warm_up.is_zero()) {
-            let over = timing.over_at(traffic).unwrap_or(RUN_LIMIT);
+            let over = timing.over_at(traffic).unwrap_or(timing.deadline);
             if timing.warm_up >= over {
                 let problem = format!(
                     "the warm-up of {} is not shorter than the run, which ends at {over}",
@@ -137,12 +152,40 @@ impl Options {
         Ok(timing)
     }
 
+    /// Refuses a deadline before the end of the traffic, and a start after the deadline.
+    fn check_deadline(&self, timing: &Timing, traffic: &Traffic) -> Result<(), InputError> {
+        let deadline = timing.deadline;
+        let over = traffic.duration().map_or(Duration::ZERO, |end| timing.start.high + end);
+        if let Some(given) = self.text(Key::Deadline) {
+            let asked = parse_time(&given.text).map_err(|refusal| given.refuse(refusal))?;
+            if asked.is_zero() || over > deadline {
+                let problem = if asked.is_zero() {
+                    "a run cannot end at its start".to_owned()
+                } else {
+                    format!(
+                        "the traffic lasts until {over}, after the end of the run at {deadline}"
+                    )
+                };
+                let help = format!("write `{}`, or leave it out", over.max(RUN_LIMIT) + TIME_LEFT);
+                return Err(given.refuse_whole(problem, help));
+            }
+        }
+        if let Some(given) = self.text(Key::Start).filter(|_| timing.start.high >= deadline) {
+            let problem =
+                format!("a start at {} is too late: a run ends after {deadline}", given.text);
+            return Err(
+                given.refuse_whole(problem, "write an earlier time, or a later `--deadline`")
+            );
+        }
+        Ok(())
+    }
+
     /// The competing flows.
     pub(super) fn resolve_flows(
         &self,
         paths: &[PathSpec],
         profile: Profile,
-        over_at: Option<Duration>,
+        over_at: Duration,
     ) -> Result<Vec<FlowSpec>, InputError> {
         let around = Surroundings { paths, profile, over_at };
         let mut flows: Vec<FlowSpec> = Vec::new();

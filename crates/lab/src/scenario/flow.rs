@@ -58,7 +58,7 @@ pub(super) struct Surroundings<'a> {
     pub paths: &'a [PathSpec],
     pub profile: Profile,
     /// Earliest end of the compared connection, and of the run.
-    pub over_at: Option<Duration>,
+    pub over_at: Duration,
 }
 
 impl FlowSpec {
@@ -82,7 +82,14 @@ impl FlowSpec {
     }
 
     /// The flows in repetition `run` of a study with `seed`.
-    pub(crate) fn draw(&self, seed: u64, run: u64, tcp: &TcpConfig) -> Vec<FlowSetup> {
+    /// Saturating traffic lasts until `deadline`.
+    pub(crate) fn draw(
+        &self,
+        (seed, run): (u64, u64),
+        tcp: &TcpConfig,
+        deadline: Duration,
+    ) -> Vec<FlowSetup> {
+        let saturating = || Traffic::BulkTime(deadline);
         let carrier = if self.protocol.is_multipath() {
             Carrier::Multipath(Multipath {
                 protocol: self.protocol,
@@ -99,7 +106,7 @@ impl FlowSpec {
             reverse: self.reverse,
             start: draw_start(&self.start, &format!("flow/{}", self.name), seed, run, number),
             delay: self.delay,
-            ..FlowSetup::new(&self.paths, self.traffic.clone().unwrap_or(UNTIL_THE_END))
+            ..FlowSetup::new(&self.paths, self.traffic.clone().unwrap_or_else(saturating))
         };
         (0..self.count).map(one).collect()
     }
@@ -135,9 +142,6 @@ impl FlowSpec {
         words
     }
 }
-
-/// Longest duration of a run.
-const UNTIL_THE_END: Traffic = Traffic::BulkTime(RUN_LIMIT);
 
 /// A time, or a range that repetitions draw from.
 pub(super) fn show_start(start: &Span<Duration>) -> String {
@@ -362,7 +366,7 @@ fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal>
 
 fn start(value: &Token, around: &Surroundings<'_>) -> Result<Span<Duration>, Refusal> {
     let start = parse_start(&value.text).map_err(|refusal| value.place(refusal))?;
-    let over = around.over_at.unwrap_or(RUN_LIMIT);
+    let over = around.over_at;
     if start.high >= over {
         let problem = format!("the flow starts at {}, after the run ends at {over}", start.high);
         let help = "start it earlier, or lengthen the traffic";

@@ -39,6 +39,7 @@ use crate::web_page::PageSource;
 use base::Duration;
 use sha2::{Digest, Sha256};
 use simulator::{KernelSetup, NicSetup};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use traffic::Traffic;
 use transport::Failover;
@@ -73,6 +74,8 @@ pub struct Scenario {
     pub start: Span<Duration>,
     /// Warm-up time, excluded from goodput and path shares.
     pub warm_up: Duration,
+    /// Virtual time after which a run is incomplete.
+    pub deadline: Duration,
     /// Traffic model.
     pub traffic: Traffic,
     /// Source of the page, for web traffic.
@@ -95,6 +98,19 @@ pub struct Scenario {
     pub time: Option<Duration>,
     /// Notes on omitted choices and on resolved input.
     pub notes: Vec<String>,
+}
+
+/// A file that the runs of a study depend on.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct InputFile {
+    /// Absolute name.
+    pub name: String,
+    /// SHA-256 of its content.
+    pub digest: [u8; 32],
+    /// Number of what it belongs to: the traffic, or a path.
+    pub group: usize,
+    /// Whether it is from the folder of data.
+    pub is_data: bool,
 }
 
 /// Texts about a scenario.
@@ -273,6 +289,45 @@ impl Scenario {
         self.to_toml_with(self.traffic_to_read(), |path| path.anchored.clone())
     }
 
+    /// The deadline, unless it is the default.
+    fn own_deadline(&self) -> Option<Duration> {
+        let default = competition::default_deadline(&self.start, self.traffic.duration());
+        (self.deadline != default).then_some(self.deadline)
+    }
+
+    /// The same with other names of files, by their absolute names.
+    pub(crate) fn to_toml_with_names(&self, names: &BTreeMap<String, String>) -> String {
+        let page = self.page.as_ref().and_then(|page| names.get(&page.anchored));
+        let traffic = page.map_or_else(|| self.traffic_to_read(), |page| format!("web:{page}"));
+        self.to_toml_with(traffic, |path| {
+            let quoted = |name: &str| format!("\"{name}\"");
+            names.iter().fold(path.anchored.clone(), |spec, (name, other)| {
+                spec.replace(&quoted(name), &quoted(other))
+            })
+        })
+    }
+
+    /// The files that runs depend on, each once.
+    pub(crate) fn inputs(&self) -> Vec<InputFile> {
+        let mut files: Vec<InputFile> = Vec::new();
+        let page = self.page.iter().filter_map(|page| {
+            let (name, is_data) = (page.anchored.clone(), page.is_data);
+            Some(InputFile { name, digest: page.digest?, group: 0, is_data })
+        });
+        files.extend(page);
+        for (index, path) in self.paths.iter().chain(&self.links).enumerate() {
+            for link in [&path.down, &path.up] {
+                if let CapacitySpec::Trace(trace) = &link.capacity
+                    && files.iter().all(|file| file.name != trace.anchored)
+                {
+                    let (name, digest) = (trace.anchored.clone(), trace.digest);
+                    files.push(InputFile { name, digest, group: index + 1, is_data: false });
+                }
+            }
+        }
+        files
+    }
+
     /// The traffic with absolute file names.
     fn traffic_to_read(&self) -> String {
         let page = self.page.as_ref().map(|page| format!("web:{}", page.anchored));
@@ -302,6 +357,9 @@ impl Scenario {
         if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");
         }
+        if let Some(deadline) = self.own_deadline() {
+            let _ = write!(key, "deadline {deadline}");
+        }
         Sha256::digest(key).into()
     }
 
@@ -320,7 +378,16 @@ impl Scenario {
     /// SHA-256 over everything that results depend on, recordings included.
     pub fn hash(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
-        hash.update(self.to_toml_with(show_traffic(&self.traffic), PathSpec::to_string));
+        // Files are identified by their content, whatever their names.
+        let has_file = |path: &PathSpec| {
+            [&path.down, &path.up].iter().any(|l| matches!(l.capacity, CapacitySpec::Trace(_)))
+        };
+        let spec = |path: &PathSpec| {
+            if has_file(path) { path.essence() } else { path.to_string() }
+        };
+        let from_file = self.page.as_ref().is_some_and(|page| page.digest.is_some());
+        let traffic = if from_file { "web".to_owned() } else { show_traffic(&self.traffic) };
+        hash.update(self.to_toml_with(traffic, spec));
         if let Some(digest) = self.page.as_ref().and_then(|page| page.digest) {
             hash.update(digest);
         }

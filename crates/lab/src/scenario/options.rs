@@ -12,6 +12,7 @@ use crate::path_spec::PathSpec;
 use crate::traffic_spec::{EXAMPLES, Fetching, Folders, parse_http, parse_traffic};
 use crate::web_page::PageSource;
 use crate::words::nearest_help;
+use base::Duration;
 use simulator::NicSetup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -154,12 +155,13 @@ impl Options {
 
     /// The scenario these options describe.
     pub fn resolve(&self) -> Result<Scenario, InputError> {
-        let paths = self.resolve_paths()?;
+        let paths = self.resolve_paths(self.deadline())?;
         let profile = said(self.text(Key::Profile), values::profile)?.unwrap_or(Profile::Linux);
         let (traffic, page) = self.resolve_traffic(profile)?;
-        let links = self.resolve_links(&paths)?;
         let timing = self.resolve_timing(&traffic)?;
-        let flows = self.resolve_flows(&paths, profile, timing.over_at(&traffic))?;
+        let links = self.resolve_links(&paths, timing.deadline)?;
+        let over_at = timing.over_at(&traffic).unwrap_or(timing.deadline);
+        let flows = self.resolve_flows(&paths, profile, over_at)?;
         let chosen = Chosen::resolve(self, paths.len(), profile)?;
         let mut notes = chosen.notes.clone();
         notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
@@ -194,6 +196,7 @@ impl Options {
             flows,
             start: timing.start,
             warm_up: timing.warm_up,
+            deadline: timing.deadline,
             traffic,
             page,
             choices,
@@ -308,12 +311,14 @@ impl Options {
         Err(given.refuse_whole(format!("`{}` is not a folder of data", given.text), help))
     }
 
-    fn resolve_paths(&self) -> Result<Vec<PathSpec>, InputError> {
+    fn resolve_paths(&self, deadline: Duration) -> Result<Vec<PathSpec>, InputError> {
         let mut paths: Vec<PathSpec> = Vec::new();
         for option in self.described(Key::Path) {
             let (path, given) = match option {
-                PathOption::Whole(given) => (PathSpec::parse(given)?, given),
-                PathOption::Named { name, spec } => (PathSpec::parse_named(name, spec)?, name),
+                PathOption::Whole(given) => (PathSpec::parse_within(given, deadline)?, given),
+                PathOption::Named { name, spec } => {
+                    (PathSpec::parse_named(name, spec, deadline)?, name)
+                }
             };
             if paths.iter().any(|other| other.name == path.name) {
                 let name = &path.name;

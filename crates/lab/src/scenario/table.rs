@@ -334,6 +334,20 @@ options! {
         .pattern(Of(schema::time))
         .shown(|s| (!s.warm_up.is_zero()).then(|| quoted(&show_time(s.warm_up))))
         .counts(Counts::StudyKey, "2s");
+    Deadline: text(
+            "deadline",
+            "Virtual time after which a run is incomplete. Default: 600s, or the traffic's own \
+             length plus 120s if that is longer.",
+        )
+        .argument(
+            27,
+            "TIME",
+            "Virtual time after which a run is incomplete [default: 600s, or the traffic's own \
+             length plus 120s if that is longer]",
+        )
+        .pattern(Of(schema::time))
+        .shown(|s| s.own_deadline().map(|time| quoted(&show_time(time))))
+        .counts(Counts::StudyKey, "700s");
     Http: text(
             "http",
             "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).",
@@ -577,7 +591,7 @@ options! {
         .of_repeating()
         .number()
         .pattern(Regex(r"^[0-9.]+ ?%?$"))
-        .shown(|s| Some(s.matters.0.to_string()))
+        .shown(|s| Some(quoted(&s.matters.0.to_string())))
         .counts(Counts::Scenario, "10%");
     RunsMax: text("runs-max", "Maximum number of repetitions with auto. Default: 1000.")
         .argument(31, "N", "Maximum number of repetitions with --runs auto [default: 1000]")

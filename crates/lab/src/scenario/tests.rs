@@ -39,6 +39,27 @@ fn defaults_are_those_of_the_interface() {
 }
 
 #[test]
+fn run_longer_than_600_s_of_its_own_length_is_not_incomplete() {
+    let deadline = |more: &str, traffic: &str| {
+        let path = "[path]\na = \"rate 5mbit down @650s..660s\"\n";
+        scenario(&format!("traffic = \"{traffic}\"\n{more}\n{path}")).deadline
+    };
+    let secs = Duration::from_secs;
+    assert_eq!(deadline("", "video:700s"), secs(820));
+    assert_eq!(deadline("start = \"0s..50s\"", "bulk:700s"), secs(870));
+    assert_eq!(deadline("deadline = \"900s\"", "bulk:1MiB"), secs(900));
+    assert_eq!(deadline("deadline = \"700s\"", "video:700s"), secs(700));
+    assert_eq!(scenario(SHORT).deadline, secs(600));
+    let short = "traffic = \"video:480s\"\n[path]\nwlan = \"profile wlan\"\n";
+    assert_eq!(scenario(short).deadline, secs(600));
+    let early = format!("deadline = \"400s\"\n{short}");
+    refused_with(&early, &["lasts until 480s", "at 400s", "write `720s`"]);
+    refused_with(&format!("deadline = \"0s\"\n{SHORT}"), &["cannot end at its start"]);
+    let late = "traffic = \"bulk:1MiB\"\n[path]\na = \"rate 5mbit down @650s..660s\"\n";
+    refused_with(late, &["a run ends after 600s", "a later `--deadline`"]);
+}
+
+#[test]
 fn every_key_is_read() {
     let scenario = scenario(
         r#"

@@ -12,6 +12,8 @@ use super::{Interval, normal_cdf, student_quantile};
 const NARROWEST: f64 = 100.0;
 /// Fewest runs with an interval.
 pub const FEWEST: usize = 4;
+/// The largest number of runs that is worth naming.
+const MOST_NEEDED: u32 = 1_000_000;
 
 /// The variance of the mixture for [`NARROWEST`] and an error of 5 % (the same source, equation
 /// 24), the same for every level, so that intervals of different levels are nested.
@@ -60,6 +62,25 @@ pub fn sequence_interval(values: &[f64], alpha: f64, unseen: f64) -> Option<Inte
     Some(Interval { low: mean - half - below, high: mean + half + above })
 }
 
+/// Runs of the same spread after which the interval reaches no further than `distance` from the
+/// mean; `None` if a million are not enough.
+pub fn needed_runs(values: &[f64], alpha: f64, unseen: f64, distance: f64) -> Option<u32> {
+    let (mean, deviation) = (super::mean(values)?, super::variance(values)?.sqrt());
+    let furthest = values.iter().map(|value| (value - mean).abs()).fold(unseen, f64::max);
+    let half = |n: u32| {
+        let n_runs = f64::from(n);
+        sequence_multiple(n as usize, alpha) * deviation / n_runs.sqrt() + furthest / n_runs
+    };
+    let mut n = u32::try_from(values.len()).ok()?.max(FEWEST as u32) + 1;
+    while half(n) > distance {
+        n += n / 10 + 1;
+        if n > MOST_NEEDED {
+            return None;
+        }
+    }
+    Some(n)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +106,18 @@ mod tests {
         assert_eq!((interval.low, interval.high), (1.9, 2.1));
         let certain = sequence_interval(&[2.0; 10], 0.05, 0.0).unwrap();
         assert_eq!((certain.low, certain.high), (2.0, 2.0));
+    }
+
+    #[test]
+    fn needed_runs_have_an_interval_as_narrow_as_asked_for() {
+        let values = [1.0, 3.0].repeat(10);
+        let n = needed_runs(&values, 0.05, 1.0, 0.1).unwrap() as usize;
+        let reaches = |n: usize| {
+            let values = [1.0, 3.0].repeat(n / 2);
+            sequence_interval(&values, 0.05, 1.0).unwrap().half_width()
+        };
+        assert!(reaches(n) <= 0.1 && reaches(n * 8 / 10) > 0.1, "{n}");
+        assert_eq!(needed_runs(&values, 0.05, 1.0, 0.0), None, "at the margin itself");
     }
 
     /// Looks at 5, 6, 7 ... 400 normal values: a fixed interval misses zero at one of them in more

@@ -139,8 +139,9 @@ impl Builder {
             self.by_name.get(name).copied().ok_or((key, name))
         });
         if let Some(Err((key, name))) = ends.iter().find(|end| end.is_err()) {
-            let id = dependency.get("id").text().unwrap_or("without an `id`");
-            self.dangling.push(format!("`{id}`, whose `{key}` is `{name}`"));
+            let id = dependency.get("id").text().map(|id| format!("`{id}`"));
+            let id = id.unwrap_or_else(|| "one without an `id`".to_owned());
+            self.dangling.push(format!("{id}, whose `{key}` is `{name}`"));
             return;
         }
         let [Ok(on), Ok(waiter)] = ends else { return };

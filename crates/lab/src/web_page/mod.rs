@@ -31,6 +31,8 @@ pub struct PageSource {
     pub anchored: String,
     /// SHA-256 of the file, if there is one.
     pub digest: Option<[u8; 32]>,
+    /// Whether the file is in the folder of data.
+    pub is_data: bool,
     /// Notes on its format and corrections.
     pub notes: Vec<String>,
 }
@@ -56,6 +58,7 @@ fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Faul
     if let Some(path) = recorded.as_ref().filter(|path| path.is_file()) {
         let file = path.display().to_string();
         let mut source = from_file(named.name, &file, path)?;
+        source.is_data = true;
         source.notes.insert(0, format!("page: `{}` as recorded in {file}", named.name));
         return Ok(source);
     }
@@ -68,7 +71,7 @@ fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Faul
         notes.push(format!("page: its recording is not in the folder of data: {}", path.display()));
     }
     let anchored = named.name.to_owned();
-    Ok(PageSource { page: Arc::new(page), anchored, digest: None, notes })
+    Ok(PageSource { page: Arc::new(page), anchored, digest: None, is_data: false, notes })
 }
 
 fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {
@@ -89,6 +92,7 @@ fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {
         page: Arc::new(page),
         anchored,
         digest: Some(document.digest),
+        is_data: false,
         notes: notes.collect(),
     })
 }

@@ -71,8 +71,8 @@ const ORDERS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "exit", "output", "columns", "progress", "cost", "list", "why", "fairness", "table",
-            "options", "args", "report", "save", "doctor", "man", "analyze", "explain", "live",
-            "run", "stored", "compare", "emulate", "validate", "command", "help",
+            "options", "args", "report", "figures", "save", "doctor", "man", "analyze", "explain",
+            "live", "run", "stored", "compare", "emulate", "validate", "command", "help",
         ],
     ),
 ];

@@ -71,9 +71,9 @@ fn flows_that_make_no_sense() {
     for warm_up in ["10s", "soon"] {
         call(&mut session, &["--warm-up", warm_up]);
     }
-    for start in ["700s", "595s"] {
-        call(&mut session, &["--start", start]);
-    }
+    call(&mut session, &["--start", "595s", "--deadline", "600s"]);
+    call(&mut session, &["--deadline", "0s"]);
+    session.call(&["compare", "--path", "3g", "--traffic", "bulk:1MiB", "--start", "700s"]);
     session.call(&["compare", "--path", "3g", "--traffic", "video", "--warm-up", "2s"]);
     let nine: Vec<String> = (0..9).map(|n| format!("p{n}=rate 1mbit")).collect();
     let mut arguments = vec!["compare", "--traffic", "bulk:1s", "--protocols", "tcp"];

@@ -14,6 +14,7 @@ mod stored;
 mod tables;
 mod texts;
 mod traces;
+mod verdicts;
 
 use crate::{Scratch, command, stderr, stdout};
 use std::path::Path;

@@ -121,7 +121,7 @@ fn pages_with_flaws_say_how_they_are_understood() {
         &mut session,
         "dangling.json",
         "{\"objs\": [{\"download\": {\"id\": \"a\"}, \"bytes\": 3000}], \
-         \"deps\": [{\"id\": \"d\", \"a1\": \"a\", \"a2\": \"b\"}, {\"a1\": \"a\"}]}",
+         \"deps\": [{\"a1\": \"a\", \"a2\": \"b\"}, {\"id\": \"d\", \"a1\": \"a\"}]}",
     );
     page(&mut session, "sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
     named_pages(&mut session);

@@ -148,7 +148,7 @@ fn traffic_of_compare() {
         "bulk:0",
         "bulk:0s",
         "bulk:4M",
-        "bulk:5000s",
+        "bulk:100000s",
         "bulk:4MIB",
         "burst",
         "burst:0",

@@ -120,6 +120,7 @@ fn recordings_as_they_are_understood() {
         "trace-up both.up delay 10ms",
         "trace mahimahi trace-up table.csv delay 10ms",
         "trace json trace-up mahimahi delay 10ms",
+        "rate 5mbit delay 10ms 2ms 25% distribution normal",
     ] {
         let path = format!("p={spec}");
         session.call(&["compare", "--traffic", "bulk:64KiB", "--runs", "2", "--path", &path]);

@@ -1,0 +1,140 @@
+//! What figures show: the variants of a results folder with their values, delays and rates.
+
+use super::drawing::Style;
+use crate::report::palette::{of_path, of_variant};
+use lab::delays::VariantDelays;
+use lab::results::StoredStudy;
+use lab::series::Quantity;
+use lab::statistics::Interval;
+use lab::{Scale, Summary};
+use traffic::Metric;
+
+/// Most points of a curve.
+const MOST_POINTS: usize = 1_000;
+
+/// The variants of one or several folders.
+pub(crate) struct Shown {
+    pub metric: Metric,
+    pub variants: Vec<ShownVariant>,
+    /// Name of the baseline.
+    pub baseline: Option<String>,
+}
+
+/// A variant.
+pub(crate) struct ShownVariant {
+    pub name: String,
+    pub look: Style,
+    /// Values of the finished repetitions.
+    pub values: Vec<f64>,
+    pub mean: Option<f64>,
+    pub mean_interval: Option<Interval>,
+    /// Difference from the baseline and the interval that decides.
+    pub difference: Option<(f64, Option<Interval>)>,
+    /// Sorted delays of its messages or objects, and of those of each path.
+    pub delays: Curve,
+    pub of_paths: Vec<(String, Style, Curve)>,
+    /// Rate of each path in a repetition: end of the interval in seconds, and bit/s.
+    pub rates: Vec<(String, Style, Vec<(f64, f64)>)>,
+}
+
+/// A distribution.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Curve {
+    /// Values in order of size, each with the share of all that is at most as large.
+    pub points: Vec<(f64, f64)>,
+    /// Values beyond every other one: messages that did not arrive.
+    pub missing: usize,
+}
+
+impl Curve {
+    pub(super) fn of(values: &[f64]) -> Curve {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let all = sorted.len() as f64;
+        let points = sorted.into_iter().zip(1..);
+        let points = points.map(|(value, place)| (value, f64::from(place) / all)).collect();
+        Curve { points, missing: 0 }
+    }
+
+    fn of_delays(delays: &VariantDelays) -> Curve {
+        Curve { points: delays.distribution(MOST_POINTS), missing: delays.missing() }
+    }
+
+    /// The smallest value with half of all below it, or the largest one.
+    pub(super) fn median(&self) -> Option<f64> {
+        let middle = self.points.iter().find(|(_, share)| *share >= 0.5);
+        middle.or(self.points.last()).map(|(value, _)| *value)
+    }
+}
+
+impl Shown {
+    /// The variants of a folder.
+    pub(crate) fn of(stored: &StoredStudy) -> Shown {
+        let report = &stored.report;
+        let delays = stored.delays.of_study(&stored.study);
+        let variant = |(summary, runs): (&Summary, &lab::VariantRuns)| {
+            let name = &summary.variant.name;
+            let own = delays.iter().find(|of| of.variant == *name);
+            let difference = summary.difference.as_ref();
+            ShownVariant {
+                name: name.clone(),
+                look: Style::of(of_variant(&stored.scenario, &summary.variant)),
+                values: runs.runs.iter().filter_map(|run| run.value).collect(),
+                mean: summary.mean,
+                mean_interval: summary.mean_interval,
+                difference: difference.map(|of| (of.mean, of.corrected)),
+                delays: own.map(Curve::of_delays).unwrap_or_default(),
+                of_paths: own.map_or(Vec::new(), |own| of_paths(stored, own)),
+                rates: rates(stored, name),
+            }
+        };
+        let both = report.variants.iter().zip(&stored.study.variants);
+        let mut variants: Vec<ShownVariant> = both.map(variant).collect();
+        for index in 1..variants.len() {
+            let (before, own) = variants.split_at_mut(index);
+            let own = &mut own[0].look;
+            // Variants of combined folders may have the same style otherwise.
+            let is_taken = |look: &Style| before.iter().any(|of| of.look == *look);
+            *own = own.others().find(|look| !is_taken(look)).unwrap_or(*own);
+        }
+        Shown { metric: report.metric, variants, baseline: report.baseline.clone() }
+    }
+
+    /// The scale of the metric.
+    pub(super) fn scale(&self) -> Scale {
+        let means = self.variants.iter().filter_map(|of| of.mean).filter(|mean| *mean > 0.0);
+        let smallest = means.fold(f64::INFINITY, f64::min);
+        Scale::of(self.metric.unit(), if smallest.is_finite() { smallest } else { 0.0 })
+    }
+
+    /// Name and unit of the metric.
+    pub(super) fn label(&self) -> String {
+        format!("{} ({})", self.metric.name().replace('_', " "), self.scale().unit)
+    }
+}
+
+/// The delays by the path of their last byte, where several are known.
+fn of_paths(stored: &StoredStudy, own: &VariantDelays) -> Vec<(String, Style, Curve)> {
+    let paths = stored.scenario.paths.iter().enumerate();
+    let of = |(index, path): (usize, &lab::path_spec::PathSpec)| {
+        let is_on = |path: Option<u16>| path.is_some_and(|path| usize::from(path) == index);
+        let delays = own.delays.iter().filter(|one| is_on(one.last_path)).copied();
+        let (variant, delays) = (own.variant.clone(), delays.collect());
+        let part = VariantDelays { variant, total: own.total, delays };
+        let curve = Curve::of_delays(&part);
+        (!curve.points.is_empty()).then(|| (path.name.clone(), Style::of(of_path(index)), curve))
+    };
+    let found: Vec<_> = paths.filter_map(of).collect();
+    if found.len() > 1 { found } else { Vec::new() }
+}
+
+fn rates(stored: &StoredStudy, name: &str) -> Vec<(String, Style, Vec<(f64, f64)>)> {
+    let own = stored.series.iter().filter(|of| of.variant == name);
+    let rates = own.flat_map(|of| &of.series).filter(|one| one.quantity == Quantity::Brought);
+    let rate = |one: &lab::series::Series| {
+        let path = one.path?;
+        let name = stored.scenario.paths.get(path)?.name.clone();
+        Some((name, Style::of(of_path(path)), one.seconds().collect()))
+    };
+    rates.filter_map(rate).collect()
+}

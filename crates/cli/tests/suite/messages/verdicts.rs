@@ -1,0 +1,74 @@
+//! Verdicts, what to do with them, and the options that decide them.
+
+use super::Session;
+
+const NEAR: &str = "near=rate 5mbit delay 10ms";
+const FAR: &str = "far=rate 5mbit delay 15ms";
+const LOSSY: &str = "lossy=rate 8mbit delay 15ms loss 0.5%";
+
+fn study(session: &mut Session, paths: [&str; 2], more: &[&str]) {
+    let [a, b] = paths;
+    session.call(&[&["compare", "--path", a, "--path", b, "--quiet"], more].concat());
+}
+
+#[test]
+fn what_to_do_with_an_answer() {
+    let mut session = Session::new("advice");
+    let bulk = ["--traffic", "bulk:2MiB", "--schedulers"];
+    for scheduler in ["linux", "rr", "xlink"] {
+        study(&mut session, [NEAR, FAR], &[&bulk[..], &[scheduler]].concat());
+    }
+    let slow = "slow=rate 300kbit delay 400ms";
+    study(&mut session, [NEAR, slow], &[&bulk[..], &["redundant", "--first", "slow"]].concat());
+    session.end();
+}
+
+#[test]
+fn classes_in_words() {
+    let mut session = Session::new("verdicts");
+    let with = |traffic, scheduler, runs| {
+        ["--traffic", traffic, "--schedulers", scheduler, "--runs", runs]
+    };
+    let far = "far=rate 8mbit delay 40ms loss 0.2%";
+    let margin = |share| ["--matters", share];
+    let all = |of: [&'static str; 6], more: &[&'static str]| [&of[..], more].concat();
+    study(&mut session, [LOSSY, far], &all(with("bulk:2MiB", "rr", "8"), &margin("30%")));
+    study(
+        &mut session,
+        [LOSSY, "slow=rate 300kbit delay 400ms"],
+        &all(with("bulk:256KiB", "rr", "12"), &margin("90%")),
+    );
+    study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "40"));
+    study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "2"));
+    study(&mut session, ["wlan", "3g"], &with("video:5s", "linux", "20"));
+    study(&mut session, ["wlan", "3g"], &with("bulk:256KiB", "lrf", "80"));
+    session.end();
+}
+
+#[test]
+fn failures_of_paths_in_the_verdict() {
+    let mut session = Session::new("verdicts-failures");
+    let dead = "dead=rate 8mbit delay 15ms loss 0.5% silent @200ms";
+    let rest = ["--traffic", "bulk:5s", "--schedulers", "lrf", "--runs", "4"];
+    study(&mut session, [dead, FAR], &rest);
+    let gone = "gone=rate 8mbit delay 40ms silent @300ms";
+    study(&mut session, [dead, gone], &rest);
+    let back = "back=rate 8mbit delay 15ms loss 0.5% silent @200ms..1s";
+    study(&mut session, [back, FAR], &rest);
+    session.end();
+}
+
+#[test]
+fn options_of_the_decision_that_are_refused() {
+    let mut session = Session::new("decision-refused");
+    for more in [
+        ["--matters", "100%"],
+        ["--matters", "much"],
+        ["--time", "0s"],
+        ["--time", "long"],
+        ["--fail-if", "loses"],
+    ] {
+        study(&mut session, [NEAR, FAR], &[&["--traffic", "bulk:64KiB"], &more[..]].concat());
+    }
+    session.end();
+}
