@@ -448,15 +448,6 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
                 "{name} has outliers: the interval of the mean may be too narrow; median {median}"
             ));
         }
-        if let Some(difference) = summary.difference.as_ref().filter(|d| d.heavy_tail)
-            && let Some(median) = difference.median
-        {
-            let median = beside(median, difference.median_interval);
-            note(format!(
-                "{name} has outliers in its differences: the interval of their mean may be too \
-                 narrow; median difference {median}"
-            ));
-        }
     }
     remarks
 }

@@ -82,7 +82,7 @@ impl Shown {
                 values: runs.runs.iter().filter_map(|run| run.value).collect(),
                 mean: summary.mean,
                 mean_interval: summary.mean_interval,
-                difference: difference.map(|of| (of.mean, of.corrected)),
+                difference: difference.map(|of| (of.mean, of.interval)),
                 delays: own.map(Curve::of_delays).unwrap_or_default(),
                 of_paths: own.map_or(Vec::new(), |own| of_paths(stored, own)),
                 rates: rates(stored, name),
