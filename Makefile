@@ -7,7 +7,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: demo test bench fairness soak properties lint fuzz dist clean help
+.PHONY: demo test bench fairness soak properties coverage lint fuzz dist clean help
 
 demo: ## build, then load a page over WLAN, LTE and both; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
@@ -35,6 +35,9 @@ properties: ## the random tests ROUNDS (10) times, with new cases each time
 	  $(CARGO) test --locked --release --quiet -p anabranch-base -p anabranch-wire \
 	    -p anabranch-transport -p anabranch-network -p anabranch-traffic -p anabranch-simulator \
 	    || exit 1; done
+
+coverage: ## how often the deciding intervals contain the truth; the table of docs/statistics.md
+	@$(CARGO) run --locked --release --quiet -p anabranch-lab --example coverage
 
 lint: ## formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check

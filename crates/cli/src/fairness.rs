@@ -23,7 +23,7 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, screen: Screen) -> Stri
     if columns.is_empty() {
         return String::new();
     }
-    let mut text = Table { columns }.render(screen);
+    let mut text = Table { columns }.render(screen.of_tables());
     screen.wrap(&mut text, "", CAPTION, "2");
     for absence in absences(report) {
         screen.wrap(&mut text, "", &absence, "2");

@@ -130,9 +130,14 @@ impl Screen {
 
     /// The same, with a limited width without a terminal, too.
     pub(crate) fn fitted(no_color: bool) -> Screen {
-        let screen = Screen::detect(no_color);
+        Screen::detect(no_color).of_tables()
+    }
+
+    /// The same for tables, which have a limited width without a terminal, too. Sentences are not
+    /// wrapped there, so that the verdict stays one line.
+    pub(crate) fn of_tables(self) -> Screen {
         let otherwise = || said_columns().unwrap_or(WITHOUT_TERMINAL);
-        Screen { width: Some(screen.width.unwrap_or_else(otherwise)), ..screen }
+        Screen { width: Some(self.width.unwrap_or_else(otherwise)), ..self }
     }
 
     /// Appends the text in a style after `first`, with line breaks at blanks; further lines are

@@ -203,7 +203,7 @@ pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Scr
     screen.wrap(&mut text, "", &heading, "");
     text.push('\n');
     paths(&mut text, scenario, screen);
-    text.push_str(&numbers(scenario, study).render(screen));
+    text.push_str(&numbers(scenario, study).render(screen.of_tables()));
     for (variant, run) in runs(study) {
         if run.value.is_none() {
             let late = || format!("not complete after {}", scenario.deadline);

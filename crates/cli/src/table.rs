@@ -26,7 +26,7 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
     paths(&mut text, scenario, screen);
-    let wide = if ask.wide { Screen { width: None, ..screen } } else { screen };
+    let wide = if ask.wide { Screen { width: None, ..screen } } else { screen.of_tables() };
     text.push_str(&results(scenario, report, ask.wide).render(wide));
     let fairness = fairness::text(scenario, report, screen);
     if !fairness.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     }
     if let Some(messages) = messages(report) {
         text.push('\n');
-        text.push_str(&messages.render(screen));
+        text.push_str(&messages.render(screen.of_tables()));
     }
     ratios(&mut text, report, screen);
     for content in remarks(scenario, report) {
@@ -349,7 +349,7 @@ fn pairs(report: &Report, screen: Screen) -> String {
         let cells = shown.iter().map(|row| cell(*row, *other)).collect();
         Column::new((other + 1).to_string(), true, 0, cells)
     }));
-    let table = Table { columns }.render(screen);
+    let table = Table { columns }.render(screen.of_tables());
     match report.pairs.len() {
         1 => table,
         pairs => format!("{table}corrected for {pairs} comparisons (Holm)\n"),

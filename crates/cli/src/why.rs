@@ -59,7 +59,7 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
             columns.push(Column::new(format!("{name} on {on}"), true, 3, cells));
         }
     }
-    let mut text = Table { columns }.render(screen);
+    let mut text = Table { columns }.render(screen.of_tables());
     screen.wrap(&mut text, "", CAPTION, "2");
     text
 }

@@ -279,7 +279,7 @@ fn folders_of_different_seeds_are_combined_without_pairing() {
     }
     let all = names(&document);
     assert_eq!(all.len(), 6, "{all:?}");
-    assert!(all.contains(&"mptcp/lrf/cubic (one)") && all.contains(&"mptcp/lrf/cubic (two)"));
+    assert!(all.contains(&"mptcp/linux/cubic (one)") && all.contains(&"mptcp/linux/cubic (two)"));
     let baseline = document["baseline"].as_str().expect("a baseline");
     let of_baseline = &baseline[baseline.len() - 5..];
     let mut paired = 0;
@@ -291,7 +291,7 @@ fn folders_of_different_seeds_are_combined_without_pairing() {
     }
     assert!(paired > 0, "those of the baseline's folder");
     let boxes = fs::read_to_string(format!("{figs}/metric-boxes.svg")).expect("a figure");
-    assert!(boxes.contains("mptcp/lrf/cubic (two)"));
+    assert!(boxes.contains("mptcp/linux/cubic (two)"));
 }
 
 #[test]
