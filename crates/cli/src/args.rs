@@ -27,8 +27,9 @@ Paths:
   --path NAME           a profile by name (see `anabranch list`)
   --path NAME='ITEMS'   items in tc syntax, for both directions unless restricted:
     rate 25mbit | trace FILE [unit=mbit] | trace-up FILE | profile NAME
-    delay 20ms [5ms [25%] [distribution normal] [unordered]]    one way; jitter and its
-                            correlation; packets keep their order unless unordered
+    delay 20ms [5ms [25%] [distribution normal] [unordered]]
+                            one way; jitter and its correlation; packets
+                            keep their order unless unordered
     loss 1% | loss gemodel P R 1-H 1-K | loss state P13 P31
     limit 100p              packets, 64KiB or 50ms; without it 1000p
     queue {queues}

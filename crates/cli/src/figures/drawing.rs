@@ -60,6 +60,15 @@ impl Style {
     }
 }
 
+impl Style {
+    /// This style, then those with another dash.
+    pub(super) fn others(self) -> impl Iterator<Item = Style> {
+        const DASHES: [&str; 6] = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+        let other = move |dash| Style { dash, ..self };
+        std::iter::once(self).chain(DASHES.into_iter().map(other))
+    }
+}
+
 /// A line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Stroke {

@@ -420,8 +420,9 @@ fn rates<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
     shown.variants.iter().filter(|of| !of.rates.is_empty()).map(figure).collect()
 }
 
-/// A variant's name in the name of a file.
+/// A variant's name in the name of a file: words joined by hyphens.
 fn file_name(variant: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.+".contains(c) { c } else { '-' };
-    variant.chars().map(plain).collect()
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.+".contains(c);
+    let words = variant.split(|c: char| !is_plain(c)).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }

@@ -55,7 +55,7 @@ fn every_figure_is_a_file_in_every_format() {
     let files = files(&shown(), &style((240.0, None)), &formats).expect("files");
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     let figures = ["metric-boxes", "metric-means", "difference", "delay-cdf", "delay-ccdf"];
-    let rates = ["rate-tcp-wlan-cubic", "rate-mptcp--lrf---cubic", "rate-mptcp-redundant-cubic"];
+    let rates = ["rate-tcp-wlan-cubic", "rate-mptcp-lrf-cubic", "rate-mptcp-redundant-cubic"];
     for name in figures.into_iter().chain(rates) {
         for (format, start) in [("svg", "<!-- anabranch"), ("pdf", "%PDF-1."), ("png", "\u{89}PNG")]
         {

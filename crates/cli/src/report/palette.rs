@@ -23,6 +23,7 @@ const VERMILLION: &str = "#d55e00";
 const PURPLE: &str = "#cc79a7";
 
 /// Dash of a line.
+#[allow(clippy::enum_variant_names, reason = "the names that plotly.js has for them")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Dash {
     Solid,
@@ -115,13 +116,24 @@ pub(crate) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {
     for other in variants_of(scenario).iter().filter(|other| self::base(other) == base) {
         let form = free(preferred(other), &taken);
         if other.carrier == variant.carrier && other.congestion == variant.congestion {
-            // A kernel has the other fill than the same variant of the engine.
-            let of_kernel = if other.name == variant.name { 0 } else { DASHES.len() };
-            return look(base, form + of_kernel);
+            return look(base, form + further(&other.name, &variant.name));
         }
         taken.push(form);
     }
     look(base, preferred(variant) + DASHES.len())
+}
+
+/// Forms from that of the variant `name` to that of the same one of a kernel, which has the other
+/// fill, or of another folder, which has another dash, too.
+fn further(name: &str, own: &str) -> usize {
+    match own.strip_prefix(name) {
+        Some("") => 0,
+        Some(folder) => {
+            let sum: usize = folder.bytes().map(usize::from).sum();
+            DASHES.len() + sum % DASHES.len()
+        }
+        None => DASHES.len(),
+    }
 }
 
 /// Colour and marker of the path or the scheduler of a variant.

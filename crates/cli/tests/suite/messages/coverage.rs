@@ -32,6 +32,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "of connections whose keys are not in",
         "a capture of two hosts' tests: lab/src/analyze/tests.rs",
     ),
+    ("not copied", "in the index of copies: lab/src/results/inputs.rs"),
+    ("` was changed while the study began", "a file that changes at that moment"),
     ("a value is missing", "a word that is looked at before it is taken"),
     ("` has its ends in the wrong order", "a built-in profile with an error"),
     ("swap the ends", "a built-in profile with an error"),

@@ -134,7 +134,7 @@ fn folders_combined() {
     study(&mut session, "rr", &["--schedulers", "rr"]);
     study(&mut session, "other", &["--seed", "2", "--buffers", "1MiB/1MiB"]);
     study(&mut session, "path", &["--path", "c=rate 1mbit"]);
-    session.call(&["run", "scenarios/demo.toml", "--quiet", "--out", "single"]);
+    session.call(&[&["run"], &STUDY[1..7], &["--quiet", "--out", "single"]].concat());
     for others in [&["rr"][..], &["rr", "other"], &["path"], &["single"], &["no-such"]] {
         session.call(&[&["report", "results"], others, &["--out", "page.html"]].concat());
     }
@@ -173,5 +173,24 @@ fn folders_that_make_no_page() {
     with_named(&mut session, "series.parquet", b"PAR1 damaged PAR1");
     with_named(&mut session, "result.json", b"{");
     with_named(&mut session, "result.json", b"{}");
+    session.end();
+}
+
+#[test]
+fn inputs_that_are_gone_or_changed() {
+    let mut session = Session::new("inputs");
+    let study = ["compare", "--path", "a=trace x.down", "--traffic", "bulk:16KiB", "--runs", "2"];
+    let into = |folder: &'static str| [&study[..], &["--out", folder]].concat();
+    session.file("x.down", "1\n2\n3\n4\n");
+    session.file("x.up", "2\n4\n");
+    session.call(&into("results"));
+    fs::remove_file(session.scratch.0.join("x.down")).expect("a file less");
+    session.call(&into("results"));
+    session.call(&into("elsewhere"));
+    session.file("x.down", "1\n2\n3\n5\n");
+    session.call(&into("results"));
+    fs::create_dir_all(session.scratch.0.join("other/inputs")).expect("a folder");
+    session.file("other/inputs/x.down", "mine");
+    session.call(&into("other"));
     session.end();
 }
