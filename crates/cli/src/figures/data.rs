@@ -20,6 +20,9 @@ pub(crate) struct Shown {
     pub baseline: Option<String>,
 }
 
+/// A path with its style and its rate over time.
+pub(crate) type Rate = (String, Style, Vec<(f64, f64)>);
+
 /// A variant.
 pub(crate) struct ShownVariant {
     pub name: String,
@@ -34,7 +37,7 @@ pub(crate) struct ShownVariant {
     pub delays: Curve,
     pub of_paths: Vec<(String, Style, Curve)>,
     /// Rate of each path in a repetition: end of the interval in seconds, and bit/s.
-    pub rates: Vec<(String, Style, Vec<(f64, f64)>)>,
+    pub rates: Vec<Rate>,
 }
 
 /// A distribution.
@@ -128,7 +131,7 @@ fn of_paths(stored: &StoredStudy, own: &VariantDelays) -> Vec<(String, Style, Cu
     if found.len() > 1 { found } else { Vec::new() }
 }
 
-fn rates(stored: &StoredStudy, name: &str) -> Vec<(String, Style, Vec<(f64, f64)>)> {
+fn rates(stored: &StoredStudy, name: &str) -> Vec<Rate> {
     let own = stored.series.iter().filter(|of| of.variant == name);
     let rates = own.flat_map(|of| &of.series).filter(|one| one.quantity == Quantity::Brought);
     let rate = |one: &lab::series::Series| {

@@ -126,7 +126,7 @@ pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
     Figure {
         id: "goodputs".to_owned(),
         title: "Goodput of every connection".to_owned(),
-        caption: "Goodput per second in the repetition nearest to the median; the black line is \
+        caption: "Goodput per second in the repetition nearest to the median; the thick line is \
                   the compared connection. At most 16 flows are shown; the shaded warm-up is \
                   excluded from the results."
             .to_owned(),
