@@ -100,7 +100,7 @@ mod tests {
             let scenario = options.resolve().unwrap();
             assert_eq!(scenario.inputs(), [], "nothing needs to be copied");
             let toml = scenario.to_toml();
-            assert!(toml.contains(built_in.name) && !toml.contains('/'), "{toml}");
+            assert!(toml.contains(&format!("trace \"{}\" ", built_in.name)), "{toml}");
             assert!(toml.contains("web:wikipedia-2015"), "{toml}");
             let mean = scenario.paths[0].notes[0].rsplit("mean ").next().unwrap();
             let listed = built_in.about.rsplit("mean ").next().unwrap();
