@@ -2,8 +2,8 @@
 
 use crate::output::{Screen, width_of};
 use clap::ValueEnum;
-use lab::built_in::{BUILT_IN_PAGES, BUILT_IN_TRACES, BuiltIn};
-use lab::path_spec::Profile as PathProfile;
+use lab::path_spec::{BUILT_IN_TRACES, Profile as PathProfile};
+use lab::web_page::{BUILT_IN_PAGES, BuiltIn};
 use std::fmt::{Display, Write};
 use transport::FAILOVER_NAMES;
 use transport::choice::Row;

@@ -6,7 +6,7 @@
 
 pub mod analyze;
 pub mod blocking;
-pub mod built_in;
+mod built_in;
 pub mod comparison;
 pub mod decisions;
 pub mod delays;

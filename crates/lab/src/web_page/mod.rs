@@ -12,6 +12,7 @@ mod sizes;
 mod tree;
 mod urls;
 
+pub use crate::built_in::{BUILT_IN_PAGES, BuiltIn};
 pub use sizes::{NAMED_PAGES, NamedPage};
 
 use crate::built_in;
