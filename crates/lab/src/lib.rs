@@ -6,6 +6,7 @@
 
 pub mod analyze;
 pub mod blocking;
+mod built_in;
 pub mod comparison;
 pub mod decisions;
 pub mod delays;
