@@ -18,6 +18,8 @@ pub(crate) struct Shown {
     pub variants: Vec<ShownVariant>,
     /// Name of the baseline.
     pub baseline: Option<String>,
+    /// Smallest difference from it that matters, in the metric's unit.
+    pub margin: Option<f64>,
 }
 
 /// A path with its style and its rate over time.
