@@ -102,7 +102,7 @@ impl Shown {
             let is_taken = |look: &Style| before.iter().any(|of| of.look == *look);
             *own = own.others().find(|look| !is_taken(look)).unwrap_or(*own);
         }
-        Shown { metric: report.metric, variants, baseline: report.baseline.clone() }
+        Shown { metric: report.metric, variants, baseline: report.baseline.clone(), margin: None }
     }
 
     /// The scale of the metric.
