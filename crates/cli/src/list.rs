@@ -2,7 +2,8 @@
 
 use crate::output::{Screen, width_of};
 use clap::ValueEnum;
-use lab::path_spec::Profile as PathProfile;
+use lab::path_spec::{BUILT_IN_TRACES, Profile as PathProfile};
+use lab::web_page::{BUILT_IN_PAGES, BuiltIn};
 use std::fmt::{Display, Write};
 use transport::FAILOVER_NAMES;
 use transport::choice::Row;
@@ -21,6 +22,8 @@ type About = (&'static str, &'static str, &'static str);
 pub(crate) enum Topic {
     /// Profiles of paths
     Paths,
+    /// Recordings of links
+    Recordings,
     /// Traffic models
     Traffic,
     /// Web pages
@@ -58,6 +61,10 @@ pub(crate) fn list(topic: Option<Topic>, screen: Screen) -> String {
 fn one(topic: Topic) -> List {
     match topic {
         Topic::Paths => paths(),
+        Topic::Recordings => {
+            let title = "Recordings of links (`trace NAME` in a path); other files: `trace FILE`";
+            List::of(title, BUILT_IN_TRACES.iter().map(|t| (t.name, t.about, t.source)))
+        }
         Topic::Traffic => {
             let models = traffic::MODELS.iter().map(|m| (m.name, m.summary, m.source));
             List::of("Traffic (--traffic)", models)
@@ -187,6 +194,8 @@ fn pages() -> List {
         let about = format!("{objects} objects, {kilobytes:.0} kB ({})", page.source);
         list.rows.push((page.name, about));
     }
+    let recorded = |page: &BuiltIn| (page.name, format!("{} ({})", page.about, page.source));
+    list.rows.extend(BUILT_IN_PAGES.iter().map(recorded));
     list
 }
 

@@ -131,12 +131,7 @@ fn write_figures(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
         error(&refusal.to_string());
         USAGE
     };
-    let style = Style {
-        size: args.size,
-        font_size: args.font_size,
-        font: args.font.clone(),
-        matters: None,
-    };
+    let style = Style { size: args.size, font_size: args.font_size, font: args.font.clone() };
     let files = figures::files(&Shown::of(stored), &style, &args.figures);
     let files = files.map_err(|refusal| usage(&refusal))?;
     let overwrite = Overwrite { force: args.force };

@@ -162,3 +162,35 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Key, Options};
+
+    struct Silent;
+
+    impl Watcher for Silent {
+        fn on_run(&self, _: &Variant, _: &Run) {}
+        fn is_stopped(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn repetitions_of_a_large_study_are_in_order_and_take_no_more_memory_than_they_need() {
+        let runs = AT_ONCE + 3;
+        let options = Options::default()
+            .with(Key::Path, "a=rate 5mbit loss 1%")
+            .with(Key::Path, "b=rate 9mbit")
+            .with(Key::Protocols, "tcp")
+            .with(Key::Traffic, "bulk:1KiB")
+            .with(Key::Runs, &runs.to_string());
+        let study = run_study(&options.resolve().unwrap(), None, &Silent).unwrap();
+        for variant in &study.variants {
+            let numbers = variant.runs.iter().map(|run| run.number);
+            assert!(numbers.eq(0..u64::from(runs)), "{}", variant.variant.name);
+            assert_eq!(variant.runs.capacity(), runs as usize);
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod advice;
 pub mod analyze;
 pub mod answer;
 pub mod blocking;
+mod built_in;
 pub mod comparison;
 pub mod coverage;
 pub mod decisions;

@@ -18,7 +18,12 @@ pub(crate) struct Shown {
     pub variants: Vec<ShownVariant>,
     /// Name of the baseline.
     pub baseline: Option<String>,
+    /// Smallest difference from it that matters, in the metric's unit.
+    pub margin: Option<f64>,
 }
+
+/// A path with its style and its rate over time.
+pub(crate) type Rate = (String, Style, Vec<(f64, f64)>);
 
 /// A variant.
 pub(crate) struct ShownVariant {
@@ -34,7 +39,7 @@ pub(crate) struct ShownVariant {
     pub delays: Curve,
     pub of_paths: Vec<(String, Style, Curve)>,
     /// Rate of each path in a repetition: end of the interval in seconds, and bit/s.
-    pub rates: Vec<(String, Style, Vec<(f64, f64)>)>,
+    pub rates: Vec<Rate>,
 }
 
 /// A distribution.
@@ -97,7 +102,7 @@ impl Shown {
             let is_taken = |look: &Style| before.iter().any(|of| of.look == *look);
             *own = own.others().find(|look| !is_taken(look)).unwrap_or(*own);
         }
-        Shown { metric: report.metric, variants, baseline: report.baseline.clone() }
+        Shown { metric: report.metric, variants, baseline: report.baseline.clone(), margin: None }
     }
 
     /// The scale of the metric.
@@ -128,7 +133,7 @@ fn of_paths(stored: &StoredStudy, own: &VariantDelays) -> Vec<(String, Style, Cu
     if found.len() > 1 { found } else { Vec::new() }
 }
 
-fn rates(stored: &StoredStudy, name: &str) -> Vec<(String, Style, Vec<(f64, f64)>)> {
+fn rates(stored: &StoredStudy, name: &str) -> Vec<Rate> {
     let own = stored.series.iter().filter(|of| of.variant == name);
     let rates = own.flat_map(|of| &of.series).filter(|one| one.quantity == Quantity::Brought);
     let rate = |one: &lab::series::Series| {

@@ -140,7 +140,7 @@ impl Legend {
             let middle = y - 0.33 * size;
             drawing.line(&[(x, middle), (x + SAMPLE * size, middle)], line_of(look));
             let at = (x + SAMPLE * size / 2.0, middle);
-            drawing.marker(at, &look, 0.3 * size);
+            drawing.marker(at, look, 0.3 * size);
             drawing.text((x + (SAMPLE + 0.5) * size, y), Anchor::Start, name);
         }
     }

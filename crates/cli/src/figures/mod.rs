@@ -52,8 +52,6 @@ pub(crate) struct Style {
     pub font_size: f64,
     /// `None`: the built-in one.
     pub font: Option<String>,
-    /// Share of the baseline that a difference must exceed to matter.
-    pub matters: Option<f64>,
 }
 
 /// A file: its name and content.
@@ -67,8 +65,7 @@ pub(crate) fn files(
 ) -> Result<Vec<NamedFile>, String> {
     let font = Font::find(style.font.as_deref())?;
     let (width, height) = style.size;
-    let (size, matters) = (style.font_size, style.matters);
-    let layout = Layout { width, height, size, font: &font, matters };
+    let layout = Layout { width, height, size: style.font_size, font: &font };
     let mut files = Vec::new();
     for (name, drawing) in plots::figures(shown, &layout) {
         for format in formats {

@@ -15,8 +15,6 @@ pub(super) struct Layout<'a> {
     pub height: Option<f64>,
     pub size: f64,
     pub font: &'a Font,
-    /// Share of the baseline that a difference must exceed to matter.
-    pub matters: Option<f64>,
 }
 
 /// A figure and the name of its file.
@@ -171,13 +169,12 @@ fn means<'a>(shown: &Shown, layout: &Layout<'a>) -> Drawing<'a> {
 /// Differences from the baseline with the intervals that decide.
 fn differences<'a>(shown: &Shown, layout: &Layout<'a>) -> Drawing<'a> {
     let baseline = shown.baseline.as_deref().unwrap_or("the baseline");
-    let base = shown.variants.iter().find(|of| of.name == baseline).and_then(|of| of.mean);
     let scale = shown.scale();
     let label = format!("difference from {baseline} ({})", scale.unit);
     let row = |of: &ShownVariant| {
         of.difference.map_or((None, None), |(mean, interval)| (Some(mean), interval))
     };
-    let margin = layout.matters.zip(base).map(|(share, base)| scale.shown(share * base));
+    let margin = shown.margin.map(|margin| scale.shown(margin));
     intervals(shown, layout, (&scale, &label), row, |drawing, frame, axis| {
         if let Some(margin) = margin {
             let ends = [-margin, margin].map(|value| frame.at(axis.place(value), 0.0).0);

@@ -42,11 +42,12 @@ fn shown() -> Shown {
             variant("mptcp/redundant/cubic", "#cc79a7", "x", 0.02),
         ],
         baseline: Some("tcp/wlan/cubic".to_owned()),
+        margin: Some(0.0075),
     }
 }
 
 fn style(size: (f64, Option<f64>)) -> Style {
-    Style { size, font_size: 8.0, font: None, matters: Some(0.05) }
+    Style { size, font_size: 8.0, font: None }
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn nothing_is_drawn_outside_of_the_figure() {
     for (width, height, size) in
         [(240.0, None, 8.0), (504.0, None, 10.0), (240.0, Some(150.0), 6.0)]
     {
-        let layout = Layout { width, height, size, font: &font, matters: None };
+        let layout = Layout { width, height, size, font: &font };
         for (name, drawing) in figures(&shown(), &layout) {
             assert!(height.is_none_or(|height| height == drawing.height), "{name}");
             for item in &drawing.items {

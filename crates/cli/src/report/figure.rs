@@ -1,6 +1,7 @@
 //! An interactive figure: data and layout for plotly.js, which the page includes.
 
 use super::page::escaped;
+use miniz_oxide::inflate::decompress_to_vec_zlib;
 use serde_json::{Value, json};
 
 /// The choice of a variant.
@@ -68,12 +69,16 @@ fn script(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c")
 }
 
-/// plotly.js with the kinds of figures that have two axes (`assets/README.md`).
-const PLOTLY: &str = include_str!("../../assets/plotly-cartesian.min.js");
+/// plotly.js with the kinds of figures that have two axes (`assets/README.md`), compressed by
+/// `build.rs`.
+const PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.js.zlib"));
 
 /// Scripts of the page: plotly.js and the function that draws a figure.
 pub(super) fn scripts() -> String {
-    format!("<script>{PLOTLY}</script>\n<script>{DRAW}</script>\n")
+    // It was compressed from this text, so it cannot be damaged.
+    let plotly = decompress_to_vec_zlib(PLOTLY).unwrap_or_default();
+    let plotly = String::from_utf8_lossy(&plotly);
+    format!("<script>{plotly}</script>\n<script>{DRAW}</script>\n")
 }
 
 /// Draws a figure in the theme and for the width of the page, and unpacks its numbers.

@@ -23,6 +23,7 @@ const VERMILLION: &str = "#d55e00";
 const PURPLE: &str = "#cc79a7";
 
 /// Dash of a line.
+#[allow(clippy::enum_variant_names, reason = "the names that plotly.js has for them")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Dash {
     Solid,

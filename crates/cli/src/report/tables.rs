@@ -46,8 +46,11 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     }
     page.line("</table></div>");
     let baseline = report.baseline.as_ref().filter(|_| report.variants.len() > 1);
+    let differences = || report.variants.iter().filter_map(|summary| summary.difference.as_ref());
+    let paired = differences().any(|difference| difference.correlation.is_some());
+    let paired = if paired { ", repetition by repetition" } else { "" };
     let baseline = baseline.map_or(String::new(), |baseline| {
-        format!("Differences are from {}, repetition by repetition. ", escaped(baseline))
+        format!("Differences are from {}{paired}. ", escaped(baseline))
     });
     page.line(&format!(
         "<p class=\"small\">{baseline}Below each value its 95 % interval. <a \
@@ -68,6 +71,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
     let paired = of.map_or(String::new(), |d| below(&mean(d, scale), &ends(d.interval, scale)));
     let result = match summary.class {
         Some(class) => outcome(class, of),
+        None if summary.qualifies() => "not known".to_owned(),
         None => format!("no verdict: {}", escaped(&summary.disqualification())),
     };
     format!(
@@ -88,7 +92,8 @@ pub(super) fn unpaired(page: &mut Page, sheet: &Sheet<'_>) {
         let difference = summary.difference.as_ref()?;
         let interval = difference.unpaired.filter(|interval| interval.half_width() > 0.0)?;
         let paired = ends(difference.interval, &scale);
-        let correlation = difference.correlation.map_or("-".to_owned(), |c| format!("{c:.2}"));
+        // Without a correlation, the repetitions are not paired.
+        let correlation = format!("{:.2}", difference.correlation?);
         Some(format!(
             "<tr><td>{}</td><td class=\"n\">{paired}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{correlation}</td></tr>",

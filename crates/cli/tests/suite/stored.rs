@@ -262,6 +262,13 @@ fn folders_of_one_seed_are_combined_as_if_they_were_one_study() {
     assert_eq!(document["folders"][1]["folder"], two.as_str());
     let html = fs::read_to_string(&page).expect("the page");
     assert!(html.contains("mptcp/rr/cubic") && html.contains("mptcp/lrf/cubic"));
+    for folder in [&one, &two] {
+        let mut run: Value = serde_json::from_str(&text(folder, "run.json")).expect("JSON");
+        run["build"] = "0123456789abcdef".into();
+        fs::write(format!("{folder}/run.json"), run.to_string()).expect("run.json");
+    }
+    let (_, told) = combined(&[&one, &two, "--out", &page]);
+    assert_eq!(told.matches("are from another build").count(), 1, "once for all folders: {told}");
 }
 
 #[test]

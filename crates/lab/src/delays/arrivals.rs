@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn warm_up_of_a_burst_is_not_measured() {
         let burst = Traffic::Burst { segments: 3, segment_bytes: 100 };
-        assert_eq!(measured(&burst), [2000..2300]);
+        assert_eq!(measured(&burst).first(), Some(&(2000..2300)));
+        assert_eq!(measured(&burst).len(), 1);
         assert_eq!(measured(&Traffic::BulkSize(1 << 20)), []);
     }
 }

@@ -3,6 +3,7 @@
 use super::items::{Kind, Ranges, items};
 use super::trace_file::{absolute, located};
 use super::unquoted;
+use crate::built_in;
 use crate::error::Given;
 use std::path::Path;
 
@@ -21,7 +22,8 @@ pub(crate) fn with_copies(
     for item in items.iter().rev() {
         let Kind::Trace { file, file_span, .. } = &item.kind else { continue };
         let place = located(given.folder(), file);
-        let copy = if place.exists() { None } else { find(&place) };
+        let is_there = built_in::trace(file).is_some() || place.exists();
+        let copy = if is_there { None } else { find(&place) };
         found |= copy.is_some();
         let name = copy.unwrap_or_else(|| absolute(given.folder(), file));
         let span = file_span.start + offset..file_span.end + offset;

@@ -17,6 +17,7 @@ pub(crate) mod token;
 pub(crate) mod trace_file;
 pub(crate) mod words;
 
+pub use crate::built_in::BUILT_IN_TRACES;
 pub(crate) use assemble::RUN_LIMIT;
 pub(crate) use copies::with_copies;
 pub use items::Change;

@@ -2,6 +2,7 @@
 //!
 //! `network::trace` recognises and parses the formats.
 
+use crate::built_in;
 use crate::words::nearest_help;
 use base::{Duration, Rate};
 use network::CapacityTrace;
@@ -57,7 +58,10 @@ impl TraceFile {
         direction: Direction,
     ) -> Result<Self, Fault> {
         let unit = unit.map(unit_named).transpose()?;
-        let content = content(&located(folder, file), file)?;
+        let content = match built_in::trace(file) {
+            Some(known) => known.content.to_owned(),
+            None => content(&located(folder, file), file)?,
+        };
         let digest = Sha256::digest(content.as_bytes()).into();
         let (capacity, form) = trace::read(&content, direction, unit)
             .map_err(|e| (format!("trace `{file}`: {e}"), e.fault.mend().to_owned()))?;
@@ -140,6 +144,9 @@ pub(super) fn sibling(folder: Option<&Path>, file: &str, direction: Direction) -
         Direction::Up => ("up", "down"),
         Direction::Down => ("down", "up"),
     };
+    if built_in::trace(file).is_some() {
+        return None;
+    }
     let candidates = match file.rsplit_once('.') {
         Some((stem, word)) if word == wanted => vec![format!("{stem}.{other}")],
         Some((stem, extension)) if !extension.contains('/') => {
@@ -150,8 +157,11 @@ pub(super) fn sibling(folder: Option<&Path>, file: &str, direction: Direction) -
     candidates.into_iter().find(|name| located(folder, name).is_file())
 }
 
-/// The absolute name of `file`.
+/// The absolute name of `file`; one that is part of the program keeps its name.
 pub(super) fn absolute(folder: Option<&Path>, file: &str) -> String {
+    if built_in::trace(file).is_some() {
+        return file.to_owned();
+    }
     let path = located(folder, file);
     path.canonicalize().unwrap_or(path).display().to_string()
 }

@@ -165,6 +165,34 @@ fn incomplete_runs_above_five_per_cent_get_no_verdict() {
     assert!(none.verdict.starts_with("Verdict: none."), "{}", none.verdict);
 }
 
+#[test]
+fn discarded_run_is_not_one_that_did_not_finish() {
+    let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
+    let values = [noisy(1.0, 0.1, 1), noisy(2.0, 0.1, 2)];
+    let report = |discarded: usize| {
+        let mut study = study(&scenario, Metric::CompletionTime, &values);
+        for run in study.variants[0].runs.iter_mut().take(discarded) {
+            run.value = None;
+            run.failure = Some(format!("{}: 3 ms late", crate::run::DISTURBED));
+        }
+        Report::new(&scenario, &study).unwrap()
+    };
+    let some = report(3);
+    let of_a = &some.variants[0];
+    assert_eq!((of_a.n, of_a.incomplete, of_a.discarded), (20, 0, 3), "3 of 20 are above 5 %");
+    assert_eq!(some.baseline.as_deref(), Some("tcp/a/cubic"), "it keeps its verdict");
+    assert_eq!(of_a.failure, None, "the connection did not fail");
+    assert!(!some.verdict.contains("did not finish"), "{}", some.verdict);
+    let all = report(20);
+    let why = all.variants[0].disqualification();
+    assert_eq!(why, "20 of 20 runs were discarded: other load disturbed them");
+    assert!(!all.verdict.contains("did not finish"), "{}", all.verdict);
+    let document = document(&scenario, &all);
+    assert_eq!(document["variants"][0]["discarded"], 20);
+    assert_eq!(document["variants"][0]["incomplete"], 0);
+    assert!(document["variants"][1].get("discarded").is_none());
+}
+
 /// A report on `a` and `b` alone and on both together with these schedulers, in this order.
 fn together(schedulers: &str, random: bool, baseline: &str, values: &[Vec<Option<f64>>]) -> Report {
     let scenario = together_scenario(schedulers, random, baseline);

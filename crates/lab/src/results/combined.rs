@@ -102,10 +102,13 @@ fn short_names(folders: &[Named]) -> Vec<String> {
 
 /// What readers must know of each folder.
 fn notes(folders: &[Named], shown: &[String]) -> Vec<String> {
-    let mut notes = Vec::new();
     let first = &folders[0].1;
+    let is_common = |note: &String| folders.iter().all(|(_, stored)| stored.notes.contains(note));
+    let mut notes: Vec<String> =
+        first.notes.iter().filter(|note| is_common(note)).cloned().collect();
     for ((_, stored), name) in folders.iter().zip(shown) {
-        notes.extend(stored.notes.iter().map(|note| format!("{name}: {note}")));
+        let own = stored.notes.iter().filter(|note| !is_common(note));
+        notes.extend(own.map(|note| format!("{name}: {note}")));
         let different = settings(stored, first);
         if !different.is_empty() {
             notes.push(format!("{name} differs from {}: {}", shown[0], different.join("; ")));

@@ -6,6 +6,7 @@
 //! together or not at all, because one is found by the name of the other.
 
 use super::folder::{ResultFolder, write_file};
+use crate::built_in;
 use crate::path_spec::with_copies;
 use crate::scenario::{InputFile, Key, Options, PathOption, Scenario};
 use crate::study::hex;
@@ -261,7 +262,8 @@ pub fn use_copies(options: &mut Options, folder: &str) -> Vec<String> {
     }
     let page = options.text(Key::Traffic).and_then(|given| {
         let file = given.text.strip_prefix("web:")?;
-        let is_named = NAMED_PAGES.iter().any(|named| named.name == file);
+        let is_model = NAMED_PAGES.iter().any(|named| named.name == file);
+        let is_named = is_model || built_in::page(file).is_some();
         let place = given.folder().map_or_else(|| file.into(), |folder| folder.join(file));
         (!is_named && !place.exists()).then_some(place)
     });

@@ -22,6 +22,9 @@ const SCHEMA: u64 = 1;
 /// The key of the delays in a line.
 const DELAYS: &str = "delays";
 
+/// A run and its delays.
+pub(super) type Entry = (Record, Vec<Delay>);
+
 /// A journal open for writing, by one program at a time.
 #[derive(Debug)]
 pub(super) struct Journal {
@@ -45,7 +48,7 @@ impl Journal {
     pub(super) fn open(
         path: &Path,
         scenario: &Scenario,
-    ) -> Result<(Journal, Vec<(Record, Vec<Delay>)>), Unusable> {
+    ) -> Result<(Journal, Vec<Entry>), Unusable> {
         let mut file = OpenOptions::new()
             .read(true)
             .append(true)

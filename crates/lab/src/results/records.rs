@@ -19,6 +19,7 @@ use crate::scenario::{Scenario, Variant};
 use crate::study::hex;
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,9 +73,9 @@ impl Records {
         let (mut delays, delays_note) = table_delays(path, scenario, &mut stored);
         for (record, of_run) in from_journal {
             // A study stopped between the table and the removal of its journal has a run twice.
-            if !stored.contains_key(&key(&record)) {
+            if let Entry::Vacant(place) = stored.entry(key(&record)) {
                 delays.add(&record.labels.variant, of_run);
-                stored.insert(key(&record), record);
+                place.insert(record);
             }
         }
         let added = Mutex::new(Added { journal, records: Vec::new(), delays });

@@ -340,7 +340,7 @@ fn on<'t>(
         for name in list.text.split(',').filter(|name| !name.is_empty()) {
             let is_named = |known: &&str| known.eq_ignore_ascii_case(name);
             let exact = known.iter().position(|known| *known == name);
-            let Some(path) = exact.or_else(|| known.iter().position(|path| is_named(&path))) else {
+            let Some(path) = exact.or_else(|| known.iter().position(is_named)) else {
                 let problem = format!("unknown path `{name}`");
                 return Err(list.refuse(problem, nearest_help(name, &known)));
             };

@@ -31,6 +31,7 @@ pub use variants::{Carrier, Protocol, Variant, variants_of};
 
 pub use crate::words::nearest_help;
 
+use crate::built_in;
 use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec, Span};
 use crate::traffic_spec::show_traffic;
@@ -312,13 +313,15 @@ impl Scenario {
         let mut files: Vec<InputFile> = Vec::new();
         let page = self.page.iter().filter_map(|page| {
             let (name, is_data) = (page.anchored.clone(), page.is_data);
-            Some(InputFile { name, digest: page.digest?, group: 0, is_data })
+            let file = InputFile { name, digest: page.digest?, group: 0, is_data };
+            built_in::page(&file.name).is_none().then_some(file)
         });
         files.extend(page);
         for (index, path) in self.paths.iter().chain(&self.links).enumerate() {
             for link in [&path.down, &path.up] {
                 if let CapacitySpec::Trace(trace) = &link.capacity
                     && files.iter().all(|file| file.name != trace.anchored)
+                    && built_in::trace(&trace.anchored).is_none()
                 {
                     let (name, digest) = (trace.anchored.clone(), trace.digest);
                     files.push(InputFile { name, digest, group: index + 1, is_data: false });

@@ -12,12 +12,15 @@ mod sizes;
 mod tree;
 mod urls;
 
+pub use crate::built_in::{BUILT_IN_PAGES, BuiltIn};
 pub use sizes::{NAMED_PAGES, NamedPage};
 
+use crate::built_in;
 use crate::error::sanitised;
 use crate::words::nearest;
 use document::{Document, Fault};
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use traffic::web::Page;
@@ -47,7 +50,10 @@ impl PageSource {
     ) -> Result<PageSource, Fault> {
         match NAMED_PAGES.iter().find(|named| named.name.eq_ignore_ascii_case(value)) {
             Some(named) => named_page(named, data),
-            None => from_file(value, value, &located(folder, value)),
+            None => match built_in::page(value) {
+                Some(known) => from_document(value, value, value, known.content.as_bytes()),
+                None => from_file(value, value, &located(folder, value)),
+            },
         }
     }
 }
@@ -80,17 +86,27 @@ fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {
         let help = "name a HAR file or a dependency graph in it";
         return Err((format!("page `{file}` is a folder"), help.to_owned()));
     }
+    let anchored = path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    from_document(name, file, &anchored, opened)
+}
+
+/// The page `name` in a document, which is `file` in messages.
+fn from_document(
+    name: &str,
+    file: &str,
+    anchored: &str,
+    source: impl Read,
+) -> Result<PageSource, Fault> {
     let in_file = |(problem, help): Fault| (format!("page `{file}`: {problem}"), help);
-    let document = document::read(opened).map_err(in_file)?;
+    let document = document::read(source).map_err(in_file)?;
     let (page, mut notes) = understood(name, &document).map_err(in_file)?;
     if document.wrapped {
         notes.push("the JavaScript around it is left out".to_owned());
     }
     let notes = notes.iter().map(|note| format!("page: {}", sanitised(note)));
-    let anchored = path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
     Ok(PageSource {
         page: Arc::new(page),
-        anchored,
+        anchored: anchored.to_owned(),
         digest: Some(document.digest),
         is_data: false,
         notes: notes.collect(),

@@ -34,6 +34,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         "lab",
         &[
             "words",
+            "built_in",
             "error",
             "units",
             "statistics",
