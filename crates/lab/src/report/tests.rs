@@ -300,6 +300,22 @@ fn class_is_that_of_the_smallest_difference_that_matters() {
     assert_eq!(class(9.0 + 0.67, 0.0), Some(Class::Hurts), "any difference matters");
 }
 
+#[test]
+fn undecided_interval_says_what_it_excludes_and_what_would_decide() {
+    let verdict = |lrf: Vec<Option<f64>>| {
+        let values = [noisy(9.0, 0.2, 1), vec![Some(2.0); 20], lrf];
+        together("lrf", true, "best", &values).verdict
+    };
+    let worse = verdict(swing(2.15, 0.1));
+    assert!(worse.contains("multi-path does not pay off (undecided whether it hurts"), "{worse}");
+    assert!(worse.contains("runs would decide."), "{worse}");
+    let better = verdict(swing(1.85, 0.1));
+    assert!(better.contains("multi-path does not hurt (undecided whether"), "{better}");
+    let at_the_margin = verdict(swing(2.1, 0.3));
+    let about = "The difference is about as large as what matters (5.0 %); `--matters` sets";
+    assert!(at_the_margin.contains(about), "{at_the_margin}");
+}
+
 /// Regression: intervals reached below zero seconds.
 #[test]
 fn interval_of_a_difference_leaves_no_negative_time() {
