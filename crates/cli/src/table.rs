@@ -5,9 +5,10 @@ use crate::output::{Screen, counted};
 use crate::{fairness, why};
 use lab::answer::Stopped;
 use lab::comparison::Class;
+use lab::comparison::{Pair, Ratio};
 use lab::scenario::{Protocol, Runs};
 use lab::statistics::Interval;
-use lab::{Pair, Ratio, Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
+use lab::{Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
 
 /// Options of the text output.
@@ -413,7 +414,8 @@ fn ending(scenario: &Scenario, report: &Report) -> Option<String> {
         Stopped::Runs => (report.runs >= most && scenario.is_random())
             .then(|| format!("ended after {runs} without an answer (--runs-max {most})")),
         Stopped::Time => Some(format!(
-            "ended after {runs} because the time was over (--time); `--runs {}` repeats this result",
+            "ended after {runs} because the time was over (--time); `--runs {}` repeats this \
+             result",
             report.runs
         )),
     }

@@ -6,15 +6,10 @@
 use crate::answer::Answer;
 use crate::comparison::Class;
 use crate::scenario::{Carrier, Scenario, Variant, variants_of};
+use transport::choice::Row;
 
-/// Schedulers of the multipath-tcp kernel v0.95, and their names there (`net.mptcp.mptcp_scheduler`).
-const OF_RESEARCH_KERNEL: [(&str, &str); 5] = [
-    ("lrf", "default"),
-    ("rr", "roundrobin"),
-    ("redundant", "redundant"),
-    ("blest-kernel", "blest"),
-    ("ecf-kernel", "ecf"),
-];
+/// The kernel that sources of schedulers name, before the name there: ``kernel v0.95 `ecf` ``.
+const RESEARCH_KERNEL: &str = "kernel v0.95 `";
 
 /// Lines of advice; none where nothing is known.
 pub(crate) fn advice(scenario: &Scenario, answer: &Answer) -> Vec<String> {
@@ -51,15 +46,15 @@ fn stay(scenario: &Scenario, alone: &Variant) -> Vec<String> {
 /// How to get the variant.
 fn switch_on(scenario: &Scenario, variant: &Variant) -> Vec<String> {
     let Carrier::Multipath { scheduler, policy, .. } = &variant.carrier else { return Vec::new() };
-    let (scheduler, control) = (scheduler.to_string(), variant.congestion.to_string());
     let plain = policy.is_none() && !variant.congestion.is_coupled();
-    if scheduler == "linux" && plain {
-        return mainline(scenario, &control);
+    if scheduler.is_linux() && plain {
+        return mainline(scenario, &variant.congestion.to_string());
     }
-    let known = OF_RESEARCH_KERNEL.iter().find(|(ours, _)| *ours == scheduler);
+    let (_, _, source) = scheduler.row().about();
+    let known = source.split_once(RESEARCH_KERNEL).and_then(|(_, rest)| rest.split_once('`'));
     let linux = "Mainline Linux has one scheduler, compared with `--schedulers linux`.";
     match known.filter(|_| policy.is_none()) {
-        Some((_, theirs)) => vec![format!(
+        Some((theirs, _)) => vec![format!(
             "The scheduler {scheduler} exists in the multipath-tcp kernel v0.95, no longer \
              maintained (`net.mptcp.mptcp_scheduler={theirs}`), and in `anabranch live \
              --scheduler {scheduler}`. {linux}"

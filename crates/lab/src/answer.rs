@@ -8,35 +8,9 @@ use crate::comparison::{Asked, Class, Compared, Comparison, Depth, Difference, S
 use crate::reference::reference;
 use crate::statistics::Interval;
 use crate::study::Study;
+pub use crate::study::{Open, Stopped};
 use crate::summary::Summary;
 use traffic::Metric;
-
-/// Why the repetitions ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Stopped {
-    /// The answer is known.
-    Answer,
-    /// The number of repetitions was reached.
-    Runs,
-    /// The time was over.
-    Time,
-}
-
-impl Stopped {
-    /// The reason of that name.
-    pub fn by_name(name: &str) -> Option<Stopped> {
-        [Stopped::Answer, Stopped::Runs, Stopped::Time].into_iter().find(|why| why.name() == name)
-    }
-
-    /// Name in files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Stopped::Answer => "answer",
-            Stopped::Runs => "runs",
-            Stopped::Time => "time",
-        }
-    }
-}
 
 /// The answer.
 #[derive(Clone, PartialEq, Debug)]

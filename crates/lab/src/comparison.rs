@@ -12,7 +12,7 @@ use crate::statistics::{
     paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
-use crate::unseen::{floor, unseen};
+use crate::unseen::unseen;
 use base::chance::owner_of;
 use traffic::Metric;
 
@@ -96,6 +96,30 @@ impl Difference {
             "slight"
         }
     }
+}
+
+/// How many times as good the best variant is as another one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ratio {
+    /// Index of the other variant.
+    pub variant: usize,
+    /// Ratio of the means, at least 1.
+    pub ratio: f64,
+    /// 95 % interval by BCa bootstrap of the repetitions that both finished.
+    pub interval: Option<Interval>,
+}
+
+/// Comparison of two variants, corrected for the number of pairs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pair {
+    /// Index of the first variant.
+    pub variant: usize,
+    /// Index of the second variant.
+    pub with: usize,
+    /// Difference of the first and the second.
+    pub difference: Option<Difference>,
+    /// Class of the first.
+    pub class: Class,
 }
 
 /// The other side of a comparison.
@@ -282,9 +306,9 @@ impl Comparison<'_> {
 }
 
 /// The smallest difference that matters from a baseline of this mean, in the metric's unit.
-pub(crate) fn margin(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
+pub fn margin(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
     let Matters(share) = scenario.matters;
-    if share == 0.0 { 0.0 } else { (share * reference).max(floor(metric)) }
+    if share == 0.0 { 0.0 } else { (share * reference).max(metric.info().least_noticed) }
 }
 
 /// Rounded up to two digits.

@@ -4,11 +4,11 @@
 //! together, and passes through the whole stopping rule of `--runs auto` with every choice that it
 //! makes: the baseline, the deciding variant, the correction and the end.
 
-use crate::answer::{Stopped, judged_so_far};
+use crate::answer::judged_so_far;
 use crate::comparison::Class;
 use crate::scenario::{Runs, Scenario};
 use crate::stopping::{first, next, open};
-use crate::study::{Study, VariantRuns};
+use crate::study::{Stopped, Study, VariantRuns};
 use base::{Chance, Purpose};
 
 /// Counts over the replicates of one situation.

@@ -5,14 +5,13 @@
 //! reproduced exactly. A run in which the emulator was late is repeated, three times at most, and
 //! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
-use crate::answer::Stopped;
 use crate::delays::{self, Delay, Delays};
 use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
 use crate::setup::setup;
 use crate::stack::{Emulated, StackKind, emulated_of};
-use crate::study::{Study, VariantRuns, Watcher};
+use crate::study::{Stopped, Study, VariantRuns, Watcher};
 use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
 use linux::sut::{KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated};

@@ -4,7 +4,6 @@
 //! repetition are keyed by (seed, run), and every result has its place. `report` computes the
 //! statistics.
 
-use crate::answer::Stopped;
 use crate::delays::{self, Arrivals, Delay};
 use crate::results::Records;
 use crate::run::Run;
@@ -12,7 +11,7 @@ use crate::scenario::{Runs, Scenario, Variant, variants_of};
 use crate::setup::setup;
 use crate::statistics::FEWEST;
 use crate::stopping::{first, next, open};
-use crate::study::{Study, StudyError, Watcher};
+use crate::study::{Stopped, Study, StudyError, Watcher};
 use base::Recorder;
 use rayon::prelude::*;
 use simulator::{simulate, simulate_recorded};

@@ -3,13 +3,12 @@
 //! A run depends on the scenario, the variant and its number only, so it equals the run with that
 //! number in a study.
 
-use crate::answer::Stopped;
 use crate::delays::{self, Arrivals, Delay, Delays};
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
 use crate::series::{VariantSeries, record_series_and_arrivals};
 use crate::setup::setup;
-use crate::study::{Study, StudyError, VariantRuns};
+use crate::study::{Stopped, Study, StudyError, VariantRuns};
 use harness::Captures;
 use rayon::prelude::*;
 use simulator::PathCounters;

@@ -6,10 +6,10 @@
 
 use crate::advice::advice;
 use crate::answer::{Answer, Stopped, compare, judge};
-use crate::comparison::{Asked, Class, Comparison, Depth, Difference, Series};
+use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
-use crate::statistics::{FEWEST, Interval, mean, ratio_interval};
+use crate::statistics::{FEWEST, mean, ratio_interval};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
 use base::chance::owner_of;
@@ -44,30 +44,6 @@ pub struct Report {
     pub hash: String,
     /// Whether the study was stopped early.
     pub interrupted: bool,
-}
-
-/// How many times as good the best variant is as another one.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Ratio {
-    /// Index of the other variant.
-    pub variant: usize,
-    /// Ratio of the means, at least 1.
-    pub ratio: f64,
-    /// 95 % interval by BCa bootstrap of the repetitions that both finished.
-    pub interval: Option<Interval>,
-}
-
-/// Comparison of two variants, corrected for the number of pairs.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Pair {
-    /// Index of the first variant.
-    pub variant: usize,
-    /// Index of the second variant.
-    pub with: usize,
-    /// Difference of the first and the second.
-    pub difference: Option<Difference>,
-    /// Class of the first.
-    pub class: Class,
 }
 
 impl Report {

@@ -5,7 +5,7 @@
 //! round costs no coverage. The rule depends on complete repetitions alone: any number of threads
 //! and any interruption lead to the same repetitions.
 
-use crate::answer::{Judged, judged_so_far};
+use crate::answer::{Judged, Open, judged_so_far};
 use crate::comparison::Class;
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::study::Study;
@@ -13,19 +13,6 @@ use crate::summary::Summary;
 
 /// Smallest number of repetitions added at a time.
 const LEAST_STEP: u32 = 10;
-
-/// What is not known yet.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Open {
-    /// The deciding variant, or the only one.
-    pub variant: String,
-    /// What it is compared with.
-    pub baseline: Option<String>,
-    /// Ends of the interval as shares of the baseline's mean; infinite with too few repetitions.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
 
 /// Number of repetitions of the first round.
 pub(crate) fn first(scenario: &Scenario) -> u32 {

@@ -2,10 +2,8 @@
 //!
 //! `execution` runs a study, `report` computes statistics.
 
-use crate::answer::Stopped;
 use crate::run::Run;
 use crate::scenario::Variant;
-use crate::stopping::Open;
 use harness::Captures;
 use sha2::{Digest, Sha256};
 use traffic::Metric;
@@ -28,6 +26,46 @@ pub struct VariantRuns {
     pub variant: Variant,
     /// Runs in the order of their numbers.
     pub runs: Vec<Run>,
+}
+
+/// Why the repetitions ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// The answer is known.
+    Answer,
+    /// The number of repetitions was reached.
+    Runs,
+    /// The time was over.
+    Time,
+}
+
+impl Stopped {
+    /// The reason of that name.
+    pub fn by_name(name: &str) -> Option<Stopped> {
+        [Stopped::Answer, Stopped::Runs, Stopped::Time].into_iter().find(|why| why.name() == name)
+    }
+
+    /// Name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stopped::Answer => "answer",
+            Stopped::Runs => "runs",
+            Stopped::Time => "time",
+        }
+    }
+}
+
+/// What is not known yet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Open {
+    /// The deciding variant, or the only one.
+    pub variant: String,
+    /// What it is compared with.
+    pub baseline: Option<String>,
+    /// Ends of the interval as shares of the baseline's mean; infinite with too few repetitions.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 /// Observes a study.

@@ -1,4 +1,4 @@
-//! What no run has shown yet, and the smallest difference that anybody perceives, per metric.
+//! What no run has shown yet.
 //!
 //! With random loss a rare run waits for a retransmission time-out: its first segment is lost, or
 //! its last. Few runs do not show it, and their spread says nothing about it. So an interval allows
@@ -7,13 +7,10 @@
 use crate::path_spec::PathSpec;
 use crate::scenario::Scenario;
 use base::Duration;
-use traffic::{Metric, Traffic};
+use traffic::Metric;
 
 /// The initial RTO, in seconds.
 const TIME_OUT: f64 = 1.0;
-/// Differences of delays below this matter to nobody, in seconds.
-const LEAST_DELAY: f64 = 0.005;
-
 /// The effect of a second of silence on a metric whose mean is `reference`, in the metric's unit;
 /// zero without random loss.
 pub(crate) fn unseen(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
@@ -23,20 +20,8 @@ pub(crate) fn unseen(scenario: &Scenario, metric: Metric, reference: f64) -> f64
     }
     // The share of the messages, or of the time, that a second is.
     let share = |length: Duration| (TIME_OUT / length.as_secs_f64()).min(1.0);
-    match (metric, &scenario.traffic) {
-        (Metric::Goodput, Traffic::BulkTime(length)) => reference * share(*length),
-        (Metric::Goodput, _) => reference,
-        (Metric::MessageDelay, Traffic::Video(length)) => TIME_OUT * share(*length),
-        (Metric::CompletionTime | Metric::MessageDelay | Metric::PageLoadTime, _) => TIME_OUT,
-    }
-}
-
-/// The smallest difference that matters whatever the mean is, in the metric's unit.
-pub(crate) const fn floor(metric: Metric) -> f64 {
-    match metric {
-        Metric::MessageDelay | Metric::PageLoadTime => LEAST_DELAY,
-        Metric::CompletionTime | Metric::Goodput => 0.0,
-    }
+    let share = scenario.traffic.duration().map_or(1.0, share);
+    share * if metric.larger_is_better() { reference } else { TIME_OUT }
 }
 
 #[cfg(test)]

@@ -191,16 +191,20 @@ impl Words<'_> {
     /// Text on late messages, or on the slowest runs.
     fn on_tail(&self, headline: &Summary, alone: Option<&Summary>) -> Option<String> {
         let alone = alone?;
-        let number = |summary: &Summary, name: &str| {
-            summary.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
+        // The last limit is the largest one.
+        let late = |summary: &Summary| {
+            let over = |(name, share): &(String, f64)| {
+                Some((name.strip_prefix("over_")?.strip_suffix("ms")?.to_owned(), *share))
+            };
+            summary.extra.iter().filter_map(over).next_back()
         };
-        let late = |summary: &Summary| number(summary, "over_150ms");
-        if let (Some(ours), Some(theirs)) = (late(headline), late(alone)) {
+        if let (Some((limit, ours)), Some((_, theirs))) = (late(headline), late(alone)) {
             return (ours.max(theirs) >= LATE).then(|| {
                 let (name, best) = (self.name(headline), self.name(alone));
                 let (ours, theirs) = (percent(ours), percent(theirs));
                 format!(
-                    "Later than 150 ms: {ours} of the messages with {name}, {theirs} with {best}."
+                    "Later than {limit} ms: {ours} of the messages with {name}, {theirs} with \
+                     {best}."
                 )
             });
         }

@@ -50,7 +50,7 @@ pub enum Metric {
 const OBJECTS: &str = "objects";
 
 /// Description of a metric.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MetricInfo {
     /// The name in files.
     pub name: &'static str,
@@ -68,6 +68,8 @@ pub struct MetricInfo {
     pub worse: (&'static str, &'static str),
     /// What a run consists of, each with a delay of its own.
     pub parts: &'static str,
+    /// Differences below this matter to nobody, in the unit.
+    pub least_noticed: f64,
 }
 
 impl Metric {
@@ -92,6 +94,7 @@ impl Metric {
                 verb: "completes in",
                 worse: ("takes", "longer"),
                 parts: "messages",
+                least_noticed: 0.0,
             },
             Metric::Goodput => MetricInfo {
                 name: "goodput",
@@ -102,6 +105,7 @@ impl Metric {
                 verb: "has a goodput of",
                 worse: ("has", "less goodput"),
                 parts: "messages",
+                least_noticed: 0.0,
             },
             Metric::MessageDelay => MetricInfo {
                 name: "message_delay",
@@ -112,6 +116,7 @@ impl Metric {
                 verb: "has a message delay of",
                 worse: ("delays by", "more"),
                 parts: "messages",
+                least_noticed: 0.005,
             },
             Metric::PageLoadTime => MetricInfo {
                 name: "page_load_time",
@@ -122,6 +127,7 @@ impl Metric {
                 verb: "loads the page in",
                 worse: ("takes", "longer"),
                 parts: OBJECTS,
+                least_noticed: 0.005,
             },
         }
     }

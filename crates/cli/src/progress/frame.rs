@@ -3,7 +3,8 @@
 //! Pure functions of counts, times and the size of the screen; `progress` draws the result.
 
 use crate::output::{counted, shortened, width_of};
-use lab::{Open, percent};
+use lab::answer::Open;
+use lab::percent;
 use std::time::Duration;
 
 /// Columns of a bar at most.

@@ -4,11 +4,12 @@ use super::Sheet;
 use super::page::{Page, escaped};
 use super::palette;
 use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
+use lab::comparison::Pair;
 use lab::comparison::{Class, Difference};
 use lab::run::Run;
 use lab::scenario::Variant;
 use lab::statistics::Interval;
-use lab::{Pair, Report, Scale, Summary, percent, scale};
+use lab::{Report, Scale, Summary, percent, scale};
 
 /// Largest table that is open by default, in rows.
 const MOST_ROWS: usize = 6;

@@ -1,11 +1,12 @@
 //! The document of `compare --json` (docs/interface.md).
 
 use crate::blocking::{Blocking, Lost, Repeats};
+use crate::comparison::Pair;
 use crate::comparison::{Class, Difference};
 use crate::failover::{FailoverEvent, Failovers};
 use crate::fairness::{Estimate, FlowSummary};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
-use crate::report::{Pair, Report};
+use crate::report::Report;
 use crate::run::OBJECT_TIME;
 use crate::scenario::{Carrier, FlowSpec, Runs, Scenario};
 use crate::statistics::Interval;

@@ -404,7 +404,10 @@ options! {
         .pattern(Of(schema::controls))
         .shown(|s| Some(quoted(&names_of(&s.choices.congestion))))
         .counts(Counts::Variants, "reno");
-    Schedulers: list("schedulers", "Schedulers of mptcp to compare. Default: linux; lrf with the profiles of old kernels.")
+    Schedulers: list(
+            "schedulers",
+            "Schedulers of mptcp to compare. Default: linux; lrf with the profiles of old kernels.",
+        )
         .argument(
             11,
             "LIST",
