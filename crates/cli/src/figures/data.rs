@@ -2,6 +2,7 @@
 
 use super::drawing::Style;
 use crate::report::palette::{of_path, of_variant};
+use lab::comparison::margin;
 use lab::delays::VariantDelays;
 use lab::results::StoredStudy;
 use lab::series::Quantity;
@@ -102,7 +103,12 @@ impl Shown {
             let is_taken = |look: &Style| before.iter().any(|of| of.look == *look);
             *own = own.others().find(|look| !is_taken(look)).unwrap_or(*own);
         }
-        Shown { metric: report.metric, variants, baseline: report.baseline.clone(), margin: None }
+        let is_baseline = |of: &&ShownVariant| Some(&of.name) == report.baseline.as_ref();
+        let reference = variants.iter().find(is_baseline).and_then(|of| of.mean);
+        let margin = reference
+            .map(|mean| margin(&stored.scenario, report.metric, mean))
+            .filter(|m| *m > 0.0);
+        Shown { metric: report.metric, variants, baseline: report.baseline.clone(), margin }
     }
 
     /// The scale of the metric.

@@ -67,7 +67,7 @@ fn kind(note: &str) -> &'static str {
         "outliers"
     } else if note.contains("did not finish") {
         "incomplete runs"
-    } else if starts("after ") {
+    } else if starts("ended after ") {
         "the number of runs"
     } else {
         "the comparison"

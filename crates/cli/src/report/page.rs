@@ -48,9 +48,10 @@ fn comparison(page: &mut Page, sheet: &Sheet<'_>) {
     let verdict = sheet.report.verdict.trim_start_matches("Verdict: ");
     page.line(&format!(
         "<p class=\"verdict {}\"><strong>Verdict:</strong> {}</p>",
-        tables::answer(sheet.report).map_or("none", Class::name),
+        sheet.report.answer.class.map_or("none", Class::name),
         escaped(verdict)
     ));
+    advice(page, &sheet.report.advice);
     contents(page);
     compared(page, sheet);
     page.line("<h2 id=\"result\">Result</h2>");
@@ -64,6 +65,18 @@ fn comparison(page: &mut Page, sheet: &Sheet<'_>) {
     tables::unpaired(page, sheet);
     tables::quantiles(page, sheet);
     tables::pairs(page, sheet);
+}
+
+/// What to do; indented lines are commands.
+fn advice(page: &mut Page, lines: &[String]) {
+    for lines in lines.chunk_by(|a, b| a.starts_with(' ') == b.starts_with(' ')) {
+        if lines[0].starts_with(' ') {
+            let commands: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+            page.line(&format!("<pre>{}</pre>", escaped(&commands.join("\n"))));
+        } else {
+            page.line(&format!("<p>{}</p>", with_code(&escaped(&lines.join(" ")))));
+        }
+    }
 }
 
 /// The parts of a page on a single repetition.
@@ -217,6 +230,15 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// Text between backticks as code.
+fn with_code(text: &str) -> String {
+    let part = |(place, part): (usize, &str)| match place % 2 {
+        1 => format!("<code>{part}</code>"),
+        _ => part.to_owned(),
+    };
+    text.split('`').enumerate().map(part).collect()
+}
+
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -229,6 +251,7 @@ mod tests {
     #[test]
     fn text_from_users_cannot_become_markup() {
         assert_eq!(escaped("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
+        assert_eq!(with_code("run `a b`, or `c`"), "run <code>a b</code>, or <code>c</code>");
         assert_eq!(quoted("a b'c"), "'a b'\\''c'");
         assert_eq!(quoted("--runs"), "--runs");
     }

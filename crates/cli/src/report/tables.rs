@@ -4,31 +4,14 @@ use super::Sheet;
 use super::page::{Page, escaped};
 use super::palette;
 use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
-use lab::comparison::Pair;
-use lab::comparison::{Class, Difference};
+use lab::comparison::{Class, Difference, Pair, Ratio};
 use lab::run::Run;
 use lab::scenario::Variant;
 use lab::statistics::Interval;
-use lab::{Report, Scale, Summary, percent, scale};
+use lab::{Scale, Summary, percent, scale};
 
 /// Largest table that is open by default, in rows.
 const MOST_ROWS: usize = 6;
-
-/// Class of the answer: that of the best variant over several paths if they are compared with
-/// single ones, else of the best other one; `None` without a verdict.
-pub(super) fn answer(report: &Report) -> Option<Class> {
-    let is_compared = |summary: &&Summary| {
-        summary.class.is_some_and(|class| class != Class::Baseline) && summary.mean.is_some()
-    };
-    let is_together = |summary: &&&Summary| summary.variant.single_path().is_none();
-    let compared: Vec<&Summary> = report.variants.iter().filter(is_compared).collect();
-    let together: Vec<&Summary> = compared.iter().filter(is_together).copied().collect();
-    let sign = if report.metric.larger_is_better() { -1.0 } else { 1.0 };
-    let rank = |summary: &&Summary| sign * summary.mean.unwrap_or(f64::INFINITY);
-    let all = if together.is_empty() { compared } else { together };
-    let best = all.into_iter().min_by(|a, b| rank(a).total_cmp(&rank(b)));
-    best.and_then(|summary| summary.class)
-}
 
 /// Results of each variant.
 pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
@@ -40,8 +23,8 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
         term("variant")
     ));
     page.line(&format!("<th class=\"n\">mean {name} [{unit}]</th><th class=\"n\">median</th>"));
-    let (difference, first) = (term("difference"), term("sent first on"));
-    page.line(&format!("<th class=\"n\">{difference}</th><th>{first}</th><th>result</th></tr>"));
+    let (difference, first, result) = (term("difference"), term("sent first on"), term("result"));
+    page.line(&format!("<th class=\"n\">{difference}</th><th>{first}</th><th>{result}</th></tr>"));
     for summary in &report.variants {
         page.line(&row(sheet, summary, &scale));
     }
@@ -54,9 +37,33 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
         format!("Differences are from {}{paired}. ", escaped(baseline))
     });
     page.line(&format!(
-        "<p class=\"small\">{baseline}Below each value its 95 % interval. <a \
-         href=\"#terms\">Terms</a> are explained at the end.</p>"
+        "<p class=\"small\">{baseline}Below each value its 95 % interval; that of a difference \
+         decides the result{}. <a href=\"#terms\">Terms</a> are explained at the end.</p>",
+        match report.answer.family {
+            0 | 1 => String::new(),
+            family => format!(" and is corrected for {family} comparisons"),
+        }
     ));
+    ratios(page, sheet);
+}
+
+/// How many times as good the best variant is as each other one.
+fn ratios(page: &mut Page, sheet: &Sheet<'_>) {
+    let report = sheet.report;
+    let named = |index: usize| {
+        let summary = report.variants.get(index);
+        summary.map_or(String::new(), |summary| variant(sheet, &summary.variant))
+    };
+    let (Some(best), false) = (report.best, report.ratios.is_empty()) else { return };
+    let what = if report.metric.larger_is_better() { "as much as" } else { "as fast as" };
+    let item = |ratio: &Ratio| {
+        let interval = ratio
+            .interval
+            .map_or(String::new(), |Interval { low, high }| format!(" ({low:.2} to {high:.2})"));
+        format!("<li>{:.2}{interval} times {what} {}</li>", ratio.ratio, named(ratio.variant))
+    };
+    let items: String = report.ratios.iter().map(item).collect();
+    page.line(&format!("<div id=\"ratios\">{} is<ul>{items}</ul></div>", named(best)));
 }
 
 fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
@@ -72,7 +79,11 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
     let paired = of.map_or(String::new(), |d| below(&mean(d, scale), &ends(d.interval, scale)));
     let result = match summary.class {
         Some(class) => outcome(class, of),
-        None if summary.qualifies() => "not known".to_owned(),
+        None if summary.qualifies() => {
+            let needs = of.and_then(|difference| difference.needs);
+            let needs = needs.map_or(String::new(), |runs| format!("; needs about {runs} runs"));
+            format!("not known{needs}")
+        }
         None => format!("no verdict: {}", escaped(&summary.disqualification())),
     };
     format!(
@@ -92,7 +103,7 @@ pub(super) fn unpaired(page: &mut Page, sheet: &Sheet<'_>) {
     let row = |summary: &Summary| {
         let difference = summary.difference.as_ref()?;
         let interval = difference.unpaired.filter(|interval| interval.half_width() > 0.0)?;
-        let paired = ends(difference.interval, &scale);
+        let paired = ends(difference.fixed, &scale);
         // Without a correlation, the repetitions are not paired.
         let correlation = format!("{:.2}", difference.correlation?);
         Some(format!(

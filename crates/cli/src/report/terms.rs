@@ -40,7 +40,15 @@ const GENERAL: &[(&str, &str)] = &[
     (
         "difference",
         "Mean of the differences between a variant and the baseline, repetition by repetition \
-         (paired), with the interval that decides the result.",
+         (paired), with the interval that decides the result: it holds for all compared variants \
+         together, and whenever the runs ended.",
+    ),
+    (
+        "result",
+        "pays-off or hurts: the interval of the difference is beyond the smallest difference that \
+         matters (--matters, 5 % of the baseline by default); no-difference: it is within; \
+         undecided: neither is shown. A difference above 10 % is significant, a smaller one \
+         slight.",
     ),
     (
         "sent first on",

@@ -29,6 +29,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "more runs may distinguish it from",
         "a difference as large as what matters, without several paths",
     ),
+    ("--out: this is the capture itself", "a file of compare --pcap: analyze.rs"),
+    ("help: name another file, such as page", "a file of compare --pcap: analyze.rs"),
     ("runs never resumed)", "some runs of several without an end"),
     ("(1 run never resumed)", "one run of several without an end"),
     ("interrupted: no file was saved", "a TUN device: live.rs"),
