@@ -98,6 +98,7 @@ mod tests {
             winner: None,
             baseline: Some("tcp/b/cubic".to_owned()),
             variant: Some(variant.to_owned()),
+            metric: "completion_time",
             effect: None,
             interval: None,
             family: 1,

@@ -5,6 +5,7 @@
 //! the sentence, `stopping` ends the repetitions when the answer is known.
 
 use crate::comparison::{Asked, Class, Compared, Comparison, Depth, Difference, Series};
+use crate::failover::LARGEST;
 use crate::reference::reference;
 use crate::statistics::Interval;
 use crate::study::Study;
@@ -23,6 +24,8 @@ pub struct Answer {
     pub baseline: Option<String>,
     /// The deciding variant.
     pub variant: Option<String>,
+    /// What is compared: the name of the metric, or `failover_time` in seconds.
+    pub metric: &'static str,
     /// Its mean difference in the metric's unit.
     pub effect: Option<f64>,
     /// The interval that decides.
@@ -51,14 +54,37 @@ pub(crate) const fn is_together(summary: &Summary) -> bool {
 }
 
 /// Compares `variants` with the reference.
-pub(crate) fn judge(comparison: &Comparison<'_>, mut variants: Vec<Summary>) -> Judged {
-    let reference = reference(comparison.metric, &variants);
-    let Some(index) = reference else {
-        return Judged { variants, reference, deciding: None, family: 0 };
+pub(crate) fn judge(comparison: &Comparison<'_>, variants: Vec<Summary>) -> Judged {
+    match reference(comparison.metric, &variants) {
+        Some(reference) => judge_against(comparison, variants, reference),
+        None => Judged { variants, reference: None, deciding: None, family: 0 },
+    }
+}
+
+fn judge_against(
+    comparison: &Comparison<'_>,
+    mut variants: Vec<Summary>,
+    reference: usize,
+) -> Judged {
+    let family = compare(comparison, &mut variants, Series::Variant(reference), Depth::Class);
+    let larger_is_better = comparison.time.is_none() && comparison.metric.larger_is_better();
+    let deciding = deciding(larger_is_better, &variants, reference);
+    Judged { variants, reference: Some(reference), deciding, family }
+}
+
+/// The times without delivery after failures of paths, judged against the same reference; `None`
+/// where no path failed, or the reference or every other variant never delivered again.
+pub(crate) fn judge_failures(comparison: &Comparison<'_>, judged: &Judged) -> Option<Judged> {
+    let reference = judged.reference?;
+    let times = Comparison { time: Some(LARGEST), ..*comparison };
+    let with_time = |summary: &Summary| Summary {
+        mean: summary.failovers.as_ref().and_then(|failovers| failovers.mean),
+        ..summary.clone()
     };
-    let family = compare(comparison, &mut variants, Series::Variant(index), Depth::Class);
-    let deciding = deciding(comparison.metric, &variants, index);
-    Judged { variants, reference, deciding, family }
+    let variants: Vec<Summary> = judged.variants.iter().map(with_time).collect();
+    variants[reference].mean?;
+    let judged = judge_against(&times, variants, reference);
+    judged.deciding().is_some().then_some(judged)
 }
 
 /// Computes differences and classes. Returns the number of comparisons that were corrected
@@ -99,8 +125,8 @@ pub(crate) fn compare(
 
 /// The variant that decides: of those over several paths the best one that pays off, or else the
 /// best one; without any, the nearest rival of the best variant.
-fn deciding(metric: Metric, variants: &[Summary], reference: usize) -> Option<usize> {
-    let sign = if metric.larger_is_better() { -1.0 } else { 1.0 };
+fn deciding(larger_is_better: bool, variants: &[Summary], reference: usize) -> Option<usize> {
+    let sign = if larger_is_better { -1.0 } else { 1.0 };
     let rivals = || variants.iter().enumerate().filter(|(i, v)| *i != reference && v.qualifies());
     let together = || rivals().filter(|(_, v)| is_together(v));
     let best = |of: &mut dyn Iterator<Item = (usize, &Summary)>| {
@@ -122,8 +148,8 @@ impl Judged {
         self.variants.get(self.deciding?)
     }
 
-    /// The answer.
-    pub(crate) fn answer(&self) -> Answer {
+    /// The answer in `metric`.
+    pub(crate) fn answer(&self, metric: &'static str) -> Answer {
         let name = |index: Option<usize>| {
             let summary = index.and_then(|index| self.variants.get(index));
             summary.map(|summary| summary.variant.name.clone())
@@ -142,11 +168,25 @@ impl Judged {
             winner,
             baseline: name(self.reference),
             variant: name(self.deciding),
+            metric,
             effect: difference.map(|difference| difference.mean),
             interval: difference.and_then(|difference| difference.interval),
             family: self.family,
             needs: difference.and_then(|difference| difference.needs),
         }
+    }
+}
+
+/// The answer of a study: that in the metric; or, where it is not that several paths pay off, that
+/// in the time after failures, if several paths shorten or prolong it.
+pub(crate) fn answer(metric: Metric, judged: &Judged, failures: Option<&Judged>) -> Answer {
+    let answer = judged.answer(metric.name());
+    let decided = |answer: &Answer| matches!(answer.class, Some(Class::PaysOff | Class::Hurts));
+    match failures.map(|failures| failures.answer(LARGEST)) {
+        Some(of_failures) if answer.class != Some(Class::PaysOff) && decided(&of_failures) => {
+            of_failures
+        }
+        _ => answer,
     }
 }
 
@@ -156,7 +196,7 @@ pub(crate) fn judged_so_far(
     study: &Study,
 ) -> Option<(Metric, Judged)> {
     let metric = study.metric()?;
-    let comparison = Comparison { scenario, study, metric };
+    let comparison = Comparison { scenario, study, metric, time: None };
     let summary = |runs| Summary::without_resamples(scenario, runs);
     Some((metric, judge(&comparison, study.variants.iter().map(summary).collect())))
 }

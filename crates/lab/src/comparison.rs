@@ -6,6 +6,7 @@
 //! a confidence sequence, valid at the moment the runs ended; `unseen` widens it by what no run has
 //! shown yet. `summary` describes single variants, `report` chooses the comparisons.
 
+use crate::run::Run;
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::{
     FEWEST, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval, needed_runs,
@@ -144,6 +145,8 @@ pub(crate) struct Comparison<'a> {
     pub scenario: &'a Scenario,
     pub study: &'a Study,
     pub metric: Metric,
+    /// A further number of the runs to compare in place of the metric: a time, in seconds.
+    pub time: Option<&'static str>,
 }
 
 /// A comparison before correction.
@@ -187,7 +190,8 @@ impl Comparison<'_> {
     /// The interval with this error, and what follows from it.
     fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
         let Uncorrected { differences, certain, mut difference, reference, .. } = uncorrected;
-        let unseen = unseen(self.scenario, self.metric, reference);
+        let metric = self.time.map_or(self.metric, |_| Metric::CompletionTime);
+        let unseen = unseen(self.scenario, metric, reference);
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {
@@ -198,7 +202,7 @@ impl Comparison<'_> {
                 high: interval.high,
             });
         }
-        let margin = margin(self.scenario, self.metric, reference);
+        let margin = margin(self.scenario, metric, reference);
         let Some(interval) = difference.interval else {
             difference.needs = u32::try_from(FEWEST).ok();
             return Compared { difference: Some(difference), class: None };
@@ -275,7 +279,8 @@ impl Comparison<'_> {
     fn class(&self, interval: Interval, margin: f64) -> Class {
         let beyond = |low: bool| if low { interval.high < -margin } else { interval.low > margin };
         if beyond(true) || beyond(false) {
-            let better = beyond(false) == self.metric.larger_is_better();
+            let larger_is_better = self.time.is_none() && self.metric.larger_is_better();
+            let better = beyond(false) == larger_is_better;
             return if better { Class::PaysOff } else { Class::Hurts };
         }
         if interval.low >= -margin && interval.high <= margin {
@@ -287,7 +292,13 @@ impl Comparison<'_> {
 
     /// The value of every repetition.
     fn values(&self, series: Series) -> Vec<Option<f64>> {
-        let of = |runs: &VariantRuns| runs.runs.iter().map(|run| run.value).collect();
+        let value = |run: &Run| match self.time {
+            None => run.value,
+            Some(name) => {
+                run.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
+            }
+        };
+        let of = |runs: &VariantRuns| runs.runs.iter().map(value).collect();
         match series {
             Series::Variant(index) => self.study.variants.get(index).map_or(Vec::new(), of),
             Series::Average => {

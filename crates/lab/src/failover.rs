@@ -11,7 +11,7 @@ use crate::statistics::{Interval, mean, mean_interval, median};
 use harness::FailoverTime;
 
 /// The largest time of a run, in seconds; absent if nothing was delivered after a failure.
-const LARGEST: &str = "failover_time";
+pub(crate) const LARGEST: &str = "failover_time";
 /// Prefix of single times, in seconds.
 const SINGLE: &str = "failover_time/";
 /// Number of failures of a run after which nothing was delivered.

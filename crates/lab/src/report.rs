@@ -5,7 +5,7 @@
 //! `results` the files.
 
 use crate::advice::advice;
-use crate::answer::{Answer, Stopped, compare, judge};
+use crate::answer::{Answer, Stopped, answer, compare, judge, judge_failures};
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
@@ -50,7 +50,7 @@ impl Report {
     /// The report of `study`; `None` if no repetition is complete.
     pub fn new(scenario: &Scenario, study: &Study) -> Option<Report> {
         let metric = study.metric()?;
-        let comparison = Comparison { scenario, study, metric };
+        let comparison = Comparison { scenario, study, metric, time: None };
         let summary = |runs: &VariantRuns| Summary::new(scenario, runs);
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
         // The verdict compares multi-path with the best single path.
@@ -59,6 +59,8 @@ impl Report {
         if let Some(baseline) = baseline {
             compare(&comparison, &mut variants, baseline, Depth::All);
         }
+        let failures = judge_failures(&comparison, &judged);
+        let answer = answer(metric, &judged, failures.as_ref());
         let name = baseline.map(|series| match series {
             Series::Variant(index) => variants[index].variant.name.clone(),
             Series::Average => Baseline::Average.to_string(),
@@ -69,14 +71,14 @@ impl Report {
                 Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
                 _ => study.repetitions(),
             },
-            advice: advice(scenario, &judged.answer()),
-            answer: judged.answer(),
+            advice: advice(scenario, &answer),
+            answer,
             stopped: study.stopped,
             baseline: name,
             best: best_of_all(metric, &variants),
             ratios: ratios(&comparison, &variants),
             pairs: pairs(&comparison, &variants),
-            verdict: crate::verdict::verdict(scenario, metric, &judged),
+            verdict: crate::verdict::verdict(scenario, metric, &judged, failures.as_ref()),
             variants,
             hash: hex(&study.hash()),
             interrupted: study.interrupted,

@@ -17,7 +17,12 @@ const MOST_NAMED: usize = 4;
 const LATE: f64 = 0.001;
 
 /// The verdict on a judged study.
-pub(crate) fn verdict(scenario: &Scenario, metric: Metric, judged: &Judged) -> String {
+pub(crate) fn verdict(
+    scenario: &Scenario,
+    metric: Metric,
+    judged: &Judged,
+    failures: Option<&Judged>,
+) -> String {
     let variants = &judged.variants;
     let excluded: Vec<String> = variants
         .iter()
@@ -34,12 +39,25 @@ pub(crate) fn verdict(scenario: &Scenario, metric: Metric, judged: &Judged) -> S
         None => words.on_rivals(best, variants),
     };
     let headline = together.unwrap_or(best);
-    sentences.extend(words.on_failures(headline, together.map(|_| best)));
+    let failures = failures.filter(|_| together.is_some());
+    let of_failures = failures.and_then(|failures| words.when_a_path_fails(failures));
+    if of_failures.is_none() {
+        sentences.extend(words.on_failures(headline, together.map(|_| best)));
+    }
     sentences.extend(words.on_tail(headline, together.map(|_| best)));
     let place = sentences.len().min(1);
     let share = words.share_of_tcp(headline).into_iter();
     let cost = together.and_then(|together| words.cost_of_others(together, best));
     sentences.splice(place..place, share.chain(cost));
+    if let Some(of_failures) = of_failures {
+        let pays_off = together.is_some_and(|together| together.class == Some(Class::PaysOff));
+        if !pays_off {
+            // What happens when a path fails is the answer, and the metric comes after it.
+            let first = sentences.remove(0);
+            sentences.insert(0, format!("Over the whole run: {first}"));
+        }
+        sentences.insert(usize::from(pays_off), of_failures);
+    }
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
     }
@@ -52,6 +70,7 @@ pub fn scale(metric: Metric, variants: &[Summary]) -> Scale {
     Scale::of(metric.unit(), if smallest.is_finite() { smallest } else { 0.0 })
 }
 
+#[derive(Clone, Copy)]
 struct Words<'a> {
     scenario: &'a Scenario,
     metric: Metric,
@@ -158,6 +177,28 @@ impl Words<'_> {
     fn margin(&self) -> String {
         let Matters(share) = self.scenario.matters;
         percent(share)
+    }
+
+    /// Text on the variant that shortens or prolongs the time after failures; `None` if none is
+    /// known to.
+    fn when_a_path_fails(&self, failures: &Judged) -> Option<String> {
+        let deciding = failures.deciding()?;
+        let alone = failures.variants.get(failures.reference?)?;
+        let opening = match deciding.class? {
+            Class::PaysOff => "multi-path pays off when a path fails",
+            Class::Hurts => "multi-path hurts when a path fails",
+            _ => return None,
+        };
+        let interval = deciding.difference.as_ref()?.interval?;
+        let scale = Scale::of("s", deciding.mean?);
+        let words = Words { scale, family: failures.family, ..*self };
+        let (time, other) = (scale.value(deciding.mean?), scale.value(alone.mean?));
+        let (name, best) = (&deciding.variant.name, self.name(alone));
+        let ends = words.corrected(interval);
+        Some(format!(
+            "{opening}: {name} delivers nothing for {time}, {best} alone for {other} (difference: \
+             {ends})."
+        ))
     }
 
     /// Text on what happens when a path fails.

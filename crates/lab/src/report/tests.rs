@@ -300,6 +300,37 @@ fn class_is_that_of_the_smallest_difference_that_matters() {
     assert_eq!(class(9.0 + 0.67, 0.0), Some(Class::Hurts), "any difference matters");
 }
 
+/// Regression: twenty seconds without data on the best path alone against one second were "no
+/// difference that matters", because the means over the whole run were alike.
+#[test]
+fn failures_of_paths_are_the_answer_where_the_metric_shows_no_difference() {
+    let scenario = together_scenario("lrf", true, "best");
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(2.0, 0.05, 3)];
+    let mut study = study(&scenario, Metric::CompletionTime, &values);
+    for (of, time) in study.variants.iter_mut().zip([6.0, 20.0, 1.3]) {
+        for run in &mut of.runs {
+            let time = time + 0.01 * f64::from(u8::try_from(run.number).unwrap());
+            run.extra.push(("failover_time".to_owned(), time));
+            run.extra.push(("failovers_unresumed".to_owned(), 0.0));
+        }
+    }
+    let report = Report::new(&scenario, &study).unwrap();
+    assert_eq!(classes(&report)[2], Some(Class::NoDifference), "of the completion time");
+    let answer = &report.answer;
+    assert_eq!((answer.class, answer.metric), (Some(Class::PaysOff), "failover_time"));
+    assert_eq!(answer.winner.as_deref(), Some("mptcp/lrf/cubic"));
+    assert!((answer.effect.unwrap() + 18.7).abs() < 1e-9, "{answer:?}");
+    let verdict = &report.verdict;
+    let opening =
+        "Verdict: multi-path pays off when a path fails: mptcp/lrf/cubic delivers nothing";
+    assert!(verdict.starts_with(opening), "{verdict}");
+    let then = "Over the whole run: multi-path makes no difference that matters";
+    assert!(verdict.contains(then) && verdict.contains("b alone for 20."), "{verdict}");
+    let document = document(&scenario, &report);
+    assert_eq!(document["answer"]["metric"], "failover_time");
+    assert!(!report.advice.iter().any(|line| line.contains("alone")), "{:?}", report.advice);
+}
+
 #[test]
 fn undecided_interval_says_what_it_excludes_and_what_would_decide() {
     let verdict = |lrf: Vec<Option<f64>>| {

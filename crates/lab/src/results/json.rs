@@ -305,7 +305,7 @@ fn answer(report: &Report) -> Value {
         "winner": answer.winner,
         "variant": answer.variant,
         "baseline": answer.baseline,
-        "metric": report.metric.name(),
+        "metric": answer.metric,
         "effect": answer.effect,
         "ci95": answer.interval.map(ends),
         "comparisons": answer.family,
