@@ -177,17 +177,13 @@ impl Judged {
     }
 }
 
-/// The answer of a study: that in the metric; or, where it is not that several paths pay off, that
+/// The answer of a study: that in the metric; or, where several paths neither pay off nor hurt, that
 /// in the time after failures, if several paths shorten or prolong it.
 pub(crate) fn answer(metric: Metric, judged: &Judged, failures: Option<&Judged>) -> Answer {
     let answer = judged.answer(metric.name());
     let decided = |answer: &Answer| matches!(answer.class, Some(Class::PaysOff | Class::Hurts));
-    match failures.map(|failures| failures.answer(LARGEST)) {
-        Some(of_failures) if answer.class != Some(Class::PaysOff) && decided(&of_failures) => {
-            of_failures
-        }
-        _ => answer,
-    }
+    let of_failures = failures.map(|failures| failures.answer(LARGEST));
+    of_failures.filter(|of| decided(of) && !decided(&answer)).unwrap_or(answer)
 }
 
 /// The study judged so far, without values that need resamples; `None` without runs.

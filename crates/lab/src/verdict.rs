@@ -50,13 +50,17 @@ pub(crate) fn verdict(
     let cost = together.and_then(|together| words.cost_of_others(together, best));
     sentences.splice(place..place, share.chain(cost));
     if let Some(of_failures) = of_failures {
-        let pays_off = together.is_some_and(|together| together.class == Some(Class::PaysOff));
-        if !pays_off {
+        let decided =
+            together.is_some_and(|of| matches!(of.class, Some(Class::PaysOff | Class::Hurts)));
+        if decided {
+            let same =
+                failures.and_then(|of| of.deciding()?.class) == together.and_then(|of| of.class);
+            sentences.insert(1, format!("{} {of_failures}", if same { "And" } else { "But" }));
+        } else {
             // What happens when a path fails is the answer, and the metric comes after it.
             let first = sentences.remove(0);
-            sentences.insert(0, format!("Over the whole run: {first}"));
+            sentences.splice(0..0, [of_failures, format!("Over the whole run: {first}")]);
         }
-        sentences.insert(usize::from(pays_off), of_failures);
     }
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));

@@ -31,6 +31,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("--out: this is the capture itself", "a file of compare --pcap: analyze.rs"),
     ("help: name another file, such as page", "a file of compare --pcap: analyze.rs"),
+    ("multi-path hurts when a path fails", "no such case is known"),
     ("runs never resumed)", "some runs of several without an end"),
     ("(1 run never resumed)", "one run of several without an end"),
     ("interrupted: no file was saved", "a TUN device: live.rs"),

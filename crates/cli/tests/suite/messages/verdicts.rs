@@ -55,6 +55,14 @@ fn failures_of_paths_in_the_verdict() {
     study(&mut session, [dead, gone], &rest);
     let back = "back=rate 8mbit delay 15ms loss 0.5% silent @200ms..1s";
     study(&mut session, [back, FAR], &rest);
+    let returns = "back=rate 8mbit delay 15ms loss 0.1% silent @1s..4s";
+    let thin = "thin=rate 300kbit delay 40ms";
+    let more = ["--traffic", "bulk:8s", "--schedulers", "lrf", "--runs", "12"];
+    study(&mut session, [returns, thin], &more);
+    let early = "back=rate 8mbit delay 15ms loss 0.1% silent @1s..2s";
+    let late = "twin=rate 7mbit delay 15ms loss 0.1% silent @4s..5s";
+    let alike = ["--traffic", "bulk:20s", "--schedulers", "redundant", "--runs", "12"];
+    study(&mut session, [early, late], &[&alike[..], &["--matters", "20%"]].concat());
     session.end();
 }
 
