@@ -177,8 +177,8 @@ impl Judged {
     }
 }
 
-/// The answer of a study: that in the metric; or, where several paths neither pay off nor hurt, that
-/// in the time after failures, if several paths shorten or prolong it.
+/// The answer of a study: that in the metric; or, where several paths neither pay off nor hurt,
+/// that in the time after failures, if several paths shorten or prolong it.
 pub(crate) fn answer(metric: Metric, judged: &Judged, failures: Option<&Judged>) -> Answer {
     let answer = judged.answer(metric.name());
     let decided = |answer: &Answer| matches!(answer.class, Some(Class::PaysOff | Class::Hurts));
