@@ -60,7 +60,8 @@ fn names_and_lists_are_consistent() {
         switches.dedup();
         assert_eq!(switches.len(), profile.unverified().len(), "each switch once");
     }
-    assert_eq!(Profile::by_name("Linux"), None);
+    assert_eq!(Profile::by_name("Linux"), Some(Profile::Linux), "in any case");
+    assert_eq!(Profile::by_name("linus"), None);
     assert_eq!(Profile::default(), Profile::Linux);
 }
 
