@@ -6,9 +6,10 @@ use crate::doctor::MISSING;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{can_redraw, error, message, print};
 use crate::progress::real_time;
+use crate::save::Overwrite;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::Given;
+use lab::{Given, InputError};
 use lab::scenario::{SingleChoices, SingleOptions};
 use linux::{Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Received, Served};
 use std::net::SocketAddr;
@@ -125,6 +126,9 @@ struct CommonArgs {
     /// Write the packets to a pcapng file, for Wireshark
     #[arg(long, value_name = "FILE", env = "ANABRANCH_PCAP", hide_env = true)]
     pcap: Option<PathBuf>,
+    /// Overwrite files that anabranch did not write, and downloaded ones
+    #[arg(long)]
+    force: bool,
     /// Print no progress and no notes
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
@@ -153,10 +157,25 @@ pub(crate) fn live(args: &LiveArgs) -> u8 {
     }
 }
 
+impl CommonArgs {
+    /// Refuses captures that would overwrite a file that anabranch did not write.
+    fn check_files(&self) -> Result<Overwrite, LiveError> {
+        let overwrite = Overwrite { force: self.force };
+        self.pcap.iter().try_for_each(|file| overwrite.allow("--pcap", file, "file"))
+            .map_err(usage)?;
+        Ok(overwrite)
+    }
+}
+
+fn usage(refusal: InputError) -> LiveError {
+    LiveError::Usage(refusal.to_string())
+}
+
 fn serve(args: &ServeArgs) -> Result<End, LiveError> {
     let listen = address("--listen", &args.listen)?;
     let paths = paths(&args.common)?;
     let protocol = protocol(&args.common, paths.len())?;
+    args.common.check_files()?;
     let endpoint = Endpoint { listen: Some(listen), protocol, ..<_>::default() };
     let quiet = args.common.quiet;
     let server = FileServer::new(&args.dir, move |served| {
@@ -182,6 +201,7 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let output = args.output.clone().unwrap_or_else(own_name);
     let paths = paths(&args.common)?;
     let protocol = protocol(&args.common, paths.len())?;
+    args.common.check_files()?.absent("-o", &output).map_err(usage)?;
     let endpoint = Endpoint { remote: Some(server), protocol, ..<_>::default() };
     let bar = Meter::new(args.common.quiet);
     let finished = bar.bar.clone();

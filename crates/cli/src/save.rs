@@ -80,6 +80,18 @@ impl Overwrite {
         Err(InputError::at(option, problem, help))
     }
 
+    /// Refuses to overwrite any file: downloaded ones have no mark of this program.
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    pub(crate) fn absent(self, option: &str, path: &Path) -> Result<(), InputError> {
+        let has_data = |data: std::fs::Metadata| data.is_file() && data.len() > 0;
+        if self.force || !std::fs::metadata(path).is_ok_and(has_data) {
+            return Ok(());
+        }
+        let problem = format!("`{}` exists", path.display());
+        let help = format!("name another file with {option}, or add `--force` to overwrite it");
+        Err(InputError::at(option, problem, help))
+    }
+
     /// Writes the page `out` under a temporary name and renames it when complete.
     pub(crate) fn page(self, out: &Path, page: &str) -> Result<(), String> {
         let help = "\n  help: name a file that can be written to: `--out FILE`";
