@@ -47,9 +47,8 @@ pub(crate) fn man(args: &ManArgs, mut command: Command) -> u8 {
         return failed("cannot write the pages", &e);
     }
     let overwrite = Overwrite { force: args.force };
-    let allowed = |(name, _): &(String, String)| {
-        overwrite.allow("DIR", &folder.join(name), "folder")
-    };
+    let allowed =
+        |(name, _): &(String, String)| overwrite.allow("DIR", &folder.join(name), "folder");
     if let Err(refusal) = pages.iter().try_for_each(allowed) {
         error(&refusal);
         return USAGE;

@@ -46,7 +46,10 @@ fn has_mark(start: &[u8]) -> bool {
     let has = |mark: &str| start.windows(mark.len()).any(|bytes| bytes == mark.as_bytes());
     let is_figure =
         || FIGURES.iter().any(|(start_of, mark)| start.starts_with(start_of) && has(mark));
-    has(GENERATOR) || start.starts_with(MANUAL.as_bytes()) || start.starts_with(&PCAPNG) && has("anabranch") || is_figure()
+    has(GENERATOR)
+        || start.starts_with(MANUAL.as_bytes())
+        || start.starts_with(&PCAPNG) && has("anabranch")
+        || is_figure()
 }
 
 /// Whether the file is one of the results in its folder. A page that somebody wrote in the place of
