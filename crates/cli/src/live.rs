@@ -101,8 +101,8 @@ struct CommonArgs {
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     #[arg(env = "ANABRANCH_CC", hide_env = true)]
     cc: String,
-    /// Scheduler of mptcp: linux (as mainline Linux), or another, such as lrf, redundant, wrr:3,1 or
-    /// ecf:beta=0.5; see `anabranch list schedulers`
+    /// Scheduler of mptcp: linux (as mainline Linux), or another, such as lrf, redundant, wrr:3,1
+    /// or ecf:beta=0.5; see `anabranch list schedulers`
     #[arg(long, value_name = "NAME", default_value = "linux")]
     #[arg(env = "ANABRANCH_SCHEDULER", hide_env = true)]
     scheduler: String,
