@@ -9,8 +9,8 @@
 use crate::run::Run;
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::{
-    FEWEST, Independent, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval, needed_runs,
-    paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
+    FEWEST, Independent, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval,
+    needed_runs, paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
 use crate::unseen::unseen;
