@@ -192,7 +192,7 @@ pub(crate) fn judged_so_far(
     study: &Study,
 ) -> Option<(Metric, Judged)> {
     let metric = study.metric()?;
-    let comparison = Comparison { scenario, study, metric, time: None };
+    let comparison = Comparison { scenario, study, metric, time: None, seeds: &[] };
     let summary = |runs| Summary::without_resamples(scenario, runs);
     Some((metric, judge(&comparison, study.variants.iter().map(summary).collect())))
 }

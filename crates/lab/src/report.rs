@@ -9,7 +9,7 @@ use crate::answer::{Answer, Stopped, answer, compare, judge, judge_failures};
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
-use crate::statistics::{FEWEST, mean, ratio_interval};
+use crate::statistics::{FEWEST, Independent, mean, ratio_interval};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
 use base::chance::owner_of;
@@ -49,8 +49,14 @@ pub struct Report {
 impl Report {
     /// The report of `study`; `None` if no repetition is complete.
     pub fn new(scenario: &Scenario, study: &Study) -> Option<Report> {
+        Report::of_seeds(scenario, study, &[])
+    }
+
+    /// The same for runs with these seeds, one of each variant; those of different seeds are
+    /// compared without pairing.
+    pub(crate) fn of_seeds(scenario: &Scenario, study: &Study, seeds: &[u64]) -> Option<Report> {
         let metric = study.metric()?;
-        let comparison = Comparison { scenario, study, metric, time: None };
+        let comparison = Comparison { scenario, study, metric, time: None, seeds };
         let summary = |runs: &VariantRuns| Summary::new(scenario, runs);
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
         // The verdict compares multi-path with the best single path.
@@ -92,12 +98,18 @@ fn ratios(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Ratio> {
     let Some(best) = best_of_all(metric, variants) else { return Vec::new() };
     let qualified = |index: &usize| *index != best && variants[*index].qualifies();
     let one = |index: usize| {
-        let (ours, theirs) = comparison.pairs(best, Series::Variant(index));
+        let is_paired = comparison.is_paired(best, Series::Variant(index));
+        let (ours, theirs) = if is_paired {
+            comparison.pairs(best, Series::Variant(index))
+        } else {
+            let Independent { a, b } = comparison.independent(best, Series::Variant(index));
+            (a, b)
+        };
         let (above, below) =
             if metric.larger_is_better() { (&ours, &theirs) } else { (&theirs, &ours) };
         let owner = owner_of(&format!("ratio/{}", variants[index].variant.name));
         let ratio = mean(above)? / mean(below)?;
-        let enough = above.len() >= FEWEST && comparison.scenario.is_random();
+        let enough = is_paired && above.len() >= FEWEST && comparison.scenario.is_random();
         let interval =
             enough.then(|| ratio_interval(above, below, comparison.scenario.seed, owner)).flatten();
         ratio.is_finite().then_some(Ratio { variant: index, ratio, interval })

@@ -1,6 +1,7 @@
 //! Classes, baselines and verdicts on made-up studies.
 
 use super::*;
+use crate::comparison::Difference;
 use crate::results::{Provenance, ResultFolder, Written, document};
 use crate::run::Run;
 use crate::scenario::{Key, Matters, Options, variants_of};
@@ -88,6 +89,28 @@ fn slower_paths_hurt_beside_the_best() {
     );
     assert!(report.verdict.contains("c takes 0.170 s longer"), "{}", report.verdict);
     assert!(!report.verdict.contains('\n'));
+}
+
+#[test]
+fn runs_of_other_seeds_are_compared_by_their_means_alone() {
+    let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "tcp/a/cubic");
+    let (a, b) = (noisy(3.0, 0.2, 1), noisy(3.17, 0.2, 1));
+    let turned: Vec<Option<f64>> = b.iter().copied().rev().collect();
+    let difference = |seeds: &[u64], b: &Vec<Option<f64>>| {
+        let study = study(&scenario, Metric::CompletionTime, &[a.clone(), b.clone()]);
+        let report = Report::of_seeds(&scenario, &study, seeds).unwrap();
+        assert!(report.ratios[0].interval.is_some() || seeds == [1, 2]);
+        report.variants[1].difference.clone().unwrap()
+    };
+    let width = |difference: &Difference| difference.interval.unwrap().half_width();
+    let [paired, independent] = [&[1, 1], &[1, 2]].map(|seeds| difference(seeds, &b));
+    assert!(paired.correlation.unwrap() > 0.999);
+    assert!(width(&paired) < width(&difference(&[1, 1], &turned)));
+    assert!(width(&independent) > 2.0 * width(&paired));
+    assert_eq!((independent.correlation, independent.fixed), (None, independent.unpaired));
+    let other = difference(&[1, 2], &turned);
+    assert!((width(&independent) - width(&other)).abs() < 1e-12, "order does not matter");
+    assert!((paired.mean - independent.mean).abs() < 1e-12);
 }
 
 #[test]
