@@ -59,7 +59,7 @@ impl AuthHmac {
     }
 
     /// Bytes of an HMAC.
-    pub const fn len(self) -> usize {
+    pub const fn output_len(self) -> usize {
         match self {
             AuthHmac::Sha1 => 20,
             AuthHmac::Sha256 => 32,
@@ -128,7 +128,7 @@ impl std::fmt::Debug for AuthKey {
 impl Auth {
     /// A chunk whose HMAC is still to be computed.
     pub fn unsigned(key_id: u16, hmac: AuthHmac) -> Auth {
-        Auth { key_id, hmac_id: hmac.id(), hmac: vec![0; hmac.len()].into() }
+        Auth { key_id, hmac_id: hmac.id(), hmac: vec![0; hmac.output_len()].into() }
     }
 
     pub(super) fn value_len(&self) -> u32 {
@@ -145,7 +145,7 @@ impl Auth {
     pub(super) fn parse(value: &[u8]) -> Option<Auth> {
         let mut fields = Fields(value);
         let (key_id, hmac_id) = (fields.u16()?, fields.u16()?);
-        let fits = AuthHmac::of_id(hmac_id).is_none_or(|hmac| hmac.len() == fields.0.len());
+        let fits = AuthHmac::of_id(hmac_id).is_none_or(|hmac| hmac.output_len() == fields.0.len());
         fits.then(|| Auth { key_id, hmac_id, hmac: Bytes::copy_from_slice(fields.0) })
     }
 }
