@@ -5,6 +5,7 @@
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
+use crate::meanings::kernel;
 use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
@@ -199,10 +200,10 @@ pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Scr
         text.push_str(&format!("{}\n", screen.styled("1", title)));
     }
     let heading = format!(
-        "{}; {}, sender {}; repetition {number}, seed {}",
+        "{}; {}, hosts like {}; repetition {number}, seed {}",
         describe_traffic(&scenario.traffic, scenario.ends.reverse),
         protocols(scenario),
-        scenario.ends.profile.name(),
+        kernel(scenario.ends.profile),
         scenario.seed
     );
     screen.wrap(&mut text, "", &heading, "");

@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
-use crate::{fairness, why};
+use crate::{fairness, meanings, why};
 use lab::answer::Stopped;
 use lab::comparison::Class;
 use lab::comparison::{Pair, Ratio};
@@ -27,6 +27,10 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
     paths(&mut text, scenario, screen);
+    let meanings = meanings::text(&report.variants, screen);
+    if !meanings.is_empty() {
+        line(&mut text, &meanings);
+    }
     let wide = if ask.wide { Screen { width: None, ..screen } } else { screen.of_tables() };
     text.push_str(&results(scenario, report, ask.wide).render(wide));
     let fairness = fairness::text(scenario, report, screen);
@@ -77,11 +81,15 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     let runs = report.variants.first().map_or(0, |variant| variant.n);
     let stopped =
         if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
+    let kernel_runs = |summary: &Summary| summary.variant.name.starts_with("kernel-");
+    let hosts = match report.variants.iter().all(kernel_runs) {
+        true => "hosts with the kernel of this machine".to_owned(),
+        false => format!("hosts like {}", meanings::kernel(scenario.ends.profile)),
+    };
     let heading = format!(
-        "{}; {}, sender {}; {}{stopped}, seed {}",
+        "{}; {}, {hosts}; {}{stopped}, seed {}",
         timed_traffic(scenario),
         protocols(scenario),
-        scenario.ends.profile.name(),
         counted(report.runs, "run"),
         scenario.seed
     );
@@ -146,8 +154,7 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));
     let versus = match report.baseline.as_deref() {
         Some("average") => "vs average",
-        _ if report.variants.iter().any(|v| v.class == Some(Class::PaysOff)) => "vs baseline",
-        _ => "vs best",
+        _ => "vs baseline",
     };
     let mut result = Column::new("result", false, 0, each(&result));
     result.styles = report.variants.iter().map(style).collect();
@@ -299,7 +306,7 @@ fn result(summary: &Summary) -> String {
             format!("{}, {}", class.name(), difference.magnitude())
         }
         (Some(class), _) => class.name().to_owned(),
-        (None, _) => "-".to_owned(),
+        (None, _) => "not known".to_owned(),
     }
 }
 

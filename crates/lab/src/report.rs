@@ -7,11 +7,13 @@
 use crate::advice::advice;
 use crate::answer::{Answer, Stopped, answer, compare, judge, judge_failures};
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
+use crate::failover::LARGEST;
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::statistics::{FEWEST, Independent, mean, ratio_interval};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
+use crate::verdict::{beside, verdict};
 use base::chance::owner_of;
 use traffic::Metric;
 
@@ -67,6 +69,9 @@ impl Report {
         }
         let failures = judge_failures(&comparison, &judged);
         let answer = answer(metric, &judged, failures.as_ref());
+        let of_failures = failures.as_ref().filter(|_| answer.metric == LARGEST);
+        let answering = &of_failures.unwrap_or(&judged).variants;
+        let beside = baseline.and_then(|baseline| beside(&judged, &variants, baseline));
         let name = baseline.map(|series| match series {
             Series::Variant(index) => variants[index].variant.name.clone(),
             Series::Average => Baseline::Average.to_string(),
@@ -77,14 +82,14 @@ impl Report {
                 Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
                 _ => study.repetitions(),
             },
-            advice: advice(scenario, &answer),
+            advice: advice(scenario, &answer, answering),
             answer,
             stopped: study.stopped,
             baseline: name,
             best: best_of_all(metric, &variants),
             ratios: ratios(&comparison, &variants),
             pairs: pairs(&comparison, &variants),
-            verdict: crate::verdict::verdict(scenario, metric, &judged, failures.as_ref()),
+            verdict: verdict(scenario, metric, &judged, failures.as_ref(), beside),
             variants,
             hash: hex(&study.hash()),
             interrupted: study.interrupted,

@@ -44,6 +44,8 @@ pub struct Summary {
     pub mean_interval: Option<Interval>,
     /// 95 % interval of the median.
     pub median_interval: Option<Interval>,
+    /// Smallest and largest value of the finished runs, in the metric's unit.
+    pub range: Option<Interval>,
     /// Quantiles over the finished runs.
     pub quantiles: Vec<Quantile>,
     /// All repetitions are equal and nothing in the scenario is random.
@@ -119,6 +121,7 @@ impl Summary {
                 .map(possible)
                 .or_else(|| values.first().filter(|_| deterministic).map(exactly)),
             median_interval: None,
+            range: range(&values),
             quantiles: Vec::new(),
             deterministic,
             heavy_tail: has_heavy_tail(&values),
@@ -166,6 +169,13 @@ impl Summary {
 /// Without what no time and no rate can be.
 fn possible(interval: Interval) -> Interval {
     Interval { low: interval.low.max(0.0), high: interval.high }
+}
+
+/// Smallest and largest value.
+fn range(values: &[f64]) -> Option<Interval> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some(Interval { low, high })
 }
 
 /// The median's interval, and quantiles with theirs.

@@ -4,7 +4,7 @@
 //! `answer` chooses the variant that decides; every word on a class here is that of its row.
 
 use crate::answer::{Judged, is_together};
-use crate::comparison::{Class, margin};
+use crate::comparison::{Class, Series, margin};
 use crate::quantity::{Scale, percent};
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::Interval;
@@ -22,6 +22,7 @@ pub(crate) fn verdict(
     metric: Metric,
     judged: &Judged,
     failures: Option<&Judged>,
+    beside: Option<String>,
 ) -> String {
     let variants = &judged.variants;
     let excluded: Vec<String> = variants
@@ -38,11 +39,12 @@ pub(crate) fn verdict(
         Some(together) => words.on_multipath(best, together, variants),
         None => words.on_rivals(best, variants),
     };
+    sentences.splice(1..1, beside.filter(|_| together.is_some()));
     let headline = together.unwrap_or(best);
     let failures = failures.filter(|_| together.is_some());
     let of_failures = failures.and_then(|failures| words.when_a_path_fails(failures));
     if of_failures.is_none() {
-        sentences.extend(words.on_failures(headline, together.map(|_| best)));
+        sentences.extend(words.on_failures(headline, together.map(|_| best), variants));
     }
     sentences.extend(words.on_tail(headline, together.map(|_| best)));
     let place = sentences.len().min(1);
@@ -66,6 +68,27 @@ pub(crate) fn verdict(
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
     }
     format!("Verdict: {}", sentences.join(" "))
+}
+
+/// A sentence on the deciding variant against the baseline of the table, where that is not what the
+/// verdict compares with. `rows` have the classes of the table.
+pub(crate) fn beside(judged: &Judged, rows: &[Summary], baseline: Series) -> Option<String> {
+    if judged.reference.map(Series::Variant) == Some(baseline) {
+        return None;
+    }
+    let row = rows.get(judged.deciding?)?;
+    let what = match row.class? {
+        Class::PaysOff => "pays off",
+        Class::Hurts => "hurts",
+        Class::NoDifference => "makes no difference that matters",
+        Class::Undecided => "is undecided",
+        Class::Baseline => return None,
+    };
+    let against = match baseline {
+        Series::Variant(index) => rows.get(index)?.variant.name.as_str(),
+        Series::Average => "the average of the paths",
+    };
+    Some(format!("Against {against}, the baseline of the table, {} {what}.", row.variant.name))
 }
 
 /// The scale for all means of a table.
@@ -206,7 +229,12 @@ impl Words<'_> {
     }
 
     /// Text on what happens when a path fails.
-    fn on_failures(&self, headline: &Summary, alone: Option<&Summary>) -> Option<String> {
+    fn on_failures(
+        &self,
+        headline: &Summary,
+        alone: Option<&Summary>,
+        variants: &[Summary],
+    ) -> Option<String> {
         let failovers = headline.failovers.as_ref()?;
         let silent = |summary: &Summary| {
             let failovers = summary.failovers.as_ref()?;
@@ -225,9 +253,11 @@ impl Words<'_> {
                 failovers.unresumed, headline.n
             ));
         };
+        // The best path alone may be one that does not fail.
+        let failing = || variants.iter().find(|v| !is_together(v) && v.failovers.is_some());
         let against = alone.and_then(|alone| {
-            let time = silent(alone)?;
-            Some(format!(", {} alone for {time}", self.name(alone)))
+            let alone = if alone.failovers.is_some() { alone } else { failing()? };
+            Some(format!(", {} alone for {}", self.name(alone), silent(alone)?))
         });
         let against = against.unwrap_or_default();
         Some(format!("When a path fails, {name} delivers nothing for {time}{against}."))
@@ -255,14 +285,22 @@ impl Words<'_> {
         }
         let p95 = |summary: &Summary| {
             let found = summary.quantiles.iter().find(|quantile| quantile.name == "p95")?;
-            found.interval.map(|_| found.value)
+            (found.interval.is_some() || summary.deterministic).then_some(found.value)
         };
-        let (ours, theirs) = (p95(headline)?, p95(alone)?);
         if self.metric.larger_is_better() || headline.deterministic {
             return None;
         }
-        let (ours, theirs) = (self.scale.value(ours), self.scale.value(theirs));
         let (name, best) = (self.name(headline), self.name(alone));
+        let scaled = |seconds| self.scale.value(seconds);
+        let (Some(ours), Some(theirs)) = (p95(headline), p95(alone)) else {
+            // Too few runs for a quantile with an interval.
+            let (ours, theirs) = (scaled(headline.range?.high), scaled(alone.range?.high));
+            let runs = headline.n;
+            return (headline.n > 1).then(|| {
+                format!("The slowest of {runs} runs: {ours} with {name}, {theirs} with {best}.")
+            });
+        };
+        let (ours, theirs) = (scaled(ours), scaled(theirs));
         Some(format!("The slowest 5 % of runs: {ours} or more with {name}, {theirs} with {best}."))
     }
 

@@ -373,6 +373,53 @@ fn failures_of_paths_are_the_answer_where_the_metric_shows_no_difference() {
     assert!(!report.advice.iter().any(|line| line.contains("alone")), "{:?}", report.advice);
 }
 
+/// Regression: the rows of a named baseline said pays-off, the headline "no difference that
+/// matters", because it compares with the best path alone.
+#[test]
+fn headline_says_how_the_variant_compares_with_a_named_baseline() {
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(2.0, 0.05, 3)];
+    let named = together("lrf", true, "tcp/a/cubic", &values);
+    assert_eq!(classes(&named)[2], Some(Class::PaysOff), "against a");
+    let verdict = &named.verdict;
+    assert!(verdict.contains("no difference that matters: mptcp/lrf/cubic"), "{verdict}");
+    let beside = "Against tcp/a/cubic, the baseline of the table, mptcp/lrf/cubic pays off.";
+    assert!(verdict.contains(beside), "{verdict}");
+    let best = together("lrf", true, "best", &values);
+    assert!(!best.verdict.contains("Against"), "{}", best.verdict);
+    let average = together("lrf", true, "average", &values);
+    assert!(average.verdict.contains("Against the average of the paths"), "{}", average.verdict);
+}
+
+/// Regression: with the usual number of runs, nothing was said about the slowest ones.
+#[test]
+fn slowest_run_is_said_where_quantiles_have_no_interval() {
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(1.0, 0.05, 3)];
+    let verdict = together("lrf", true, "best", &values).verdict;
+    let slowest = "The slowest of 20 runs: 1023.9 ms with mptcp/lrf/cubic, 2019.8 ms with b.";
+    assert!(
+        verdict.contains(slowest) && verdict.contains("with mptcp/lrf/cubic, 2.0"),
+        "{verdict}"
+    );
+}
+
+/// Regression: where the best path alone does not fail, the other one's outage was not said.
+#[test]
+fn outage_of_the_path_that_fails_is_said_beside_that_of_the_best_variant() {
+    let scenario = together_scenario("lrf", true, "best");
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(1.0, 0.05, 3)];
+    let mut study = study(&scenario, Metric::CompletionTime, &values);
+    for (of, time) in study.variants.iter_mut().zip([Some(6.0), None, Some(1.5)]) {
+        for run in of.runs.iter_mut().filter(|_| time.is_some()) {
+            run.extra.push(("failover_time".to_owned(), time.unwrap()));
+            run.extra.push(("failovers_unresumed".to_owned(), 0.0));
+        }
+    }
+    let verdict = Report::new(&scenario, &study).unwrap().verdict;
+    let said =
+        "When a path fails, mptcp/lrf/cubic delivers nothing for 1.500 s, a alone for 6.000 s.";
+    assert!(verdict.contains(said), "{verdict}");
+}
+
 #[test]
 fn undecided_interval_says_what_it_excludes_and_what_would_decide() {
     let verdict = |lrf: Vec<Option<f64>>| {

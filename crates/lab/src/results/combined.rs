@@ -168,9 +168,9 @@ fn names(folders: &[Named], shown: &[String], notes: &mut Vec<String>) -> Vec<Ve
             stored.study.variants.iter().map(|of| name(folder, of)).collect();
         let repeated = own.iter().filter(|name| name.is_none()).count();
         if repeated > 0 {
-            let runs = if repeated == 1 { "variant has" } else { "variants have" };
+            let runs = if repeated == 1 { "variant is" } else { "variants are" };
             notes.push(format!(
-                "{repeated} {runs} the same runs in {} as in a folder before it",
+                "{repeated} {runs} left out of {}: a folder before it has the same runs",
                 shown[folder]
             ));
         }
