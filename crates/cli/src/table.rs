@@ -463,8 +463,8 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
             let median = beside(median, summary.median_interval);
             note(format!(
-                "{name} has outliers: the interval of its mean, not that of a difference, may be too \
-                 narrow; median {median}"
+                "{name} has outliers: the interval of its mean, not that of a difference, may be \
+                 too narrow; median {median}"
             ));
         }
     }
