@@ -162,7 +162,7 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
         columns: vec![
             Column::new("variant", false, 0, each(&|v| v.variant.name.clone())),
             Column::new(format!("{name} [{}]", scale.unit), true, 0, each(&|v| number(v.mean))),
-            Column::new("95 % interval", false, 0, each(&|v| certainty(v, &scale))),
+            Column::new(certainty_heading(report), false, 0, each(&|v| certainty(v, &scale))),
             Column::new(versus, true, 0, each(&|v| difference(v, &scale))),
             Column::new("", true, 1, each(&relative)),
             Column::new("95 % interval", false, 2, each(&|v| difference_interval(v, &scale))),
@@ -243,8 +243,17 @@ fn certainty(summary: &Summary, scale: &Scale) -> String {
         Some(interval) => {
             format!("{} to {}", scale.number(interval.low), scale.number(interval.high))
         }
-        None => "-".to_owned(),
+        None => summary.single_values(scale).unwrap_or_else(|| "-".to_owned()),
     }
+}
+
+/// Heading of what [`certainty`] prints: values alone have no interval.
+fn certainty_heading(report: &Report) -> &'static str {
+    let has_values = |summary: &Summary| !summary.deterministic && !summary.values.is_empty();
+    let has_interval =
+        |summary: &Summary| !summary.deterministic && summary.mean_interval.is_some();
+    let (mut all, intervals) = (report.variants.iter(), report.variants.iter().any(has_interval));
+    if !intervals && all.any(has_values) { "single runs" } else { "95 % interval" }
 }
 
 fn difference(summary: &Summary, scale: &Scale) -> String {
@@ -454,7 +463,8 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
             let median = beside(median, summary.median_interval);
             note(format!(
-                "{name} has outliers: the interval of the mean may be too narrow; median {median}"
+                "{name} has outliers: the interval of its mean, not that of a difference, may be \
+                 too narrow; median {median}"
             ));
         }
     }

@@ -384,7 +384,10 @@ impl Words<'_> {
         match summary.mean_interval {
             _ if summary.deterministic => format!("{runs}, deterministic"),
             Some(interval) => format!("95 % interval {}, {runs}", self.scale.interval(interval)),
-            None => format!("{runs}, no interval"),
+            None => match summary.single_values(&self.scale) {
+                Some(values) => format!("{runs}: {values} {}", self.scale.unit),
+                None => format!("{runs}, no interval"),
+            },
         }
     }
 

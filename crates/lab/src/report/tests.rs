@@ -114,6 +114,25 @@ fn runs_of_other_seeds_are_compared_by_their_means_alone() {
 }
 
 #[test]
+fn single_values_are_given_where_they_are_too_few_for_an_interval() {
+    let few = |runs: usize| {
+        let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
+        let of = |centre, seed| noisy(centre, 0.2, seed).into_iter().take(runs).collect();
+        let study = study(&scenario, Metric::CompletionTime, &[of(3.0, 1), of(2.0, 2)]);
+        let report = Report::new(&scenario, &study).unwrap();
+        let document = document(&scenario, &report);
+        let values: Vec<Option<f64>> = of(2.0, 2);
+        (report.verdict, document["variants"][1]["values"].clone(), values)
+    };
+    let (verdict, stored, values) = few(3);
+    assert_eq!(stored, serde_json::json!(values));
+    let shown: Vec<String> = values.iter().flatten().map(|value| format!("{value:.3}")).collect();
+    let part = format!(" s on average (3 runs: {} s)", shown.join(", "));
+    assert!(verdict.contains(&part), "{part} in {verdict}");
+    assert_eq!(few(4).1, Value::Null);
+}
+
+#[test]
 fn named_baseline_can_be_beaten() {
     let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2)];
     let report = report(&["a", "b"], true, "tcp/a/cubic", &values);
