@@ -163,7 +163,7 @@ impl Variation {
 }
 
 /// Standard normal deviate whose share of smaller values is `u`, by bisection of the distribution
-/// function: `libm` has it with the same bits on every machine, and no quantile. It is at most four.
+/// function: `libm` has it with the same bits on every machine, and no quantile. At most four.
 pub fn standard_normal(u: f64) -> f64 {
     let (mut low, mut high) = (-FARTHEST, FARTHEST);
     // Leaves 2e-9 standard deviations.
