@@ -12,8 +12,9 @@ cc = [\"cubic\", \"reno\"]
 [path]
 wlan = \"profile wlan\"
 [path.slow]
-rate = \"2mbit\"
-delay = \"30ms\"
+rate = \"2mbit..3mbit\"
+delay = \"30ms+-5ms\"
+limit = \"50p..1000p\"
 events = [\"down @20s..35s\"]
 ";
 
@@ -27,7 +28,7 @@ fn scenario_file_and_options_say_the_same() {
         "--path",
         "wlan",
         "--path",
-        "slow=rate 2mbit delay 30ms down @20s..35s",
+        "slow=rate 2mbit..3mbit delay 30ms+-5ms limit 50p..1000p down @20s..35s",
         "--traffic",
         "bulk:128KiB",
         "--runs",
@@ -126,7 +127,7 @@ fn trace_names_are_relative_to_the_scenario_file() {
     let out = scratch.path("results");
     let text = succeeds(&["compare", &file, "--out", &out]);
     assert!(text.contains("mahimahi milliseconds"), "{text}");
-    assert!(text.contains("found next to"), "{text}");
+    assert!(text.contains(", found beside it: "), "{text}");
     let hash = |file: &str| {
         let text = succeeds(&["compare", file, "--json"]);
         serde_json::from_str::<Value>(&text).expect("JSON")["hash"].clone()

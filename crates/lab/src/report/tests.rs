@@ -396,10 +396,7 @@ fn slowest_run_is_said_where_quantiles_have_no_interval() {
     let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(1.0, 0.05, 3)];
     let verdict = together("lrf", true, "best", &values).verdict;
     let slowest = "The slowest of 20 runs: 1023.9 ms with mptcp/lrf/cubic, 2019.8 ms with b.";
-    assert!(
-        verdict.contains(slowest) && verdict.contains("with mptcp/lrf/cubic, 2.0"),
-        "{verdict}"
-    );
+    assert!(verdict.contains(slowest), "{verdict}");
 }
 
 /// Regression: where the best path alone does not fail, the other one's outage was not said.

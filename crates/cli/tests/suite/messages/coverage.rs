@@ -53,8 +53,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("not copied", "in the index of copies: lab/src/results/inputs.rs"),
     ("` was changed while the study began", "a file that changes at that moment"),
     ("a value is missing", "a word that is looked at before it is taken"),
-    ("` has its ends in the wrong order", "a built-in profile with an error"),
-    ("swap the ends", "a built-in profile with an error"),
     ("` is damaged:", "a built-in profile with an error"),
     ("` is incomplete", "a built-in profile with an error"),
     ("cut it, or check that it is the file", "a file of 256 MiB"),
