@@ -1,5 +1,5 @@
-//! The archive and the Debian package of `make dist`, with a script that starts the program in place
-//! of the program.
+//! The archive and the Debian package of `make dist`; a script that starts the program stands in
+//! for it.
 
 use crate::{Scratch, stderr, stdout};
 use std::fs;
