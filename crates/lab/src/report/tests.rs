@@ -373,6 +373,15 @@ fn failures_of_paths_are_the_answer_where_the_metric_shows_no_difference() {
     assert!(!report.advice.iter().any(|line| line.contains("alone")), "{:?}", report.advice);
 }
 
+/// Regression: the variant of the headline on failures was called undecided without the metric.
+#[test]
+fn undecided_variants_are_said_with_the_metric() {
+    let values =
+        [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(2.0, 0.05, 3), noisy(2.05, 2.0, 4)];
+    let verdict = together("lrf,rr", true, "best", &values).verdict;
+    assert!(verdict.contains("By completion time, mptcp/rr/cubic is undecided."), "{verdict}");
+}
+
 /// Regression: the rows of a named baseline said pays-off, the headline "no difference that
 /// matters", because it compares with the best path alone.
 #[test]

@@ -36,7 +36,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("(1 run never resumed)", "one run of several without an end"),
     ("which makes no difference that matters", "lab/src/advice.rs"),
     ("which is undecided", "lab/src/advice.rs"),
-    ("hosts with the kernel of this machine", "TUN devices: emulate.rs"),
+    ("with the running kernel", "TUN devices: emulate.rs"),
     ("95 %: interval of the mean before it", "a wide terminal: cli/src/fairness.rs"),
     ("blocked bytes [kB]", "a wide terminal"),
     ("interrupted: no file was saved", "a TUN device: live.rs"),
