@@ -5,8 +5,9 @@
 use crate::list::sender_profiles;
 use crate::options::{RepetitionArgs, ScenarioArgs};
 use clap::{Args, ValueEnum};
-use lab::answer::Answer;
+use lab::Report;
 use lab::comparison::Class;
+use lab::goal::Outcome;
 use lab::scenario::Key;
 use lab::{Given, InputError, Options};
 
@@ -73,18 +74,23 @@ pub(crate) fn long_help() -> String {
 pub(crate) enum FailIf {
     /// Multi-path hurts.
     Hurts,
-    /// The class is undecided or not known.
+    /// The class is undecided or not known, or the goal is undecided.
     Undecided,
+    /// Every variant misses the goal.
+    GoalMissed,
 }
 
 impl FailIf {
     /// Whether the answer is this one.
-    pub(crate) fn applies(self, answer: &Answer) -> bool {
+    pub(crate) fn applies(self, report: &Report) -> bool {
+        let (answer, goal) = (&report.answer, report.goal.as_ref().map(|goal| goal.outcome));
         match self {
             FailIf::Hurts => answer.class == Some(Class::Hurts),
             FailIf::Undecided => {
-                answer.variant.is_some() && matches!(answer.class, None | Some(Class::Undecided))
+                let unknown = matches!(answer.class, None | Some(Class::Undecided));
+                answer.variant.is_some() && unknown || goal == Some(Outcome::Undecided)
             }
+            FailIf::GoalMissed => goal == Some(Outcome::Missed),
         }
     }
 }
@@ -107,7 +113,8 @@ pub(crate) struct CompareArgs {
     /// correlation, the median and the retransmitted segments
     #[arg(long)]
     pub wide: bool,
-    /// Exit with code 4 if the answer is one of these: hurts, undecided (also: not known)
+    /// Exit with code 4 if the answer is one of these: hurts, undecided (also: not
+    /// known), goal-missed
     #[arg(
         long,
         value_name = "LIST",

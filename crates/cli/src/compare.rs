@@ -1,6 +1,6 @@
 //! The subcommand `compare`: from arguments to a table, a document or a folder, and an exit code.
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, FailIf};
 use crate::cost::warn_of_cost;
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print, stdout_is_terminal};
@@ -55,6 +55,10 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     let mut scenario = options.resolve()?;
     if !options.is_given(Key::Time) && stdout_is_terminal() {
         scenario.time = Some(TIME_ON_A_TERMINAL);
+    }
+    if args.fail_if.contains(&FailIf::GoalMissed) && scenario.goal.is_none() {
+        let help = "name it: `--goal 'p95 message_delay < 150ms'`";
+        return Err(InputError::at("--fail-if", "there is no goal that could be missed", help));
     }
     let overwrite = Overwrite { force: args.force };
     let out = overwrite.out(args.out.as_deref())?;
@@ -124,7 +128,7 @@ fn code(args: &CompareArgs, report: &Report) -> u8 {
     if report.interrupted {
         return INTERRUPTED;
     }
-    let fails = args.fail_if.iter().any(|fail_if| fail_if.applies(&report.answer));
+    let fails = args.fail_if.iter().any(|fail_if| fail_if.applies(report));
     if fails { CHECK_FAILED } else { 0 }
 }
 

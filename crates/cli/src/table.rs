@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
-use crate::{fairness, why};
+use crate::{fairness, metrics, why};
 use lab::answer::Stopped;
 use lab::comparison::Class;
 use lab::comparison::{Pair, Ratio};
@@ -34,9 +34,13 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
         text.push('\n');
         text.push_str(&fairness);
     }
-    if let Some(messages) = messages(report) {
+    if let Some(messages) = messages(scenario, report) {
         text.push('\n');
         text.push_str(&messages.render(screen.of_tables()));
+    }
+    if let Some(metrics) = metrics::table(scenario, report) {
+        text.push('\n');
+        text.push_str(&metrics.render(screen.of_tables()));
     }
     ratios(&mut text, report, screen);
     for content in remarks(scenario, report) {
@@ -179,8 +183,9 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
 
 /// The table and the verdict in Markdown.
 pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> String {
-    let table = results(scenario, report, false);
-    format!("{}\n{}\n", table.markdown(), report.verdict)
+    let metrics = metrics::table(scenario, report).map(|table| format!("\n{}", table.markdown()));
+    let table = results(scenario, report, false).markdown();
+    format!("{table}{}\n{}\n", metrics.unwrap_or_default(), report.verdict)
 }
 
 /// How many times as good the best variant is as each other one.
@@ -305,7 +310,7 @@ fn style(summary: &Summary) -> &'static str {
 }
 
 /// Table of single messages, for traffic with several in a run.
-fn messages(report: &Report) -> Option<Table> {
+fn messages(scenario: &Scenario, report: &Report) -> Option<Table> {
     // Names with a slash belong to single objects, and are in files only.
     let names = report.variants.first()?.extra.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names.filter(|name| !name.contains('/')).collect();
@@ -313,7 +318,7 @@ fn messages(report: &Report) -> Option<Table> {
         return None;
     }
     let variants: Vec<String> = report.variants.iter().map(|v| v.variant.name.clone()).collect();
-    let mut columns = vec![Column::new(report.metric.info().parts, false, 0, variants)];
+    let mut columns = vec![Column::new(scenario.traffic.metric().info().parts, false, 0, variants)];
     for name in names {
         let (heading, unit) = heading_of(name);
         let cell = |summary: &Summary| {
@@ -425,6 +430,7 @@ fn ending(scenario: &Scenario, report: &Report) -> Option<String> {
 pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     remarks.extend(ending(scenario, report));
+    remarks.extend(report.goal.as_ref().map(metrics::standings));
     let mut note = |content: String| remarks.push(content);
     let mut shared = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     if shared.clone().count() > 0 && shared.all(|fairness| fairness.main.is_none()) {

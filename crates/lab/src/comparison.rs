@@ -13,9 +13,10 @@ use crate::statistics::{
     paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
+use crate::summary::Summary;
 use crate::unseen::unseen;
 use base::chance::owner_of;
-use traffic::Metric;
+use traffic::Measure;
 
 /// Share of the baseline's mean above which a difference is called significant.
 const SIGNIFICANT: f64 = 0.10;
@@ -144,9 +145,8 @@ pub(crate) enum Depth {
 pub(crate) struct Comparison<'a> {
     pub scenario: &'a Scenario,
     pub study: &'a Study,
-    pub metric: Metric,
-    /// A further number of the runs to compare in place of the metric: a time, in seconds.
-    pub time: Option<&'static str>,
+    /// The number of each run that is compared.
+    pub metric: Measure,
 }
 
 /// A comparison before correction.
@@ -190,8 +190,7 @@ impl Comparison<'_> {
     /// The interval with this error, and what follows from it.
     fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
         let Uncorrected { differences, certain, mut difference, reference, .. } = uncorrected;
-        let metric = self.time.map_or(self.metric, |_| Metric::CompletionTime);
-        let unseen = unseen(self.scenario, metric, reference);
+        let unseen = unseen(self.scenario, self.metric, reference);
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {
@@ -202,7 +201,7 @@ impl Comparison<'_> {
                 high: interval.high,
             });
         }
-        let margin = margin(self.scenario, metric, reference);
+        let margin = margin(self.scenario, self.metric, reference);
         let Some(interval) = difference.interval else {
             difference.needs = u32::try_from(FEWEST).ok();
             return Compared { difference: Some(difference), class: None };
@@ -222,6 +221,12 @@ impl Comparison<'_> {
     pub(crate) fn pairs(&self, variant: usize, with: Series) -> (Vec<f64>, Vec<f64>) {
         let (a, b) = (self.values(Series::Variant(variant)), self.values(with));
         a.into_iter().zip(b).filter_map(|(a, b)| a.zip(b)).unzip()
+    }
+
+    /// Statistics of every variant, without what needs resamples.
+    pub(crate) fn summaries(&self) -> Vec<Summary> {
+        let summary = |runs| Summary::without_resamples(self.scenario, runs, self.metric);
+        self.study.variants.iter().map(summary).collect()
     }
 
     /// The mean of all finished repetitions.
@@ -279,8 +284,7 @@ impl Comparison<'_> {
     fn class(&self, interval: Interval, margin: f64) -> Class {
         let beyond = |low: bool| if low { interval.high < -margin } else { interval.low > margin };
         if beyond(true) || beyond(false) {
-            let larger_is_better = self.time.is_none() && self.metric.larger_is_better();
-            let better = beyond(false) == larger_is_better;
+            let better = beyond(false) == self.metric.larger_is_better();
             return if better { Class::PaysOff } else { Class::Hurts };
         }
         if interval.low >= -margin && interval.high <= margin {
@@ -292,12 +296,7 @@ impl Comparison<'_> {
 
     /// The value of every repetition.
     fn values(&self, series: Series) -> Vec<Option<f64>> {
-        let value = |run: &Run| match self.time {
-            None => run.value,
-            Some(name) => {
-                run.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
-            }
-        };
+        let value = |run: &Run| run.measured(self.metric);
         let of = |runs: &VariantRuns| runs.runs.iter().map(value).collect();
         match series {
             Series::Variant(index) => self.study.variants.get(index).map_or(Vec::new(), of),
@@ -317,7 +316,7 @@ impl Comparison<'_> {
 }
 
 /// The smallest difference that matters from a baseline of this mean, in the metric's unit.
-pub fn margin(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
+pub fn margin(scenario: &Scenario, metric: Measure, reference: f64) -> f64 {
     let Matters(share) = scenario.matters;
     if share == 0.0 { 0.0 } else { (share * reference).max(metric.info().least_noticed) }
 }

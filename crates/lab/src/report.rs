@@ -5,25 +5,33 @@
 //! `results` the files.
 
 use crate::advice::advice;
-use crate::answer::{Answer, Stopped, answer, compare, judge, judge_failures};
+use crate::answer::{
+    Answer, MetricRow, Stopped, answer, compare, judge, judge_failures, metric_rows,
+};
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
+use crate::goal::{Aim, aim};
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::statistics::{FEWEST, mean, ratio_interval};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
+use crate::verdict::verdict;
 use base::chance::owner_of;
-use traffic::Metric;
+use traffic::Measure;
 
 /// The result of a study.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The metric.
-    pub metric: Metric,
+    pub metric: Measure,
     /// Repetitions of each variant, as requested or as determined by `--runs auto`.
     pub runs: u32,
     /// The answer to the question of the study.
     pub answer: Answer,
+    /// Every number of the runs, judged by itself.
+    pub metrics: Vec<MetricRow>,
+    /// The goal and the variants, if there is one.
+    pub goal: Option<Aim>,
     /// Why the repetitions ended.
     pub stopped: Stopped,
     /// Name of the baseline, or `average`; `None` if no variant qualifies.
@@ -49,8 +57,9 @@ pub struct Report {
 impl Report {
     /// The report of `study`; `None` if no repetition is complete.
     pub fn new(scenario: &Scenario, study: &Study) -> Option<Report> {
-        let metric = study.metric()?;
-        let comparison = Comparison { scenario, study, metric, time: None };
+        study.metric()?;
+        let metric = scenario.metric;
+        let comparison = Comparison { scenario, study, metric };
         let summary = |runs: &VariantRuns| Summary::new(scenario, runs);
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
         // The verdict compares multi-path with the best single path.
@@ -65,8 +74,12 @@ impl Report {
             Series::Variant(index) => variants[index].variant.name.clone(),
             Series::Average => Baseline::Average.to_string(),
         });
+        let goal = aim(scenario, study);
+        let verdict = verdict(scenario, &judged, failures.as_ref(), goal.as_ref());
         Some(Report {
             metric,
+            metrics: metric_rows(scenario, study),
+            goal,
             runs: match scenario.runs {
                 Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
                 _ => study.repetitions(),
@@ -78,7 +91,7 @@ impl Report {
             best: best_of_all(metric, &variants),
             ratios: ratios(&comparison, &variants),
             pairs: pairs(&comparison, &variants),
-            verdict: crate::verdict::verdict(scenario, metric, &judged, failures.as_ref()),
+            verdict,
             variants,
             hash: hex(&study.hash()),
             interrupted: study.interrupted,
@@ -132,4 +145,4 @@ fn pairs(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Pair> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,10 +2,11 @@
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
+use crate::failover;
 use crate::scenario::{Scenario, Variant};
 use harness::{Account, Repeated};
 use network::{LinkStats, PathCounters};
-use traffic::Metric;
+use traffic::{Measure, Metric, Source};
 
 /// A repetition of a variant.
 #[derive(Clone, PartialEq, Debug)]
@@ -99,6 +100,22 @@ impl Run {
             + self.repeated.capacity() * size_of::<Repeated>();
         let failure = self.failure.as_ref().map_or(0, String::capacity);
         size_of::<Run>() + numbers + pairs + paths + failure
+    }
+
+    /// The number that `measure` is of this run; `None` where there is none, as of a run that did
+    /// not finish.
+    pub fn measured(&self, measure: Measure) -> Option<f64> {
+        match measure.source {
+            Source::Value => self.value,
+            Source::Rate => self.value.map(|time| self.bytes_read as f64 * 8.0 / time),
+            Source::Further(failover::LARGEST) => failover::largest(self),
+            Source::Further(name) => self.value.and_then(|_| self.further(name)),
+        }
+    }
+
+    /// The further number of this name.
+    pub(crate) fn further(&self, name: &str) -> Option<f64> {
+        self.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
     }
 
     /// Whether the run was discarded because the machine disturbed its emulation. It says nothing

@@ -7,6 +7,7 @@
 
 use crate::answer::{Judged, Open, judged_so_far};
 use crate::comparison::Class;
+use crate::goal::{Aim, Outcome, aim};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::study::Study;
 use crate::summary::Summary;
@@ -35,9 +36,27 @@ pub(crate) fn next(scenario: &Scenario, open: Option<&Open>, done: u32) -> Optio
 /// What is not known yet; `None` if the answer is known, or no variant qualifies for one.
 pub(crate) fn open(scenario: &Scenario, study: &Study) -> Option<Open> {
     let (_, judged) = judged_so_far(scenario, study)?;
+    of_answer(scenario, &judged).or_else(|| of_goal(&aim(scenario, study)?))
+}
+
+/// The goal, if it is undecided.
+fn of_goal(aim: &Aim) -> Option<Open> {
+    let best = aim.variants.get(aim.best?).filter(|_| aim.outcome == Outcome::Undecided)?;
+    let share = |end: f64| (end - aim.goal.bound) / aim.goal.bound;
+    let interval = best.interval.filter(|_| aim.goal.quantile.is_none() && aim.goal.bound > 0.0);
+    Some(Open {
+        variant: best.variant.clone(),
+        baseline: None,
+        low: interval.map_or(f64::NEG_INFINITY, |of| share(of.low)),
+        high: interval.map_or(f64::INFINITY, |of| share(of.high)),
+    })
+}
+
+/// What is not known of the answer.
+fn of_answer(scenario: &Scenario, judged: &Judged) -> Option<Open> {
     let reference = &judged.variants[judged.reference?];
     let mean = reference.mean.filter(|mean| *mean > 0.0)?;
-    let Some(deciding) = judged.deciding() else { return only(scenario, &judged, reference) };
+    let Some(deciding) = judged.deciding() else { return only(scenario, judged, reference) };
     if deciding.class.is_some_and(|class| class != Class::Undecided) {
         return None;
     }

@@ -5,11 +5,12 @@
 
 use crate::answer::{Judged, is_together};
 use crate::comparison::{Class, margin};
+use crate::goal::{Aim, Outcome};
 use crate::quantity::{Scale, percent};
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::Interval;
 use crate::summary::Summary;
-use traffic::Metric;
+use traffic::Measure;
 
 /// Largest number of variants named individually.
 const MOST_NAMED: usize = 4;
@@ -19,10 +20,11 @@ const LATE: f64 = 0.001;
 /// The verdict on a judged study.
 pub(crate) fn verdict(
     scenario: &Scenario,
-    metric: Metric,
     judged: &Judged,
     failures: Option<&Judged>,
+    goal: Option<&Aim>,
 ) -> String {
+    let metric = scenario.metric;
     let variants = &judged.variants;
     let excluded: Vec<String> = variants
         .iter()
@@ -30,7 +32,8 @@ pub(crate) fn verdict(
         .map(|variant| format!("{}: {}", variant.variant.name, variant.disqualification()))
         .collect();
     let Some(best) = judged.reference.and_then(|index| variants.get(index)) else {
-        return format!("Verdict: none. {}.", excluded.join("; "));
+        let goal = goal.map_or(String::new(), |goal| format!(" {}", on_goal(goal)));
+        return format!("Verdict: none. {}.{goal}", excluded.join("; "));
     };
     let words = Words { scenario, metric, scale: scale(metric, variants), family: judged.family };
     let together = judged.deciding().filter(|deciding| is_together(deciding) && !is_together(best));
@@ -62,6 +65,7 @@ pub(crate) fn verdict(
             sentences.splice(0..0, [of_failures, format!("Over the whole run: {first}")]);
         }
     }
+    sentences.splice(0..0, goal.map(on_goal));
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
     }
@@ -69,7 +73,7 @@ pub(crate) fn verdict(
 }
 
 /// The scale for all means of a table.
-pub fn scale(metric: Metric, variants: &[Summary]) -> Scale {
+pub fn scale(metric: Measure, variants: &[Summary]) -> Scale {
     let smallest = variants.iter().filter_map(|v| v.mean).fold(f64::INFINITY, f64::min);
     Scale::of(metric.unit(), if smallest.is_finite() { smallest } else { 0.0 })
 }
@@ -77,7 +81,7 @@ pub fn scale(metric: Metric, variants: &[Summary]) -> Scale {
 #[derive(Clone, Copy)]
 struct Words<'a> {
     scenario: &'a Scenario,
-    metric: Metric,
+    metric: Measure,
     scale: Scale,
     /// Number of comparisons that are corrected together.
     family: usize,
@@ -406,6 +410,42 @@ impl Words<'_> {
             (Some(path), 0 | 1) => path.name.clone(),
             (Some(path), _) => format!("{} with {}", path.name, summary.variant.congestion),
             (None, _) => summary.variant.name.clone(),
+        }
+    }
+}
+
+/// Text on a goal: the variant that meets it, or that is nearest.
+fn on_goal(aim: &Aim) -> String {
+    let Aim { goal, outcome, variants, best } = aim;
+    let best = best.and_then(|best| variants.get(best));
+    let name = best.map_or("", |of| of.variant.as_str());
+    let scale = |of: f64| Scale::of(goal.metric.unit(), of);
+    let value = best.and_then(|of| of.value).map_or(String::new(), |value| {
+        let what = match goal.quantile {
+            Some(share) => format!("{} of runs", if share == 0.5 { "median" } else { "quantile" }),
+            None => "on average".to_owned(),
+        };
+        format!("{} {what}", scale(value).value(value))
+    });
+    let ends = best.and_then(|of| of.interval).filter(|of| of.half_width() > 0.0).map(|of| {
+        match goal.quantile {
+            Some(_) => {
+                let (low, high) = (percent(of.low), percent(of.high));
+                format!("95 % interval of the share of runs beyond the bound: {low} to {high}")
+            }
+            None => format!("95 % interval {}", scale(goal.bound).interval(of)),
+        }
+    });
+    let parts: Vec<String> = [value].into_iter().filter(|of| !of.is_empty()).chain(ends).collect();
+    let known = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
+    match outcome {
+        Outcome::Met => format!("Goal {goal}: met by {name}{known}."),
+        Outcome::Missed if variants.len() == 1 => format!("Goal {goal}: missed{known}."),
+        Outcome::Missed => {
+            format!("Goal {goal}: missed by every variant; {name} is nearest{known}.")
+        }
+        Outcome::Undecided => {
+            format!("Goal {goal}: undecided; {name} is nearest{known}.")
         }
     }
 }

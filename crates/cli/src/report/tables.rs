@@ -302,7 +302,7 @@ fn numbers(sheet: &Sheet<'_>, of: &Variant, run: &Run, scale: &Scale) -> String 
         bytes => format!("<td class=\"n\">{:.0} %</td>", 100.0 * bytes as f64 / sent as f64),
     };
     let shares: String = run.first_sent_bytes.iter().map(share).collect();
-    let value = match (run.value, &run.failure) {
+    let value = match (run.measured(sheet.report.metric), &run.failure) {
         (Some(value), _) => scale.number(value),
         (None, why) => format!("incomplete {}", escaped(why.as_deref().unwrap_or_default())),
     };

@@ -38,9 +38,8 @@ pub(crate) fn transfer(world: &World, role: Role, sizes: [usize; 2], pause: Dura
     thread::scope(|scope| {
         let connecting = scope.spawn(|| {
             let over = channel().1;
-            let connect = || {
-                exchange::connect(SocketAddr::new(first.into(), PORT), request, manner, over)
-            };
+            let connect =
+                || exchange::connect(SocketAddr::new(first.into(), PORT), request, manner, over);
             client.run(connect).expect("the namespace").expect("a transfer")
         });
         let over = channel().1;
