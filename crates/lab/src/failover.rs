@@ -24,8 +24,8 @@ const UNRESUMED: &str = "failovers_unresumed";
 
 /// The time without a delivery after a failure of a path, the largest of a run.
 pub(crate) const FAILOVER: Measure = Measure::delay(
-    ("largest", LARGEST),
     ("failover", LARGEST),
+    (LARGEST, LARGEST),
     [
         "fail-over",
         "nothing is delivered after a failure for",

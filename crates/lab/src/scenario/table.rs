@@ -587,7 +587,7 @@ options! {
              failover. Default: that of the goal, or of the traffic.",
         )
         .argument(
-            34,
+            28,
             "NAME",
             "Number of each run that variants are compared by: that of the traffic; of its \
              messages or objects median, p95, p99, slowest or late (share over 150 ms); goodput; \
@@ -602,7 +602,7 @@ options! {
              traffic with one value per run is over the runs.",
         )
         .argument(
-            35,
+            29,
             "BOUND",
             "Bound that some variant is to keep: 'p95 message_delay < 150ms', 'goodput > 5mbit'",
         )
