@@ -5,7 +5,7 @@ use crate::cost::warn_of_cost;
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
-use crate::save::{Overwrite, provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_folder};
 use crate::table;
 use lab::results::{Provenance, Records, ResultFolder, Written, document, use_copies};
 use lab::scenario::{Key, Runs, variants_of};
@@ -14,10 +14,6 @@ use lab::{InputError, Report, Scenario, Study, run_study};
 
 /// Real time of a study on a terminal, where somebody waits.
 const TIME_ON_A_TERMINAL: base::Duration = base::Duration::from_secs(60);
-
-/// Help where recordings and pages cannot be copied to the folder of results.
-const KEPT: &str = "recordings and pages are copied to the folder `inputs` there; name another \
-                    folder, or move that one away";
 
 /// Validated inputs of a study.
 struct Prepared {
@@ -65,12 +61,9 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     let pcap = overwrite.pcap(args.pcap.as_deref(), &variants_of(&scenario))?;
     let records = out.as_ref().map(|out| Records::open(out, &scenario)).transpose()?;
     if let Some(out) = &out {
-        let refuse = |error| InputError::at("--out", format!("{error}"), KEPT);
-        out.keep_inputs(&scenario).map_err(refuse)?;
+        overwrite.inputs(out, &scenario)?;
     }
-    for note in copied.into_iter().flatten().filter(|_| !args.quiet) {
-        message(&format!("note: {note}"));
-    }
+    tell_of_copies(copied, args.quiet);
     Ok(Prepared { args, scenario, out, records, pcap })
 }
 

@@ -7,12 +7,28 @@ use lab::fairness::{Estimate, Fairness};
 use lab::scenario::FlowSpec;
 use lab::{Report, Scale, Scenario, Summary};
 
-/// Caption of the table.
-pub(crate) const CAPTION: &str = "Means over the repetitions with 95 % intervals. Share of TCP: \
-    the goodput of the compared connection divided by the mean goodput of the competing TCP flows. \
-    Jain's index: 1 if all connections get the same. Convergence: time from the last start until \
-    Jain's index of the connections present stays at 0.9 or above over any 5 s, and the number of \
-    repetitions in which it does.";
+/// Sentences of the caption, each after a heading that it explains.
+const CAPTION: [(&str, &str); 5] = [
+    ("sharing", "Means over the repetitions."),
+    (INTERVAL, "95 %: interval of the mean before it."),
+    (
+        "share of TCP",
+        "Share of TCP: the goodput of the compared connection divided by the mean goodput of the \
+         competing TCP flows.",
+    ),
+    ("Jain", "Jain's index: 1 if all connections get the same."),
+    (
+        "convergence",
+        "Convergence: time from the last start until Jain's index of the connections present stays \
+         at 0.9 or above over any 5 s, and the number of repetitions in which it does.",
+    ),
+];
+
+/// Caption of a table with these headings.
+pub(crate) fn caption(has: impl Fn(&str) -> bool) -> String {
+    let shown = CAPTION.iter().filter(|(heading, _)| has(heading));
+    shown.map(|(_, sentence)| *sentence).collect::<Vec<_>>().join(" ")
+}
 
 /// Heading of the intervals of the column before.
 pub(crate) const INTERVAL: &str = "95 %";
@@ -24,7 +40,8 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, screen: Screen) -> Stri
         return String::new();
     }
     let mut text = Table { columns }.render(screen.of_tables());
-    screen.wrap(&mut text, "", CAPTION, "2");
+    let caption = caption(|heading| text.contains(heading));
+    screen.wrap(&mut text, "", &caption, "2");
     for absence in absences(report) {
         screen.wrap(&mut text, "", &absence, "2");
     }
@@ -108,5 +125,16 @@ pub(crate) fn even_after(fairness: &Fairness) -> String {
     match convergence {
         None => "never".to_owned(),
         Some(time) => format!("{:.1} s ({converged} of {runs})", time.mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn caption_explains_only_columns_that_are_shown() {
+        let narrow = super::caption(|heading| ["sharing", "Jain"].contains(&heading));
+        assert!(narrow.contains("Jain's index") && !narrow.contains("Convergence"), "{narrow}");
+        assert!(!narrow.contains("interval"), "{narrow}");
+        assert!(super::caption(|_| true).contains("Convergence"));
     }
 }

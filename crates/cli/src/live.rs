@@ -6,10 +6,11 @@ use crate::doctor::MISSING;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{can_redraw, error, message, print};
 use crate::progress::real_time;
+use crate::save::Overwrite;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::Given;
 use lab::scenario::{SingleChoices, SingleOptions};
+use lab::{Given, InputError};
 use linux::{Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Received, Served};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -100,9 +101,9 @@ struct CommonArgs {
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     #[arg(env = "ANABRANCH_CC", hide_env = true)]
     cc: String,
-    /// Scheduler of mptcp, such as lrf, redundant, wrr:3,1 or ecf:beta=0.5; see `anabranch list
-    /// schedulers`
-    #[arg(long, value_name = "NAME", default_value = "lrf")]
+    /// Scheduler of mptcp: linux (as mainline Linux), or another, such as lrf, redundant, wrr:3,1
+    /// or ecf:beta=0.5; see `anabranch list schedulers`
+    #[arg(long, value_name = "NAME", default_value = "linux")]
     #[arg(env = "ANABRANCH_SCHEDULER", hide_env = true)]
     scheduler: String,
     /// Path manager of mptcp: fullmesh (joins every path), default (none), or ndiffports:3
@@ -125,6 +126,9 @@ struct CommonArgs {
     /// Write the packets to a pcapng file, for Wireshark
     #[arg(long, value_name = "FILE", env = "ANABRANCH_PCAP", hide_env = true)]
     pcap: Option<PathBuf>,
+    /// Overwrite files that anabranch did not write, and downloaded ones
+    #[arg(long)]
+    force: bool,
     /// Print no progress and no notes
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
@@ -153,10 +157,27 @@ pub(crate) fn live(args: &LiveArgs) -> u8 {
     }
 }
 
+impl CommonArgs {
+    /// Refuses captures that would overwrite a file that anabranch did not write.
+    fn check_files(&self) -> Result<Overwrite, LiveError> {
+        let overwrite = Overwrite { force: self.force };
+        self.pcap
+            .iter()
+            .try_for_each(|file| overwrite.allow("--pcap", file, "file"))
+            .map_err(usage)?;
+        Ok(overwrite)
+    }
+}
+
+fn usage(refusal: InputError) -> LiveError {
+    LiveError::Usage(refusal.to_string())
+}
+
 fn serve(args: &ServeArgs) -> Result<End, LiveError> {
     let listen = address("--listen", &args.listen)?;
     let paths = paths(&args.common)?;
     let protocol = protocol(&args.common, paths.len())?;
+    args.common.check_files()?;
     let endpoint = Endpoint { listen: Some(listen), protocol, ..<_>::default() };
     let quiet = args.common.quiet;
     let server = FileServer::new(&args.dir, move |served| {
@@ -182,6 +203,7 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let output = args.output.clone().unwrap_or_else(own_name);
     let paths = paths(&args.common)?;
     let protocol = protocol(&args.common, paths.len())?;
+    args.common.check_files()?.absent("-o", &output).map_err(usage)?;
     let endpoint = Endpoint { remote: Some(server), protocol, ..<_>::default() };
     let bar = Meter::new(args.common.quiet);
     let finished = bar.bar.clone();
@@ -352,5 +374,28 @@ impl Meter {
             }
             None => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Cli, Command};
+    use clap::Parser;
+    use lab::scenario::Key;
+
+    #[test]
+    fn default_scheduler_is_that_of_compare() {
+        let words = ["anabranch", "live", "get", "10.9.0.1:80/x", "--path", "dev=tun0"];
+        let common = match Cli::try_parse_from(words).map(|cli| cli.command) {
+            Ok(Command::Live(LiveArgs { verb: Verb::Get(args) })) => args.common,
+            other => panic!("{other:?}"),
+        };
+        let Ok(ProtocolConfig::Mptcp(config)) = protocol(&common, 1) else { panic!("mptcp") };
+        let compared = lab::Options::default()
+            .with(Key::Path, "a=rate 9mbit")
+            .with(Key::Path, "b=rate 9mbit")
+            .with(Key::Traffic, "bulk:1MiB");
+        assert_eq!(compared.resolve().unwrap().choices.schedulers, [config.scheduler]);
     }
 }

@@ -22,6 +22,7 @@ mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod man;
+mod meanings;
 mod metrics;
 mod options;
 mod output;

@@ -5,9 +5,11 @@
 
 use crate::exit::{FAILED, USAGE};
 use crate::output::{error, message, print};
+use crate::save::Overwrite;
 use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
+use lab::results::MANUAL;
 use std::io;
 use std::path::Path;
 
@@ -18,6 +20,9 @@ pub(crate) struct ManArgs {
     /// with all commands, on standard output]
     #[arg(value_name = "DIR")]
     dir: Option<String>,
+    /// Overwrite files that anabranch did not write
+    #[arg(long, requires = "dir")]
+    force: bool,
 }
 
 /// Runs the subcommand for this command line and returns the exit code.
@@ -37,13 +42,24 @@ pub(crate) fn man(args: &ManArgs, mut command: Command) -> u8 {
         error(&format!("`{dir}` is not a folder\n  help: name a folder for the pages"));
         return USAGE;
     }
-    match std::fs::create_dir_all(folder).and_then(|()| write_pages(&command, folder)) {
-        Ok(pages) => {
-            message(&format!("wrote {pages} pages to {dir}"));
-            0
-        }
-        Err(e) => failed(&format!("cannot write to `{dir}`"), &e),
+    let mut pages = Vec::new();
+    if let Err(e) = add_pages(&command, &mut pages) {
+        return failed("cannot write the pages", &e);
     }
+    let overwrite = Overwrite { force: args.force };
+    let allowed =
+        |(name, _): &(String, String)| overwrite.allow("DIR", &folder.join(name), "folder");
+    if let Err(refusal) = pages.iter().try_for_each(allowed) {
+        error(&refusal);
+        return USAGE;
+    }
+    let write = |(name, page): &(String, String)| std::fs::write(folder.join(name), page);
+    let written = std::fs::create_dir_all(folder).and_then(|()| pages.iter().try_for_each(write));
+    if let Err(e) = written {
+        return failed(&format!("cannot write to `{dir}`"), &e);
+    }
+    message(&format!("wrote {} pages to {dir}", pages.len()));
+    0
 }
 
 fn failed(what: &str, why: &io::Error) -> u8 {
@@ -51,17 +67,12 @@ fn failed(what: &str, why: &io::Error) -> u8 {
     FAILED
 }
 
-/// Writes the page of a command and the pages of its subcommands; returns their number.
-fn write_pages(command: &Command, folder: &Path) -> io::Result<usize> {
+/// Adds the names and contents of the page of a command and of those of its subcommands.
+fn add_pages(command: &Command, pages: &mut Vec<(String, String)>) -> io::Result<()> {
     let man = man_of(command);
-    let mut page = head(&man)?;
-    page.push_str(&body(&man, command)?);
-    std::fs::write(folder.join(man.get_filename()), page)?;
-    let mut pages = 1;
-    for verb in shown_verbs(command) {
-        pages += write_pages(verb, folder)?;
-    }
-    Ok(pages)
+    let page = head(&man)? + &body(&man, command)?;
+    pages.push((man.get_filename(), format!("{MANUAL}{}\n{page}", env!("CARGO_PKG_VERSION"))));
+    shown_verbs(command).try_for_each(|verb| add_pages(verb, pages))
 }
 
 /// The command and all of its subcommands, whose sections become subsections.

@@ -5,15 +5,16 @@
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
+use crate::meanings::kernel;
 use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
-use crate::save::{Overwrite, provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_folder};
 use crate::table::{paths, protocols};
 use crate::why;
 use clap::Args;
 use lab::repetition::{Repetition, as_study, delays_of, record_repetition};
-use lab::results::{ResultFolder, Written, repetition_document};
+use lab::results::{ResultFolder, Written, repetition_document, use_copies};
 use lab::run::Run;
 use lab::scenario::{Key, Runs, Variant, variants_of};
 use lab::{InputError, Report, Scale, Scenario, Study, describe_traffic};
@@ -100,14 +101,19 @@ fn prepare(args: &RunArgs) -> Result<Prepared, InputError> {
     for key in [Key::Runs, Key::RunsMax, Key::Baseline] {
         options.forget(key);
     }
+    let series = args.series.then(|| args.pcap.clone().unwrap_or_else(|| FOLDER.to_owned()));
+    let out = args.out.clone().or(series);
+    let copied = out.as_deref().map(|out| use_copies(&mut options, out));
     let mut scenario = options.resolve()?;
     scenario.runs = Runs::Fixed(1);
     let variants = chosen(&scenario, &args.variants)?;
-    let series = args.series.then(|| args.pcap.clone().unwrap_or_else(|| FOLDER.to_owned()));
-    let out = args.out.clone().or(series);
     let overwrite = Overwrite { force: args.force };
     let out = overwrite.out(out.as_deref())?.map(ResultFolder::for_a_repetition).transpose()?;
     let pcap = overwrite.pcap(args.pcap.as_deref(), &variants)?;
+    if let Some(out) = &out {
+        overwrite.inputs(out, &scenario)?;
+    }
+    tell_of_copies(copied, args.quiet);
     Ok(Prepared { scenario, variants, out, pcap })
 }
 
@@ -194,10 +200,10 @@ pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Scr
         text.push_str(&format!("{}\n", screen.styled("1", title)));
     }
     let heading = format!(
-        "{}; {}, sender {}; repetition {number}, seed {}",
+        "{}; {}, hosts like {}; repetition {number}, seed {}",
         describe_traffic(&scenario.traffic, scenario.ends.reverse),
         protocols(scenario),
-        scenario.ends.profile.name(),
+        kernel(scenario.ends.profile),
         scenario.seed
     );
     screen.wrap(&mut text, "", &heading, "");

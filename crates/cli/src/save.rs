@@ -1,16 +1,20 @@
 //! Results and captures to folders, and pages to files. What another program wrote is overwritten
 //! with `--force` only.
 
+use crate::output::message;
 use crate::report::{Sheet, page};
 use lab::results::{FILES, Provenance, ResultFolder, Written, is_replaceable};
 use lab::scenario::Variant;
-use lab::{Captures, InputError};
+use lab::{Captures, InputError, Scenario};
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Name of the page in a results folder.
 const PAGE: &str = "report.html";
+
+/// Help where recordings and pages cannot be copied to the folder of results.
+const KEPT: &str = "recordings and pages are copied to the folder `inputs` there";
 
 /// Files that must not be lost are refused, except with `--force`.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +40,23 @@ impl Overwrite {
         name.map(|name| self.folder("--pcap", name, names)).transpose()
     }
 
+    /// Copies the recordings and pages of a scenario to the folder of its results.
+    pub(crate) fn inputs(
+        self,
+        folder: &ResultFolder,
+        scenario: &Scenario,
+    ) -> Result<(), InputError> {
+        folder.keep_inputs(scenario, self.force).map_err(|refusal| {
+            let mend = match refusal.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    "name another folder, or add `--force` to overwrite the file there"
+                }
+                _ => "name another folder",
+            };
+            InputError::at("--out", refusal.to_string(), format!("{KEPT}; {mend}"))
+        })
+    }
+
     /// Opens a folder unless one of these files in it is somebody else's.
     pub(crate) fn folder(
         self,
@@ -59,6 +80,18 @@ impl Overwrite {
         Err(InputError::at(option, problem, help))
     }
 
+    /// Refuses to overwrite any file: downloaded ones have no mark of this program.
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    pub(crate) fn absent(self, option: &str, path: &Path) -> Result<(), InputError> {
+        let has_data = |data: std::fs::Metadata| data.is_file() && data.len() > 0;
+        if self.force || !std::fs::metadata(path).is_ok_and(has_data) {
+            return Ok(());
+        }
+        let problem = format!("`{}` exists", path.display());
+        let help = format!("name another file with {option}, or add `--force` to overwrite it");
+        Err(InputError::at(option, problem, help))
+    }
+
     /// Writes the page `out` under a temporary name and renames it when complete.
     pub(crate) fn page(self, out: &Path, page: &str) -> Result<(), String> {
         let help = "\n  help: name a file that can be written to: `--out FILE`";
@@ -73,6 +106,13 @@ impl Overwrite {
         let folder = folder.unwrap_or(Path::new(".")).display().to_string();
         let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(&refusal.problem()))?;
         folder.write(&name.to_string_lossy(), page.as_bytes()).map_err(|error| refuse(&error))
+    }
+}
+
+/// Prints the notes on copies that are used in place of their originals.
+pub(crate) fn tell_of_copies(notes: Option<Vec<String>>, quiet: bool) {
+    for note in notes.into_iter().flatten().filter(|_| !quiet) {
+        message(&format!("note: {note}"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
-use crate::{fairness, metrics, why};
+use crate::{fairness, meanings, metrics, why};
 use lab::answer::Stopped;
 use lab::comparison::Class;
 use lab::comparison::{Pair, Ratio};
@@ -27,6 +27,10 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     let mut text = String::new();
     heading(&mut text, scenario, report, screen);
     paths(&mut text, scenario, screen);
+    let meanings = meanings::text(&report.variants, screen);
+    if !meanings.is_empty() {
+        line(&mut text, &meanings);
+    }
     let wide = if ask.wide { Screen { width: None, ..screen } } else { screen.of_tables() };
     text.push_str(&results(scenario, report, ask.wide).render(wide));
     let fairness = fairness::text(scenario, report, screen);
@@ -81,11 +85,15 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     let runs = report.variants.first().map_or(0, |variant| variant.n);
     let stopped =
         if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
+    let kernel_runs = |summary: &Summary| summary.variant.name.starts_with("kernel-");
+    let hosts = match report.variants.iter().all(kernel_runs) {
+        true => "hosts with the kernel of this machine".to_owned(),
+        false => format!("hosts like {}", meanings::kernel(scenario.ends.profile)),
+    };
     let heading = format!(
-        "{}; {}, sender {}; {}{stopped}, seed {}",
+        "{}; {}, {hosts}; {}{stopped}, seed {}",
         timed_traffic(scenario),
         protocols(scenario),
-        scenario.ends.profile.name(),
         counted(report.runs, "run"),
         scenario.seed
     );
@@ -150,8 +158,7 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));
     let versus = match report.baseline.as_deref() {
         Some("average") => "vs average",
-        _ if report.variants.iter().any(|v| v.class == Some(Class::PaysOff)) => "vs baseline",
-        _ => "vs best",
+        _ => "vs baseline",
     };
     let mut result = Column::new("result", false, 0, each(&result));
     result.styles = report.variants.iter().map(style).collect();
@@ -159,7 +166,7 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
         columns: vec![
             Column::new("variant", false, 0, each(&|v| v.variant.name.clone())),
             Column::new(format!("{name} [{}]", scale.unit), true, 0, each(&|v| number(v.mean))),
-            Column::new("95 % interval", false, 0, each(&|v| certainty(v, &scale))),
+            Column::new(certainty_heading(report), false, 0, each(&|v| certainty(v, &scale))),
             Column::new(versus, true, 0, each(&|v| difference(v, &scale))),
             Column::new("", true, 1, each(&relative)),
             Column::new("95 % interval", false, 2, each(&|v| difference_interval(v, &scale))),
@@ -176,7 +183,9 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
     if scenario.has_multipath() {
         table.columns.extend(shares(scenario, report));
     }
-    table.columns.extend(failovers(report));
+    // Not beside the same number as the metric.
+    let failovers = failovers(report).filter(|_| report.metric.name() != "failover_time");
+    table.columns.extend(failovers);
     table.columns.push(result);
     table
 }
@@ -241,8 +250,17 @@ fn certainty(summary: &Summary, scale: &Scale) -> String {
         Some(interval) => {
             format!("{} to {}", scale.number(interval.low), scale.number(interval.high))
         }
-        None => "-".to_owned(),
+        None => summary.single_values(scale).unwrap_or_else(|| "-".to_owned()),
     }
+}
+
+/// Heading of what [`certainty`] prints: values alone have no interval.
+fn certainty_heading(report: &Report) -> &'static str {
+    let has_values = |summary: &Summary| !summary.deterministic && !summary.values.is_empty();
+    let has_interval =
+        |summary: &Summary| !summary.deterministic && summary.mean_interval.is_some();
+    let (mut all, intervals) = (report.variants.iter(), report.variants.iter().any(has_interval));
+    if !intervals && all.any(has_values) { "single runs" } else { "95 % interval" }
 }
 
 fn difference(summary: &Summary, scale: &Scale) -> String {
@@ -295,7 +313,7 @@ fn result(summary: &Summary) -> String {
             format!("{}, {}", class.name(), difference.magnitude())
         }
         (Some(class), _) => class.name().to_owned(),
-        (None, _) => "-".to_owned(),
+        (None, _) => "not known".to_owned(),
     }
 }
 
@@ -453,7 +471,8 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
         if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
             let median = beside(median, summary.median_interval);
             note(format!(
-                "{name} has outliers: the interval of the mean may be too narrow; median {median}"
+                "{name} has outliers: the interval of its mean, not that of a difference, may be \
+                 too narrow; median {median}"
             ));
         }
     }

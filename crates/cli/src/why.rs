@@ -47,7 +47,7 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     let blocked = |b: &Blocking| format!("{:.1}", b.head_of_line.time * 1e3);
     let early = |b: &Blocking| format!("{:.1}", b.head_of_line.bytes / 1e3);
     columns.push(Column::new("blocked reader [ms]", true, 0, each(&|v| of(v, &blocked))));
-    columns.push(Column::new("[kB]", true, 2, each(&|v| of(v, &early))));
+    columns.push(Column::new("blocked bytes [kB]", true, 2, each(&|v| of(v, &early))));
     for (index, repeats) in variants.first().map_or(&[][..], |v| &v.repeats).iter().enumerate() {
         let on = &repeats.path;
         let spurious = |v: &Summary| v.repeats.get(index).map_or(0.0, |of| of.spurious_segs);

@@ -201,9 +201,9 @@ pub(crate) fn answer(metric: Measure, judged: &Judged, failures: Option<&Judged>
 }
 
 /// Every number of the runs that has values, judged by itself.
-pub(crate) fn metric_rows(scenario: &Scenario, study: &Study) -> Vec<MetricRow> {
+pub(crate) fn metric_rows(of: &Comparison<'_>) -> Vec<MetricRow> {
     let row = |metric: Measure| {
-        let comparison = Comparison { scenario, study, metric };
+        let comparison = Comparison { metric, ..*of };
         let judged = judge(&comparison, comparison.summaries());
         let (deciding, reference) = (judged.deciding()?, judged.variants.get(judged.reference?)?);
         let decided = matches!(deciding.class, Some(Class::PaysOff | Class::Hurts));
@@ -216,13 +216,14 @@ pub(crate) fn metric_rows(scenario: &Scenario, study: &Study) -> Vec<MetricRow> 
             magnitude: difference.map(Difference::magnitude),
         })
     };
-    let all = measures(&scenario.traffic, &scenario.paths, &scenario.links);
+    let Scenario { traffic, paths, links, .. } = of.scenario;
+    let all = measures(traffic, paths, links);
     all.into_iter().filter_map(row).collect()
 }
 
 /// The study judged so far, without values that need resamples; `None` without runs.
 pub(crate) fn judged_so_far(scenario: &Scenario, study: &Study) -> Option<(Measure, Judged)> {
     study.metric()?;
-    let comparison = Comparison { scenario, study, metric: scenario.metric };
+    let comparison = Comparison { scenario, study, metric: scenario.metric, seeds: &[] };
     Some((scenario.metric, judge(&comparison, comparison.summaries())))
 }

@@ -9,8 +9,8 @@
 use crate::run::Run;
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::{
-    FEWEST, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval, needed_runs,
-    paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
+    FEWEST, Independent, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval,
+    needed_runs, paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
 use crate::summary::Summary;
@@ -32,7 +32,8 @@ pub struct Difference {
     /// of its family (Holm), and valid at the moment the runs ended. `None` with fewer than four
     /// runs.
     pub interval: Option<Interval>,
-    /// 95 % interval of the paired difference by Student t; `None` with fewer than four runs.
+    /// 95 % interval of the paired difference by Student t, or without pairing that of Welch;
+    /// `None` with fewer than four runs.
     pub fixed: Option<Interval>,
     /// 95 % interval without pairing.
     pub unpaired: Option<Interval>,
@@ -147,11 +148,45 @@ pub(crate) struct Comparison<'a> {
     pub study: &'a Study,
     /// The number of each run that is compared.
     pub metric: Measure,
+    /// Seeds of the variants' runs; empty: all have that of the scenario. Repetitions of different
+    /// seeds have nothing in common, so only their means are compared.
+    pub seeds: &'a [u64],
+}
+
+/// The values of both sides.
+enum Sample {
+    /// Differences of the repetitions that both finished.
+    Paired(Vec<f64>),
+    /// Those of different seeds.
+    Independent(Independent),
+}
+
+impl Sample {
+    fn interval(&self, error: f64, unseen: f64) -> Option<Interval> {
+        match self {
+            Sample::Paired(differences) => sequence_interval(differences, error, unseen),
+            Sample::Independent(samples) => samples.interval(error, unseen),
+        }
+    }
+
+    fn half(&self, error: f64) -> Option<f64> {
+        match self {
+            Sample::Paired(differences) => sequence_half(differences, error),
+            Sample::Independent(samples) => samples.half(error),
+        }
+    }
+
+    fn needed_runs(&self, error: f64, unseen: f64, distance: f64) -> Option<u32> {
+        match self {
+            Sample::Paired(differences) => needed_runs(differences, error, unseen, distance),
+            Sample::Independent(samples) => samples.needed_runs(error, unseen, distance),
+        }
+    }
 }
 
 /// A comparison before correction.
 struct Uncorrected {
-    differences: Vec<f64>,
+    sample: Sample,
     /// Nothing in the scenario is random.
     certain: bool,
     /// Error at which it would be rejected as zero.
@@ -189,12 +224,12 @@ impl Comparison<'_> {
 
     /// The interval with this error, and what follows from it.
     fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
-        let Uncorrected { differences, certain, mut difference, reference, .. } = uncorrected;
+        let Uncorrected { sample, certain, mut difference, reference, .. } = uncorrected;
         let unseen = unseen(self.scenario, self.metric, reference);
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {
-            let interval = sequence_interval(&differences, error, unseen);
+            let interval = sample.interval(error, unseen);
             // A time or a rate is never negative.
             difference.interval = interval.map(|interval| Interval {
                 low: interval.low.max(-reference).min(difference.mean),
@@ -209,10 +244,10 @@ impl Comparison<'_> {
         let class = self.class(interval, margin);
         if class == Class::Undecided {
             let distance = (difference.mean.abs() - margin).abs();
-            difference.needs = needed_runs(&differences, error, unseen, distance).map(two_digits);
+            difference.needs = sample.needed_runs(error, unseen, distance).map(two_digits);
         }
         // Most of the interval is what no run has shown.
-        let seen = sequence_half(&differences, error).unwrap_or(0.0);
+        let seen = sample.half(error).unwrap_or(0.0);
         let unknown = class == Class::Undecided && interval.half_width() > 2.0 * seen;
         Compared { difference: Some(difference), class: (!unknown).then_some(class) }
     }
@@ -229,12 +264,29 @@ impl Comparison<'_> {
         self.study.variants.iter().map(summary).collect()
     }
 
+    /// Whether repetitions of the same number have the same random draws.
+    pub(crate) fn is_paired(&self, variant: usize, with: Series) -> bool {
+        match with {
+            Series::Variant(other) => self.seeds.get(variant) == self.seeds.get(other),
+            Series::Average => self.seeds.windows(2).all(|pair| pair[0] == pair[1]),
+        }
+    }
+
+    /// All finished repetitions of both sides.
+    pub(crate) fn independent(&self, variant: usize, with: Series) -> Independent {
+        let all = |series| self.values(series).into_iter().flatten().collect();
+        Independent { a: all(Series::Variant(variant)), b: all(with) }
+    }
+
     /// The mean of all finished repetitions.
     pub(crate) fn mean(&self, series: Series) -> Option<f64> {
         mean(&self.values(series).into_iter().flatten().collect::<Vec<f64>>())
     }
 
     fn one(&self, variant: usize, with: Series, depth: Depth) -> Option<Uncorrected> {
+        if !self.is_paired(variant, with) {
+            return self.one_independent(variant, with);
+        }
         let (a, b) = self.pairs(variant, with);
         let reference = self.mean(with)?.abs();
         let mean = mean(&a)? - mean(&b)?;
@@ -265,8 +317,37 @@ impl Comparison<'_> {
         if depth == Depth::All {
             self.resample(&mut difference, &a, &b, variant);
         }
-        let differences = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-        Some(Uncorrected { differences, certain, p_value, difference, reference })
+        let sample = Sample::Paired(a.iter().zip(&b).map(|(a, b)| a - b).collect());
+        Some(Uncorrected { sample, certain, p_value, difference, reference })
+    }
+
+    /// The same for runs of different seeds.
+    fn one_independent(&self, variant: usize, with: Series) -> Option<Uncorrected> {
+        let samples = self.independent(variant, with);
+        let (mean, reference) = (mean(&samples.a)? - mean(&samples.b)?, mean(&samples.b)?.abs());
+        let equal = |values: &[f64]| values.windows(2).all(|pair| pair[0] == pair[1]);
+        let certain = !self.scenario.is_random() && equal(&samples.a) && equal(&samples.b);
+        let p_value = match samples.p_value(mean) {
+            _ if certain => f64::from(u8::from(mean == 0.0)),
+            p_value => p_value.unwrap_or(1.0),
+        };
+        let enough = samples.a.len().min(samples.b.len()) >= FEWEST;
+        let welch = welch(&samples.a, &samples.b).filter(|_| enough);
+        let difference = Difference {
+            mean,
+            interval: None,
+            fixed: welch,
+            unpaired: welch,
+            correlation: None,
+            relative: (reference > 0.0).then(|| mean / reference),
+            relative_interval: None,
+            heavy_tail: has_heavy_tail(&samples.a) || has_heavy_tail(&samples.b),
+            median: None,
+            median_interval: None,
+            needs: None,
+        };
+        let sample = Sample::Independent(samples);
+        Some(Uncorrected { sample, certain, p_value, difference, reference })
     }
 
     /// Computes the values that need single differences and resamples of them.

@@ -65,7 +65,7 @@ impl Outcome {
 pub(crate) fn aim(scenario: &Scenario, study: &Study) -> Option<Aim> {
     let goal = scenario.goal.clone()?;
     study.metric()?;
-    let comparison = Comparison { scenario, study, metric: goal.metric };
+    let comparison = Comparison { scenario, study, metric: goal.metric, seeds: &[] };
     let summaries = comparison.summaries();
     let error = ALPHA / summaries.len().max(1) as f64;
     let standing = |(summary, runs)| standing(scenario, &goal, error, summary, runs);

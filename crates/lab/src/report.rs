@@ -9,13 +9,14 @@ use crate::answer::{
     Answer, MetricRow, Stopped, answer, compare, judge, judge_failures, metric_rows,
 };
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
+use crate::failover::FAILOVER;
 use crate::goal::{Aim, aim};
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
-use crate::statistics::{FEWEST, mean, ratio_interval};
+use crate::statistics::{FEWEST, Independent, mean, ratio_interval};
 use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
-use crate::verdict::verdict;
+use crate::verdict::{beside, verdict};
 use base::chance::owner_of;
 use traffic::Measure;
 
@@ -57,9 +58,15 @@ pub struct Report {
 impl Report {
     /// The report of `study`; `None` if no repetition is complete.
     pub fn new(scenario: &Scenario, study: &Study) -> Option<Report> {
+        Report::of_seeds(scenario, study, &[])
+    }
+
+    /// The same for runs with these seeds, one of each variant; those of different seeds are
+    /// compared without pairing.
+    pub(crate) fn of_seeds(scenario: &Scenario, study: &Study, seeds: &[u64]) -> Option<Report> {
         study.metric()?;
         let metric = scenario.metric;
-        let comparison = Comparison { scenario, study, metric };
+        let comparison = Comparison { scenario, study, metric, seeds };
         let summary = |runs: &VariantRuns| Summary::new(scenario, runs);
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
         // The verdict compares multi-path with the best single path.
@@ -70,21 +77,24 @@ impl Report {
         }
         let failures = judge_failures(&comparison, &judged);
         let answer = answer(metric, &judged, failures.as_ref());
+        let of_failures = failures.as_ref().filter(|_| answer.metric == FAILOVER.name());
+        let answering = &of_failures.unwrap_or(&judged).variants;
+        let beside = baseline.and_then(|baseline| beside(&judged, &variants, baseline));
         let name = baseline.map(|series| match series {
             Series::Variant(index) => variants[index].variant.name.clone(),
             Series::Average => Baseline::Average.to_string(),
         });
         let goal = aim(scenario, study);
-        let verdict = verdict(scenario, &judged, failures.as_ref(), goal.as_ref());
+        let verdict = verdict(scenario, &judged, failures.as_ref(), goal.as_ref(), beside);
         Some(Report {
             metric,
-            metrics: metric_rows(scenario, study),
+            metrics: metric_rows(&comparison),
             goal,
             runs: match scenario.runs {
                 Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
                 _ => study.repetitions(),
             },
-            advice: advice(scenario, &answer),
+            advice: advice(scenario, &answer, answering),
             answer,
             stopped: study.stopped,
             baseline: name,
@@ -105,12 +115,18 @@ fn ratios(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Ratio> {
     let Some(best) = best_of_all(metric, variants) else { return Vec::new() };
     let qualified = |index: &usize| *index != best && variants[*index].qualifies();
     let one = |index: usize| {
-        let (ours, theirs) = comparison.pairs(best, Series::Variant(index));
+        let is_paired = comparison.is_paired(best, Series::Variant(index));
+        let (ours, theirs) = if is_paired {
+            comparison.pairs(best, Series::Variant(index))
+        } else {
+            let Independent { a, b } = comparison.independent(best, Series::Variant(index));
+            (a, b)
+        };
         let (above, below) =
             if metric.larger_is_better() { (&ours, &theirs) } else { (&theirs, &ours) };
         let owner = owner_of(&format!("ratio/{}", variants[index].variant.name));
         let ratio = mean(above)? / mean(below)?;
-        let enough = above.len() >= FEWEST && comparison.scenario.is_random();
+        let enough = is_paired && above.len() >= FEWEST && comparison.scenario.is_random();
         let interval =
             enough.then(|| ratio_interval(above, below, comparison.scenario.seed, owner)).flatten();
         ratio.is_finite().then_some(Ratio { variant: index, ratio, interval })

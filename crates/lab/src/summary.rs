@@ -6,6 +6,7 @@ use crate::blocking::{Blocking, Repeats};
 use crate::comparison::{Class, Difference};
 use crate::failover::{Failovers, is_failover};
 use crate::fairness::{Fairness, is_of_flows};
+use crate::quantity::Scale;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
 use crate::statistics::{
@@ -36,12 +37,16 @@ pub struct Summary {
     pub discarded: usize,
     /// Mean of the finished runs, in the metric's unit.
     pub mean: Option<f64>,
+    /// Values of the finished runs, where they are too few for an interval; otherwise empty.
+    pub values: Vec<f64>,
     /// Median of the finished runs, in the metric's unit.
     pub median: Option<f64>,
     /// 95 % interval of the mean.
     pub mean_interval: Option<Interval>,
     /// 95 % interval of the median.
     pub median_interval: Option<Interval>,
+    /// Smallest and largest value of the finished runs, in the metric's unit.
+    pub range: Option<Interval>,
     /// Quantiles over the finished runs.
     pub quantiles: Vec<Quantile>,
     /// All repetitions are equal and nothing in the scenario is random.
@@ -119,11 +124,13 @@ impl Summary {
             discarded,
             mean: mean(&values),
             median: median(&values),
+            values: if values.len() < FEWEST { values.clone() } else { Vec::new() },
             mean_interval: mean_interval(&values, 0.95)
                 .filter(|_| values.len() >= FEWEST)
                 .map(possible)
                 .or_else(|| values.first().filter(|_| deterministic).map(exactly)),
             median_interval: None,
+            range: range(&values),
             quantiles: Vec::new(),
             deterministic,
             heavy_tail: has_heavy_tail(&values),
@@ -145,6 +152,13 @@ impl Summary {
     pub fn qualifies(&self) -> bool {
         let valid = (self.n - self.discarded) as f64;
         self.mean.is_some() && self.incomplete as f64 <= MOST_INCOMPLETE * valid
+    }
+
+    /// The single values without their unit, `1.92, 2.03`, where they are too few for an interval;
+    /// a single one is the mean.
+    pub fn single_values(&self, scale: &Scale) -> Option<String> {
+        let values: Vec<String> = self.values.iter().map(|value| scale.number(*value)).collect();
+        (values.len() > 1).then(|| values.join(", "))
     }
 
     /// Reason for the missing verdict, in words.
@@ -169,6 +183,13 @@ fn measured(metric: Measure, runs: &VariantRuns) -> Vec<f64> {
 /// Without what no time and no rate can be.
 fn possible(interval: Interval) -> Interval {
     Interval { low: interval.low.max(0.0), high: interval.high }
+}
+
+/// Smallest and largest value.
+fn range(values: &[f64]) -> Option<Interval> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some(Interval { low, high })
 }
 
 /// The median's interval, and quantiles with theirs.

@@ -4,7 +4,8 @@
 //! `answer` chooses the variant that decides; every word on a class here is that of its row.
 
 use crate::answer::{Judged, is_together};
-use crate::comparison::{Class, margin};
+use crate::comparison::{Class, Series, margin};
+use crate::failover::FAILOVER;
 use crate::goal::{Aim, Outcome};
 use crate::quantity::{Scale, percent};
 use crate::scenario::{Matters, Scenario};
@@ -23,6 +24,7 @@ pub(crate) fn verdict(
     judged: &Judged,
     failures: Option<&Judged>,
     goal: Option<&Aim>,
+    beside: Option<String>,
 ) -> String {
     let metric = scenario.metric;
     let variants = &judged.variants;
@@ -41,17 +43,18 @@ pub(crate) fn verdict(
         Some(together) => words.on_multipath(best, together, variants),
         None => words.on_rivals(best, variants),
     };
+    sentences.splice(1..1, beside.filter(|_| together.is_some()));
     let headline = together.unwrap_or(best);
     let failures = failures.filter(|_| together.is_some());
     let of_failures = failures.and_then(|failures| words.when_a_path_fails(failures));
-    if of_failures.is_none() {
-        sentences.extend(words.on_failures(headline, together.map(|_| best)));
+    if of_failures.is_none() && metric != FAILOVER {
+        sentences.extend(words.on_failures(headline, together.map(|_| best), variants));
     }
     sentences.extend(words.on_tail(headline, together.map(|_| best)));
     let place = sentences.len().min(1);
     let share = words.share_of_tcp(headline).into_iter();
     let cost = together.and_then(|together| words.cost_of_others(together, best));
-    sentences.splice(place..place, share.chain(cost));
+    sentences.splice(place..place, share.chain(cost).chain(goal.map(on_goal)));
     if let Some(of_failures) = of_failures {
         let decided =
             together.is_some_and(|of| matches!(of.class, Some(Class::PaysOff | Class::Hurts)));
@@ -65,11 +68,31 @@ pub(crate) fn verdict(
             sentences.splice(0..0, [of_failures, format!("Over the whole run: {first}")]);
         }
     }
-    sentences.splice(0..0, goal.map(on_goal));
     if !excluded.is_empty() {
         sentences.push(format!("No verdict on {}.", excluded.join("; ")));
     }
     format!("Verdict: {}", sentences.join(" "))
+}
+
+/// A sentence on the deciding variant against the baseline of the table, where that is not what the
+/// verdict compares with. `rows` have the classes of the table.
+pub(crate) fn beside(judged: &Judged, rows: &[Summary], baseline: Series) -> Option<String> {
+    if judged.reference.map(Series::Variant) == Some(baseline) {
+        return None;
+    }
+    let row = rows.get(judged.deciding?)?;
+    let what = match row.class? {
+        Class::PaysOff => "pays off",
+        Class::Hurts => "hurts",
+        Class::NoDifference => "makes no difference that matters",
+        Class::Undecided => "is undecided",
+        Class::Baseline => return None,
+    };
+    let against = match baseline {
+        Series::Variant(index) => rows.get(index)?.variant.name.as_str(),
+        Series::Average => "the average of the paths",
+    };
+    Some(format!("Against {against}, the baseline of the table, {} {what}.", row.variant.name))
 }
 
 /// The scale for all means of a table.
@@ -210,7 +233,12 @@ impl Words<'_> {
     }
 
     /// Text on what happens when a path fails.
-    fn on_failures(&self, headline: &Summary, alone: Option<&Summary>) -> Option<String> {
+    fn on_failures(
+        &self,
+        headline: &Summary,
+        alone: Option<&Summary>,
+        variants: &[Summary],
+    ) -> Option<String> {
         let failovers = headline.failovers.as_ref()?;
         let silent = |summary: &Summary| {
             let failovers = summary.failovers.as_ref()?;
@@ -229,9 +257,11 @@ impl Words<'_> {
                 failovers.unresumed, headline.n
             ));
         };
+        // The best path alone may be one that does not fail.
+        let failing = || variants.iter().find(|v| !is_together(v) && v.failovers.is_some());
         let against = alone.and_then(|alone| {
-            let time = silent(alone)?;
-            Some(format!(", {} alone for {time}", self.name(alone)))
+            let alone = if alone.failovers.is_some() { alone } else { failing()? };
+            Some(format!(", {} alone for {}", self.name(alone), silent(alone)?))
         });
         let against = against.unwrap_or_default();
         Some(format!("When a path fails, {name} delivers nothing for {time}{against}."))
@@ -259,14 +289,22 @@ impl Words<'_> {
         }
         let p95 = |summary: &Summary| {
             let found = summary.quantiles.iter().find(|quantile| quantile.name == "p95")?;
-            found.interval.map(|_| found.value)
+            (found.interval.is_some() || summary.deterministic).then_some(found.value)
         };
-        let (ours, theirs) = (p95(headline)?, p95(alone)?);
         if self.metric.larger_is_better() || headline.deterministic {
             return None;
         }
-        let (ours, theirs) = (self.scale.value(ours), self.scale.value(theirs));
         let (name, best) = (self.name(headline), self.name(alone));
+        let scaled = |seconds| self.scale.value(seconds);
+        let (Some(ours), Some(theirs)) = (p95(headline), p95(alone)) else {
+            // Too few runs for a quantile with an interval.
+            let (ours, theirs) = (scaled(headline.range?.high), scaled(alone.range?.high));
+            let runs = headline.n;
+            return (headline.n > 1).then(|| {
+                format!("The slowest of {runs} runs: {ours} with {name}, {theirs} with {best}.")
+            });
+        };
+        let (ours, theirs) = (scaled(ours), scaled(theirs));
         Some(format!("The slowest 5 % of runs: {ours} or more with {name}, {theirs} with {best}."))
     }
 
@@ -350,7 +388,10 @@ impl Words<'_> {
         match summary.mean_interval {
             _ if summary.deterministic => format!("{runs}, deterministic"),
             Some(interval) => format!("95 % interval {}, {runs}", self.scale.interval(interval)),
-            None => format!("{runs}, no interval"),
+            None => match summary.single_values(&self.scale) {
+                Some(values) => format!("{runs}: {values} {}", self.scale.unit),
+                None => format!("{runs}, no interval"),
+            },
         }
     }
 
@@ -421,17 +462,18 @@ fn on_goal(aim: &Aim) -> String {
     let name = best.map_or("", |of| of.variant.as_str());
     let scale = |of: f64| Scale::of(goal.metric.unit(), of);
     let value = best.and_then(|of| of.value).map_or(String::new(), |value| {
-        let what = match goal.quantile {
-            Some(share) => format!("{} of runs", if share == 0.5 { "median" } else { "quantile" }),
-            None => "on average".to_owned(),
-        };
-        format!("{} {what}", scale(value).value(value))
+        let value = scale(value).value(value);
+        match goal.quantile {
+            Some(0.5) => format!("median of the runs {value}"),
+            Some(share) => format!("{:.0} % of the runs within {value}", 100.0 * share),
+            None => format!("{value} on average"),
+        }
     });
     let ends = best.and_then(|of| of.interval).filter(|of| of.half_width() > 0.0).map(|of| {
         match goal.quantile {
             Some(_) => {
                 let (low, high) = (percent(of.low), percent(of.high));
-                format!("95 % interval of the share of runs beyond the bound: {low} to {high}")
+                format!("95 % interval of the share of runs beyond the goal {low} to {high}")
             }
             None => format!("95 % interval {}", scale(goal.bound).interval(of)),
         }

@@ -38,6 +38,12 @@ pub enum ParseError {
     /// Damaged on the way.
     #[error("wrong {0} checksum")]
     Checksum(Layer),
+    /// The checksum of RFC 2960, which RFC 3309 replaced.
+    #[error("the SCTP checksum is the Adler-32 of RFC 2960, not the CRC32c of RFC 9260")]
+    Adler32,
+    /// A port of 0, which is reserved.
+    #[error("{0} port 0 is reserved")]
+    PortZero(Layer),
     /// A TCP option whose length contradicts its kind or its place.
     #[error("TCP option {kind} with length {len} is malformed")]
     TcpOption {
@@ -67,6 +73,8 @@ pub enum Layer {
     Tcp,
     /// UDP (RFC 768).
     Udp,
+    /// SCTP (RFC 9260).
+    Sctp,
     /// ICMP (RFC 792) or ICMPv6 (RFC 4443).
     Icmp,
 }
@@ -78,6 +86,7 @@ impl fmt::Display for Layer {
             Layer::Ipv6 => "IPv6",
             Layer::Tcp => "TCP",
             Layer::Udp => "UDP",
+            Layer::Sctp => "SCTP",
             Layer::Icmp => "ICMP",
         })
     }

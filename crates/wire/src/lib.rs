@@ -6,6 +6,7 @@
 
 mod checksum;
 mod error;
+mod fields;
 mod icmp;
 mod ip;
 pub mod mptcp;
@@ -13,6 +14,7 @@ mod opaque;
 mod packet;
 pub mod payload;
 pub mod pcapng;
+pub mod sctp;
 mod seq;
 mod tcp;
 mod udp;
@@ -26,6 +28,7 @@ pub use opaque::Opaque;
 pub use packet::{Body, Packet};
 pub use payload::Payload;
 pub use pcapng::{CaptureError, CaptureReader, CapturedPacket, PcapngWriter};
+pub use sctp::SctpPacket;
 pub use seq::SeqNumber;
 pub use tcp::{Flags, SackBlocks, TcpOptions, TcpSegment, Timestamps};
 pub use udp::UdpDatagram;

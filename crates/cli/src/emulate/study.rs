@@ -5,10 +5,10 @@ use super::{EmulateArgs, failed, fit_for_emulation};
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, counted, error, message, print};
 use crate::progress::{Progress, Shown, real_time};
-use crate::save::{Overwrite, provenance, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_folder};
 use crate::table;
 use lab::emulation::{Emulation, emulate};
-use lab::results::{Provenance, ResultFolder, Written, document};
+use lab::results::{Provenance, ResultFolder, Written, document, use_copies};
 use lab::scenario::{Key, Protocol, Variant};
 use lab::stack::{Emulated, StackKind, emulated_of};
 use lab::{Given, InputError, Report, Scenario};
@@ -46,6 +46,8 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         // The engine runs the protocols of both kernels.
         options = options.with(Key::Protocols, "tcp,mptcp");
     }
+    let out = args.asked.out.as_deref();
+    let copied = out.map(|out| use_copies(&mut options, out));
     let scenario = fit_for_emulation(options.resolve()?)?;
     if emulated_of(&scenario, &stacks).is_empty() {
         let help = "kernels have no coupled congestion control: use --cc cubic,reno, or add \
@@ -55,11 +57,15 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         );
     }
     let overwrite = Overwrite { force: args.asked.force };
-    let out = overwrite.out(args.asked.out.as_deref())?;
+    let out = overwrite.out(out)?;
     let out = out.map(ResultFolder::for_an_emulation).transpose()?;
     let variants: Vec<Variant> =
         emulated_of(&scenario, &stacks).into_iter().map(Emulated::into_variant).collect();
     let pcap = overwrite.pcap(args.asked.pcap.as_deref(), &variants)?;
+    if let Some(out) = &out {
+        overwrite.inputs(out, &scenario)?;
+    }
+    tell_of_copies(copied, args.asked.quiet);
     Ok(Prepared { scenario, stacks, out, pcap })
 }
 
@@ -170,7 +176,38 @@ fn save(
 
 #[cfg(test)]
 mod tests {
-    use super::conduct_of;
+    use super::{conduct_of, prepare};
+    use crate::command::{Cli, Command};
+    use crate::emulate::EmulateArgs;
+    use clap::Parser;
+    use std::fs;
+
+    fn arguments(words: &[&str]) -> EmulateArgs {
+        let cli = Cli::try_parse_from(words).unwrap_or_else(|refusal| panic!("{refusal}"));
+        match cli.command {
+            Command::Emulate(args) => *args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn study_is_prepared_from_the_copies_when_the_originals_are_gone() {
+        let home = std::env::temp_dir().join(format!("anabranch-copies-{}", std::process::id()));
+        fs::create_dir_all(&home).unwrap();
+        let original = home.join("x.down");
+        fs::write(&original, "1\n2\n3\n4\n").unwrap();
+        fs::write(home.join("x.up"), "2\n4\n").unwrap();
+        let (path, out) = (format!("a=trace {}", original.display()), home.join("out"));
+        let out = out.display().to_string();
+        let words = ["anabranch", "emulate", "--path", &path, "--traffic", "bulk:1MiB", "--quiet"];
+        let args = arguments(&[&words[..], &["--out", &out]].concat());
+        let before = prepare(&args).unwrap().scenario.hash();
+        fs::remove_file(&original).unwrap();
+        assert_eq!(prepare(&args).unwrap().scenario.hash(), before);
+        fs::write(&original, "1\n2\n3\n5\n").unwrap();
+        assert!(prepare(&args).err().is_some(), "the copy would be lost");
+        fs::remove_dir_all(&home).unwrap();
+    }
 
     #[test]
     fn disturbed_runs_are_told_of_with_what_helps() {

@@ -4,6 +4,7 @@
 //! terminal a decision takes several lines: the columns of a path are never divided, and the answer
 //! is on a line of its own.
 
+use crate::meanings::kernel;
 use crate::output::{Screen, width_of};
 use crate::table::protocols;
 use base::decision::{
@@ -55,11 +56,11 @@ fn heading(
     let (number, of) = decisions.connection;
     let connection = if of > 1 { format!(", connection {number} of {of}") } else { String::new() };
     let heading = format!(
-        "{}: {}; {}, sender {}; repetition {run}, seed {}{connection}",
+        "{}: {}; {}, hosts like {}; repetition {run}, seed {}{connection}",
         variant.name,
         describe_traffic(&scenario.traffic, scenario.ends.reverse),
         protocols(scenario),
-        scenario.ends.profile.name(),
+        kernel(scenario.ends.profile),
         scenario.seed
     );
     screen.wrap(text, "", &heading, "");

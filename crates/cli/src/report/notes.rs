@@ -84,7 +84,7 @@ mod tests {
             "path `a`: the uplink follows the same recording",
             "skipped `lia` with tcp: it couples several paths",
             "path `b`: the uplink follows the same recording",
-            "tcp/a/cubic has outliers: the interval of the mean may be too narrow",
+            "tcp/a/cubic has outliers: the interval of its mean may be too narrow",
         ];
         let notes = notes.map(str::to_owned);
         let groups = grouped(&notes);

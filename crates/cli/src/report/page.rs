@@ -2,6 +2,7 @@
 //! `charts` has the figures, `tables` the tables.
 
 use super::{Sheet, charts, failover, figure, notes, palette, sharing, tables, terms, why};
+use crate::meanings::kernel;
 use crate::table::{protocols, timed_traffic};
 use lab::comparison::Class;
 use lab::results::GENERATOR;
@@ -149,11 +150,11 @@ fn summary_line(sheet: &Sheet<'_>) -> String {
         None => format!("{runs} repetitions{stopped}"),
     };
     format!(
-        "{}; {}, {} {}, {runs}, seed {}.",
+        "{}; {}, {} like {}, {runs}, seed {}.",
         escaped(&timed_traffic(scenario)),
         escaped(&protocols(scenario)),
-        terms::term("sender"),
-        scenario.ends.profile.name(),
+        terms::term("hosts"),
+        kernel(scenario.ends.profile),
         scenario.seed,
     )
 }

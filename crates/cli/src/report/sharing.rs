@@ -8,7 +8,7 @@ use super::page::{Page, escaped};
 use super::palette;
 use super::tables::{below, variant};
 use crate::columns::Column;
-use crate::fairness::{CAPTION, INTERVAL, absences, columns, heading, scale};
+use crate::fairness::{INTERVAL, absences, caption, columns, heading, scale};
 use lab::VariantSeries;
 use lab::series::{Quantity, Series};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub(super) fn table(page: &mut Page, sheet: &Sheet<'_>) {
         page.line(&format!("<tr><td>{}</td>{cells}</tr>", variant(sheet, &summary.variant)));
     }
     page.line("</table></div>");
-    for text in std::iter::once(CAPTION.to_owned()).chain(absences(sheet.report)) {
+    for text in std::iter::once(caption(|_| true)).chain(absences(sheet.report)) {
         page.line(&format!("<p class=\"small\">{}</p>", escaped(&text)));
     }
 }

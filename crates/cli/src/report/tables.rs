@@ -73,7 +73,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
         Some(Interval { low, high }) => {
             format!("{} to {}", scale.number(low), scale.number(high))
         }
-        None => "no interval".to_owned(),
+        None => summary.single_values(scale).unwrap_or_else(|| "no interval".to_owned()),
     };
     let of = summary.difference.as_ref();
     let paired = of.map_or(String::new(), |d| below(&mean(d, scale), &ends(d.interval, scale)));

@@ -6,13 +6,9 @@
 
 use super::Sheet;
 use super::page::{Page, escaped};
+use crate::meanings::choices;
 use lab::scenario::{Carrier, Variant};
 use std::collections::BTreeMap;
-use transport::choice::Row;
-use transport::congestion::ControllerRow;
-use transport::path_policy::PolicyRow;
-use transport::scheduler::SchedulerRow;
-use transport::{FAILOVER_NAMES, path_manager};
 
 /// Terms of every page, in the order of the list.
 const GENERAL: &[(&str, &str)] = &[
@@ -56,7 +52,7 @@ const GENERAL: &[(&str, &str)] = &[
          of a byte are not counted.",
     ),
     (
-        "sender",
+        "hosts",
         "Kernel that both ends behave like (option --profile): its buffers, timers and options.",
     ),
     ("cwnd", "Congestion window: the amount of data that may be in flight on a path (RFC 5681)."),
@@ -75,8 +71,8 @@ const GENERAL: &[(&str, &str)] = &[
 /// Terms of tables that not every page has.
 pub(super) const UNPAIRED: &str = "Interval of the difference if the repetitions of both variants \
     were independent (Welch); a wider one than the paired shows what the common draws gain";
-pub(super) const CORRELATION: &str = "Correlation of the values of the same repetitions of the \
-    variant and the baseline: near 1, both have the same bad luck";
+pub(super) const CORRELATION: &str = "That of the values of the same repetitions of the variant \
+    and the baseline: near 1, both have the same bad luck";
 
 /// The text of a general term.
 fn meaning(term: &str) -> &'static str {
@@ -105,34 +101,6 @@ pub(super) fn of_variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
     let choices = choices(variant).into_iter();
     let choices = choices.map(|(kind, name, about)| format!("; {kind} {name}: {about}"));
     format!("{way}{}", choices.collect::<String>().trim_end_matches('.'))
-}
-
-/// Kind, name and meaning of the choices of a variant that its name has.
-fn choices(variant: &Variant) -> Vec<(&'static str, String, &'static str)> {
-    let mut choices = Vec::new();
-    let mut add = |kind: &'static str, name: String, about: Option<&'static str>| {
-        let shown = variant.name.split('/').any(|part| part == name);
-        choices.extend(about.filter(|_| shown).map(|about| (kind, name, about)));
-    };
-    let control = variant.congestion.name();
-    if let Carrier::Multipath { scheduler, path_manager, policy, failover, .. } = &variant.carrier {
-        add("scheduler", scheduler.to_string(), about::<SchedulerRow>(scheduler.name()));
-        let manager = path_manager.to_string();
-        let named = path_manager::NAMES.iter().find(|row| row.0 == manager);
-        add("path manager", manager, named.map(|row| row.1));
-        add("path policy", policy.to_string(), about::<PolicyRow>(policy.name()));
-        let rule = failover.name();
-        let named = FAILOVER_NAMES.iter().find(|row| row.0 == rule);
-        add("fail-over rule", rule.to_owned(), named.map(|row| row.1));
-    }
-    let written = variant.congestion.to_string();
-    add("congestion control", written, about::<ControllerRow>(control));
-    choices
-}
-
-/// The sentence of a table's row.
-fn about<R: Row>(name: &str) -> Option<&'static str> {
-    R::table().iter().map(Row::about).find(|row| row.0 == name).map(|row| row.1)
 }
 
 /// The list of terms.

@@ -18,7 +18,7 @@ pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
     for (heading, _) in SHARES {
         page.line(&format!("<th class=\"n\">{heading}</th>"));
     }
-    page.line("<th class=\"n\">blocked reader [ms]</th><th class=\"n\">[kB]</th>");
+    page.line("<th class=\"n\">blocked reader [ms]</th><th class=\"n\">blocked bytes [kB]</th>");
     page.line("<th>spurious</th><th>reinjected</th></tr>");
     for summary in variants {
         page.line(&row(sheet, summary));

@@ -5,99 +5,69 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Reads a table with the first available library, and prints one line per variant: its name,
-/// number of runs, mean, and checks of the other columns.
-const SCRIPT: &str = r#"
+/// Begins every script: `read` returns columns of the table as tuples, with the first available
+/// library, `groups` collects rows by their first cells, and `line` prints cells.
+const READ: &str = r#"
 import sys
-table = sys.argv[1]
-try:
+def duck(columns):
     import duckdb
-    rows = duckdb.sql(f"""
-        select variant, count(*), avg(value), min(seed), max(run),
-               min(length(hash)), sum(bytes_read)
-        from read_parquet('{table}') group by variant""").fetchall()
-except ImportError:
-    try:
-        import polars
-        of = polars.col
-        rows = polars.read_parquet(table).group_by("variant").agg(
-            polars.len(), of("value").mean(), of("seed").min(), of("run").max(),
-            of("hash").str.len_chars().min(), of("bytes_read").sum()).rows()
-    except ImportError:
+    listed = ", ".join(f'"{column}"' for column in columns)
+    return duckdb.sql(f"select {listed} from read_parquet('{sys.argv[1]}')").fetchall()
+def polars(columns):
+    import polars
+    return polars.read_parquet(sys.argv[1]).select(columns).rows()
+def pandas(columns):
+    import pandas, pyarrow
+    frame = pandas.read_parquet(sys.argv[1])[columns]
+    return list(frame.itertuples(index=False, name=None))
+def read(*columns):
+    for library in duck, polars, pandas:
         try:
-            import pandas, pyarrow
+            return library(list(columns))
         except ImportError:
-            sys.exit(77)
-        frame = pandas.read_parquet(table)
-        frame["digits"] = frame["hash"].str.len()
-        rows = [(name, len(group), group["value"].mean(), group["seed"].min(), group["run"].max(),
-                 group["digits"].min(), group["bytes_read"].sum())
-                for name, group in frame.groupby("variant")]
-for row in rows:
-    print(*row, sep="\t")
+            pass
+    sys.exit(77)
+def groups(rows, size):
+    found = {}
+    for row in rows:
+        found.setdefault(row[:size], []).append(row[size:])
+    return found.items()
+def line(*cells):
+    print(*cells, sep="\t")
 "#;
 
-/// Reads the time series in the same way: one line per quantity of a path, with the number of
-/// values, the largest one, and whether times increase.
-const SERIES_SCRIPT: &str = r#"
-import sys
-table = sys.argv[1]
-columns = ["variant", "path", "quantity", "unit", "run", "t_ns", "value"]
-try:
-    import duckdb
-    rows = duckdb.sql(f"select {', '.join(columns)} from read_parquet('{table}')").fetchall()
-except ImportError:
-    try:
-        import polars
-        rows = polars.read_parquet(table).select(columns).rows()
-    except ImportError:
-        try:
-            import pandas, pyarrow
-        except ImportError:
-            sys.exit(77)
-        rows = list(pandas.read_parquet(table)[columns].itertuples(index=False, name=None))
-series = {}
-for variant, path, quantity, unit, run, at, value in rows:
-    series.setdefault((variant, path, quantity, unit), []).append((at, value))
-for key, points in series.items():
-    times = [at for at, _ in points]
-    print(*key, len(points), max(value for _, value in points), times == sorted(times), sep="\t")
+/// One line per variant: its name, number of runs, mean, and checks of the other columns.
+const RUNS: &str = r#"
+for name, rows in groups(read("variant", "value", "seed", "run", "hash", "bytes_read"), 1):
+    value, seed, run, digits, read_bytes = zip(*rows)
+    line(*name, len(rows), sum(value) / len(rows), min(seed), max(run), min(map(len, digits)),
+         sum(read_bytes))
 "#;
 
-/// Reads the delays in the same way: one line per variant, with the number of rows, the largest
-/// index and delay, the number of names, and the paths of the first and last bytes.
-const DELAYS_SCRIPT: &str = r#"
-import sys
-table = sys.argv[1]
-columns = ["variant", "run", "index", "name", "start_s", "delay_s", "first_path", "last_path"]
-try:
-    import duckdb
-    listed = ', '.join(f'"{column}"' for column in columns)
-    rows = duckdb.sql(f"select {listed} from read_parquet('{table}')").fetchall()
-except ImportError:
-    try:
-        import polars
-        rows = polars.read_parquet(table).select(columns).rows()
-    except ImportError:
-        try:
-            import pandas, pyarrow
-        except ImportError:
-            sys.exit(77)
-        rows = list(pandas.read_parquet(table)[columns].itertuples(index=False, name=None))
-variants = {}
-for row in rows:
-    variants.setdefault(row[0], []).append(row[1:])
-for name, rows in variants.items():
+/// One line per quantity of a path, with the number of values, the largest one, and whether times
+/// increase.
+const SERIES: &str = r#"
+columns = "variant", "path", "quantity", "unit", "t_ns", "value"
+for key, points in groups(read(*columns), 4):
+    times, values = zip(*points)
+    line(*key, len(points), max(values), list(times) == sorted(times))
+"#;
+
+/// One line per variant, with the number of rows, the largest index and start, the mean delay, the
+/// number of names, the paths of the first and last bytes, and whether rows are sorted.
+const DELAYS: &str = r#"
+columns = "variant", "run", "index", "name", "start_s", "delay_s", "first_path", "last_path"
+for name, rows in groups(read(*columns), 1):
     run, index, names, start, delay, first, last = zip(*rows)
-    print(name, len(rows), max(index), max(start), sum(delay) / len(delay), len(set(names)),
-          "+".join(sorted(set(first))), "+".join(sorted(set(last))), rows == sorted(rows), sep="\t")
+    line(*name, len(rows), max(index), max(start), sum(delay) / len(delay), len(set(names)),
+         "+".join(sorted(set(first))), "+".join(sorted(set(last))), rows == sorted(rows))
 "#;
 
 /// Output of a script for a table; `None` without a library that reads it.
 fn read(script: &str, table: &str) -> Option<String> {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python");
     let mut python = Command::new("python3");
-    python.env("PYTHONPATH", packages).args(["-c", script, table]);
+    python.env("PYTHONPATH", packages).args(["-c", &format!("{READ}{script}"), table]);
     let answer = match python.output() {
         Ok(answer) if answer.status.code() != Some(77) => answer,
         _ => {
@@ -117,7 +87,7 @@ fn table_of_runs_is_read_by_the_programs_people_use() {
     succeeds(
         &[&study[..], &["--runs", "5", "--seed", "18446744073709551615", "--out", &out]].concat(),
     );
-    let Some(text) = read(SCRIPT, &format!("{out}/runs.parquet")) else { return };
+    let Some(text) = read(RUNS, &format!("{out}/runs.parquet")) else { return };
     let document = std::fs::read_to_string(format!("{out}/result.json")).expect("result.json");
     let document: Value = serde_json::from_str(&document).expect("JSON");
     let variants = document["variants"].as_array().expect("variants");
@@ -140,7 +110,7 @@ fn table_of_series_is_read_by_the_programs_people_use() {
     let paths = ["--path", "wlan=rate 20mbit delay 10ms loss 1%", "--path", "lte=rate 8mbit"];
     let traffic = ["--traffic", "bulk:512KiB", "--protocols", "tcp,mptcp", "--out", &out];
     succeeds(&[&["run"], &paths[..], &traffic].concat());
-    let Some(text) = read(SERIES_SCRIPT, &format!("{out}/series.parquet")) else { return };
+    let Some(text) = read(SERIES, &format!("{out}/series.parquet")) else { return };
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
     // Six quantities of each path that carries something, two of the connection; of the calls of
     // a scheduler two of each path and the choice.
@@ -173,7 +143,7 @@ fn table_of_delays_is_read_by_the_programs_people_use() {
         let more = ["--protocols", "tcp,mptcp", "--schedulers", "rr", "--runs", "3", "--quiet"];
         let more = [&more[..], &["--out", &out]].concat();
         succeeds(&[&["compare", "--traffic", traffic], &paths[..], &more].concat());
-        let text = read(DELAYS_SCRIPT, &format!("{out}/delays.parquet"))?;
+        let text = read(DELAYS, &format!("{out}/delays.parquet"))?;
         let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
         let rows: Vec<Vec<String>> = text.lines().map(cells).collect();
         let result = std::fs::read_to_string(format!("{out}/result.json")).expect("result.json");

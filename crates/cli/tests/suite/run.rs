@@ -55,8 +55,8 @@ fn table_has_a_line_for_each_variant() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
-        "download of 256KiB; TCP over each path alone and MPTCP over all paths, wlan first, sender \
-         linux; repetition 0, seed 1"
+        "download of 256KiB; TCP over each path alone and MPTCP over all paths, wlan first, hosts \
+         like Linux 6.18; repetition 0, seed 1"
     );
     let heading = lines.iter().find(|line| line.starts_with("variant")).expect("a heading");
     for part in ["completion time [ms]", "on wlan", "on 3g", "resent", "reinjected [kB]"] {

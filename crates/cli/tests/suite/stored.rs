@@ -253,7 +253,10 @@ fn folders_of_one_seed_are_combined_as_if_they_were_one_study() {
     study(&two, &["--schedulers", "rr"]);
     let page = scratch.path("both.html");
     let (document, told) = combined(&[&one, &two, "--out", &page]);
-    assert!(told.contains("note: 2 variants have the same runs in two as in a folder"), "{told}");
+    assert!(
+        told.contains("note: 2 variants are left out of two: a folder before it has"),
+        "{told}"
+    );
     let mut expected: Value = serde_json::from_str(&text(&whole, "result.json")).expect("JSON");
     assert_eq!(names(&document), names(&expected));
     for key in ["variants", "verdict", "baseline", "metric", "paths"] {

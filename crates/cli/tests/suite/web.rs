@@ -47,7 +47,7 @@ fn page_gives_a_table_of_load_and_object_times() {
     let traffic = format!("web:{}", scratch.file("page.har", &page()));
     let arguments = ["compare", "--path", LINK, "--runs", "1", "--traffic", &traffic];
     let expected = "\
-page page.har: 9 objects, 86 kB, over 6 HTTP/1.1 connections; TCP over each path alone, sender
+page page.har: 9 objects, 86 kB, over 6 HTTP/1.1 connections; TCP over each path alone, hosts
 ";
     let text = succeeds(&arguments);
     assert!(text.starts_with(expected.trim_end()), "{text}");

@@ -1,6 +1,7 @@
 //! Classes, baselines and verdicts on made-up studies.
 
 use super::*;
+use crate::comparison::Difference;
 use crate::results::{Provenance, ResultFolder, Written, document};
 use crate::run::Run;
 use crate::scenario::{Key, Matters, Options, variants_of};
@@ -95,6 +96,47 @@ fn slower_paths_hurt_beside_the_best() {
     );
     assert!(report.verdict.contains("c takes 0.170 s longer"), "{}", report.verdict);
     assert!(!report.verdict.contains('\n'));
+}
+
+#[test]
+fn runs_of_other_seeds_are_compared_by_their_means_alone() {
+    let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "tcp/a/cubic");
+    let (a, b) = (noisy(3.0, 0.2, 1), noisy(3.17, 0.2, 1));
+    let turned: Vec<Option<f64>> = b.iter().copied().rev().collect();
+    let difference = |seeds: &[u64], b: &Vec<Option<f64>>| {
+        let study = study(&scenario, Metric::CompletionTime, &[a.clone(), b.clone()]);
+        let report = Report::of_seeds(&scenario, &study, seeds).unwrap();
+        assert!(report.ratios[0].interval.is_some() || seeds == [1, 2]);
+        report.variants[1].difference.clone().unwrap()
+    };
+    let width = |difference: &Difference| difference.interval.unwrap().half_width();
+    let [paired, independent] = [&[1, 1], &[1, 2]].map(|seeds| difference(seeds, &b));
+    assert!(paired.correlation.unwrap() > 0.999);
+    assert!(width(&paired) < width(&difference(&[1, 1], &turned)));
+    assert!(width(&independent) > 2.0 * width(&paired));
+    assert_eq!((independent.correlation, independent.fixed), (None, independent.unpaired));
+    let other = difference(&[1, 2], &turned);
+    assert!((width(&independent) - width(&other)).abs() < 1e-12, "order does not matter");
+    assert!((paired.mean - independent.mean).abs() < 1e-12);
+}
+
+#[test]
+fn single_values_are_given_where_they_are_too_few_for_an_interval() {
+    let few = |runs: usize| {
+        let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
+        let of = |centre, seed| noisy(centre, 0.2, seed).into_iter().take(runs).collect();
+        let study = study(&scenario, Metric::CompletionTime, &[of(3.0, 1), of(2.0, 2)]);
+        let report = Report::new(&scenario, &study).unwrap();
+        let document = document(&scenario, &report);
+        let values: Vec<Option<f64>> = of(2.0, 2);
+        (report.verdict, document["variants"][1]["values"].clone(), values)
+    };
+    let (verdict, stored, values) = few(3);
+    assert_eq!(stored, serde_json::json!(values));
+    let shown: Vec<String> = values.iter().flatten().map(|value| format!("{value:.3}")).collect();
+    let part = format!(" s on average (3 runs: {} s)", shown.join(", "));
+    assert!(verdict.contains(&part), "{part} in {verdict}");
+    assert_eq!(few(4).1, Value::Null);
 }
 
 #[test]
@@ -336,6 +378,53 @@ fn failures_of_paths_are_the_answer_where_the_metric_shows_no_difference() {
     let document = document(&scenario, &report);
     assert_eq!(document["answer"]["metric"], "failover_time");
     assert!(!report.advice.iter().any(|line| line.contains("alone")), "{:?}", report.advice);
+}
+
+/// Regression: the rows of a named baseline said pays-off, the headline "no difference that
+/// matters", because it compares with the best path alone.
+#[test]
+fn headline_says_how_the_variant_compares_with_a_named_baseline() {
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(2.0, 0.05, 3)];
+    let named = together("lrf", true, "tcp/a/cubic", &values);
+    assert_eq!(classes(&named)[2], Some(Class::PaysOff), "against a");
+    let verdict = &named.verdict;
+    assert!(verdict.contains("no difference that matters: mptcp/lrf/cubic"), "{verdict}");
+    let beside = "Against tcp/a/cubic, the baseline of the table, mptcp/lrf/cubic pays off.";
+    assert!(verdict.contains(beside), "{verdict}");
+    let best = together("lrf", true, "best", &values);
+    assert!(!best.verdict.contains("Against"), "{}", best.verdict);
+    let average = together("lrf", true, "average", &values);
+    assert!(average.verdict.contains("Against the average of the paths"), "{}", average.verdict);
+}
+
+/// Regression: with the usual number of runs, nothing was said about the slowest ones.
+#[test]
+fn slowest_run_is_said_where_quantiles_have_no_interval() {
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(1.0, 0.05, 3)];
+    let verdict = together("lrf", true, "best", &values).verdict;
+    let slowest = "The slowest of 20 runs: 1023.9 ms with mptcp/lrf/cubic, 2019.8 ms with b.";
+    assert!(
+        verdict.contains(slowest) && verdict.contains("with mptcp/lrf/cubic, 2.0"),
+        "{verdict}"
+    );
+}
+
+/// Regression: where the best path alone does not fail, the other one's outage was not said.
+#[test]
+fn outage_of_the_path_that_fails_is_said_beside_that_of_the_best_variant() {
+    let scenario = together_scenario("lrf", true, "best");
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(1.0, 0.05, 3)];
+    let mut study = study(&scenario, Metric::CompletionTime, &values);
+    for (of, time) in study.variants.iter_mut().zip([Some(6.0), None, Some(1.5)]) {
+        for run in of.runs.iter_mut().filter(|_| time.is_some()) {
+            run.extra.push(("failover_time".to_owned(), time.unwrap()));
+            run.extra.push(("failovers_unresumed".to_owned(), 0.0));
+        }
+    }
+    let verdict = Report::new(&scenario, &study).unwrap().verdict;
+    let said =
+        "When a path fails, mptcp/lrf/cubic delivers nothing for 1.500 s, a alone for 6.000 s.";
+    assert!(verdict.contains(said), "{verdict}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Combines the results of several folders, with the variants of all of them.
 //!
 //! Paths, traffic and metric must be the same. Repetitions of folders with the same seed have the
-//! same random draws, so their differences are paired. With other seeds they are independent: the
-//! differences are of repetitions that have nothing in common, which is valid, but less precise.
+//! same random draws, so their differences are paired. With other seeds they are independent: only
+//! the means are compared, which is less precise.
 
 use super::records::FREE;
 use super::stored::StoredStudy;
@@ -34,9 +34,6 @@ pub fn combine(mut folders: Vec<Named>) -> Result<StoredStudy, InputError> {
     let mut merged = merged(&folders, &names).ok_or_else(|| {
         InputError::at("DIR", "no folder is named", "name one or several results folders")
     })?;
-    if folders.iter().any(|(_, stored)| stored.scenario.seed != folders[0].1.scenario.seed) {
-        unpair(&folders, &names, &mut merged);
-    }
     merged.notes = notes;
     Ok(merged)
 }
@@ -116,7 +113,7 @@ fn notes(folders: &[Named], shown: &[String]) -> Vec<String> {
         if stored.scenario.seed != first.scenario.seed {
             notes.push(format!(
                 "{name} has seed {}, {} has seed {}: their repetitions are independent, so \
-                 differences between them are not paired",
+                 differences between them are not paired: means of all runs are compared",
                 stored.scenario.seed, shown[0], first.scenario.seed
             ));
         }
@@ -171,9 +168,9 @@ fn names(folders: &[Named], shown: &[String], notes: &mut Vec<String>) -> Vec<Ve
             stored.study.variants.iter().map(|of| name(folder, of)).collect();
         let repeated = own.iter().filter(|name| name.is_none()).count();
         if repeated > 0 {
-            let runs = if repeated == 1 { "variant has" } else { "variants have" };
+            let runs = if repeated == 1 { "variant is" } else { "variants are" };
             notes.push(format!(
-                "{repeated} {runs} the same runs in {} as in a folder before it",
+                "{repeated} {runs} left out of {}: a folder before it has the same runs",
                 shown[folder]
             ));
         }
@@ -185,7 +182,7 @@ fn names(folders: &[Named], shown: &[String], notes: &mut Vec<String>) -> Vec<Ve
 /// Everything in one; `None` without a folder.
 fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStudy> {
     let mut merged = folders.first()?.1.clone();
-    let mut variants = Vec::new();
+    let (mut variants, mut seeds) = (Vec::new(), Vec::new());
     let mut series = Vec::new();
     let mut delays = crate::delays::Delays::default();
     for ((_, stored), names) in folders.iter().zip(names) {
@@ -198,6 +195,7 @@ fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStud
             let mut of = of.clone();
             of.variant.name = name;
             variants.push(of);
+            seeds.push(stored.scenario.seed);
         }
         series.extend(stored.series.iter().filter_map(|one| {
             Some(VariantSeries { variant: renamed(&one.variant)?, ..one.clone() })
@@ -211,7 +209,7 @@ fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStud
     merged.scenario.runs = Runs::Fixed(u32::try_from(fewest).unwrap_or(u32::MAX));
     merged.study = Study { variants, ..merged.study };
     (merged.series, merged.delays) = (series, delays);
-    merged.report = Report::new(&merged.scenario, &merged.study)?;
+    merged.report = Report::of_seeds(&merged.scenario, &merged.study, &seeds)?;
     let command = ["anabranch", "report"].map(str::to_owned);
     let command = command.into_iter().chain(folders.iter().map(|(name, _)| name.clone()));
     merged.provenance = Provenance { command: command.collect(), ..merged.provenance };
@@ -240,28 +238,4 @@ fn widen(scenario: &mut Scenario, other: &Scenario) {
     add(&mut all.policies, &more.policies);
     add(&mut all.failovers, &more.failovers);
     add(&mut scenario.notes, &other.notes);
-}
-
-/// Removes the correlation of repetitions of different seeds: they have nothing in common.
-fn unpair(folders: &[Named], names: &[Vec<Option<String>>], merged: &mut StoredStudy) {
-    let seeds = folders.iter().map(|(_, stored)| stored.scenario.seed);
-    let seeds: BTreeMap<&String, u64> = seeds
-        .zip(names)
-        .flat_map(|(seed, names)| names.iter().flatten().map(move |name| (name, seed)))
-        .collect();
-    let report = &mut merged.report;
-    let all: Vec<Option<u64>> =
-        report.variants.iter().map(|of| seeds.get(&of.variant.name).copied()).collect();
-    let baseline = report.baseline.as_ref().and_then(|name| seeds.get(name).copied());
-    for (summary, seed) in report.variants.iter_mut().zip(&all) {
-        if let Some(difference) = summary.difference.as_mut().filter(|_| *seed != baseline) {
-            difference.correlation = None;
-        }
-    }
-    for pair in &mut report.pairs {
-        let differ = all.get(pair.variant) != all.get(pair.with);
-        if let Some(difference) = pair.difference.as_mut().filter(|_| differ) {
-            difference.correlation = None;
-        }
-    }
 }

@@ -87,9 +87,11 @@ pub(super) fn copies(folder: &Path) -> BTreeMap<String, String> {
 }
 
 impl ResultFolder {
-    /// Copies the inputs of the scenario to the folder, unless they are there.
-    pub fn keep_inputs(&self, scenario: &Scenario) -> io::Result<()> {
-        self.inputs(scenario).map(|_| ())
+    /// Copies the inputs of the scenario to the folder, unless they are there. A file that this
+    /// program did not write, and the copy of an original that has changed, are overwritten with
+    /// `force` only; without it the error is `AlreadyExists`.
+    pub fn keep_inputs(&self, scenario: &Scenario, force: bool) -> io::Result<()> {
+        self.copy_inputs(scenario, force).map(|_| ())
     }
 
     /// The scenario as a file in this folder: with the names of the copies.
@@ -100,6 +102,10 @@ impl ResultFolder {
 
     /// The inputs, copied as far as they may be.
     pub(super) fn inputs(&self, scenario: &Scenario) -> io::Result<Vec<Kept>> {
+        self.copy_inputs(scenario, false)
+    }
+
+    fn copy_inputs(&self, scenario: &Scenario, force: bool) -> io::Result<Vec<Kept>> {
         let files = scenario.inputs();
         if files.is_empty() {
             return Ok(Vec::new());
@@ -111,7 +117,12 @@ impl ResultFolder {
             home: home.canonicalize()?,
             listed: listed(self.path()),
             parents: Vec::new(),
+            force,
         };
+        let place = self.path().join(FOLDER).join(INDEX);
+        if !force && !is_index(&place) {
+            return Err(foreign(&place));
+        }
         let refused = keeper.refused(&files)?;
         let kept: io::Result<Vec<Kept>> =
             files.iter().map(|file| keeper.keep(file, refused.get(&file.name))).collect();
@@ -120,7 +131,7 @@ impl ResultFolder {
             let list: Vec<Value> = kept.iter().map(Kept::to_json).collect();
             let index = json!({"program": "anabranch", "schema": 1, "inputs": list});
             let text = format!("{index:#}\n");
-            write_file(&self.path().join(FOLDER).join(INDEX), text.as_bytes())?;
+            write_file(&place, text.as_bytes())?;
         }
         Ok(kept)
     }
@@ -135,6 +146,8 @@ struct Keeper<'a> {
     listed: Vec<Kept>,
     /// Folders of the originals, in the order of their numbers.
     parents: Vec<PathBuf>,
+    /// Whether to overwrite every file.
+    force: bool,
 }
 
 impl Keeper<'_> {
@@ -191,7 +204,7 @@ impl Keeper<'_> {
             let problem = format!("`{original}` was changed while the study began");
             return Err(io::Error::other(problem));
         }
-        self.write(&copy, &content)?;
+        self.write(&original, &copy, &content)?;
         Ok(Kept { original, copy: Some(copy), bytes, sha256, note: None })
     }
 
@@ -217,22 +230,47 @@ impl Keeper<'_> {
         (number..).map(place).find(|copy| !taken(copy)).unwrap_or_default()
     }
 
-    /// Writes a copy; a file of that name that is not ours is not overwritten.
-    fn write(&self, copy: &str, content: &[u8]) -> io::Result<()> {
+    /// Writes a copy. Overwrites a file that is not ours, or that has the former content of the
+    /// original, with `force` only.
+    fn write(&self, original: &str, copy: &str, content: &[u8]) -> io::Result<()> {
         let path = self.folder.path().join(copy);
-        match fs::read(&path) {
-            Ok(present) if present == content => return Ok(()),
-            Ok(_) if self.listed.iter().all(|kept| kept.copy.as_deref() != Some(copy)) => {
-                let problem = format!("`{}` was not written by anabranch", path.display());
-                return Err(io::Error::other(problem));
-            }
-            _ => {}
+        let present = fs::read(&path).ok();
+        if present.as_deref() == Some(content) {
+            return Ok(());
+        }
+        if present.is_some() && !self.force {
+            let is_ours = self.listed.iter().any(|kept| kept.copy.as_deref() == Some(copy));
+            let changed = || {
+                let problem = format!("{}{}", has_changed(original), its_copy(&path));
+                io::Error::new(io::ErrorKind::AlreadyExists, problem)
+            };
+            return Err(if is_ours { changed() } else { foreign(&path) });
         }
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
         write_file(&path, content)
     }
+}
+
+fn foreign(path: &Path) -> io::Error {
+    let problem = format!("`{}` was not written by anabranch", path.display());
+    io::Error::new(io::ErrorKind::AlreadyExists, problem)
+}
+
+/// Whether writing the index loses nothing.
+fn is_index(path: &Path) -> bool {
+    let Ok(text) = fs::read(path) else { return !path.exists() };
+    let index: Value = serde_json::from_slice(&text).unwrap_or_default();
+    text.is_empty() || index["program"] == "anabranch"
+}
+
+fn has_changed(original: &str) -> String {
+    format!("`{original}` has changed since")
+}
+
+fn its_copy(copy: &Path) -> String {
+    format!("; its copy is {}", copy.display())
 }
 
 /// Names the copies in the results folder `folder` in place of originals that are gone. Returns
@@ -286,8 +324,8 @@ pub(super) fn changed(folder: &Path) -> Option<String> {
         now.is_some_and(|content| hex(&Sha256::digest(content)) != kept.sha256)
     };
     let kept = listed(folder).into_iter().find(|kept| other(&kept))?;
-    let copy = kept.copy.map(|copy| format!("; its copy is {}", folder.join(copy).display()));
-    Some(format!("`{}` has changed since{}", kept.original, copy.unwrap_or_default()))
+    let copy = kept.copy.map(|copy| its_copy(&folder.join(copy))).unwrap_or_default();
+    Some(has_changed(&kept.original) + &copy)
 }
 
 /// The inputs for `run.json`.
@@ -379,7 +417,7 @@ mod tests {
         let place = Place::new("changed");
         let scenario = place.options().resolve().unwrap();
         let folder = place.results();
-        folder.keep_inputs(&scenario).unwrap();
+        folder.keep_inputs(&scenario, false).unwrap();
         drop(Records::open(&folder, &scenario).unwrap());
         assert_eq!(changed(folder.path()), None);
         let original = place.0.join("given/x.down");
@@ -388,6 +426,14 @@ mod tests {
         let refused = Records::open(&folder, &other).unwrap_err().to_string();
         let said = format!("`{}` has changed since; its copy is", original.display());
         assert!(refused.contains(&said), "{refused}");
+        // A folder whose results are replaced as a whole.
+        let refused = folder.keep_inputs(&other, false).unwrap_err();
+        assert!(refused.to_string().contains(&said), "{refused}");
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        let copy = || fs::read_to_string(folder.path().join("inputs/x.down")).unwrap();
+        assert_eq!(copy(), TRACE);
+        folder.keep_inputs(&other, true).unwrap();
+        assert_eq!(copy(), TRACE.replace("4.5", "4.6"));
     }
 
     #[test]
@@ -408,14 +454,27 @@ mod tests {
     }
 
     #[test]
-    fn file_of_somebody_else_is_not_overwritten() {
-        let place = Place::new("theirs");
-        let scenario = place.options().resolve().unwrap();
-        let folder = place.results();
-        fs::create_dir_all(folder.path().join("inputs")).unwrap();
-        fs::write(folder.path().join("inputs/page.json"), "mine").unwrap();
-        let refused = folder.keep_inputs(&scenario).unwrap_err().to_string();
-        assert!(refused.contains("was not written by anabranch"), "{refused}");
+    fn file_of_somebody_else_is_overwritten_with_force_only() {
+        for (file, content) in [("page.json", "mine"), (INDEX, "{\"program\": \"iperf3\"}")] {
+            let place = Place::new("theirs");
+            let scenario = place.options().resolve().unwrap();
+            let folder = place.results();
+            let name = folder.path().join(FOLDER).join(file);
+            fs::create_dir_all(folder.path().join(FOLDER)).unwrap();
+            fs::write(&name, content).unwrap();
+            let refused = folder.keep_inputs(&scenario, false).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+            let said = format!("`{}` was not written by anabranch", name.display());
+            assert_eq!(refused.to_string(), said);
+            assert_eq!(fs::read_to_string(&name).unwrap(), content);
+            folder.keep_inputs(&scenario, true).unwrap();
+            assert_ne!(fs::read_to_string(&name).unwrap(), content);
+            folder.scenario_toml(&scenario).unwrap();
+        }
+    }
+
+    #[test]
+    fn copies_are_inside_of_their_folder() {
         assert!(!is_inside("inputs/../x") && !is_inside("/etc/passwd") && is_inside("inputs/2/x"));
     }
 }

@@ -172,6 +172,9 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "repeated": repeated(&summary.repeats),
         "failover_time": failovers(summary.failovers.as_ref()),
     });
+    if !summary.values.is_empty() {
+        variant["values"] = json!(summary.values);
+    }
     if summary.discarded > 0 {
         variant["discarded"] = json!(summary.discarded);
     }

@@ -28,7 +28,7 @@ pub use combined::combine;
 pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use inputs::use_copies;
 pub use json::document;
-pub use ownership::{GENERATOR, is_replaceable};
+pub use ownership::{GENERATOR, MANUAL, is_replaceable};
 pub use records::Records;
 pub use repetition_json::repetition_document;
 pub use stored::StoredStudy;

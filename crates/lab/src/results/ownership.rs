@@ -1,6 +1,7 @@
 //! Which files this program wrote, so that no other file is overwritten.
 //!
-//! A page has a `generator` element, a capture names its application and a figure its producer. The
+//! A page has a `generator` element, a capture names its application, a figure its producer, and a
+//! manual page begins with a comment. The
 //! other files of a result folder have no room for a mark: they are ours beside a `run.json` of
 //! ours, or a journal of runs.
 
@@ -15,6 +16,8 @@ use std::path::Path;
 
 /// Name and beginning of the content of the `meta` element of a page that names the program.
 pub const GENERATOR: &str = "\"generator\" content=\"anabranch";
+/// Beginning of a file with a manual page.
+pub const MANUAL: &str = ".\\\" anabranch ";
 /// First bytes of a file in which marks are searched for.
 const SEARCHED: u64 = 1 << 10;
 /// Block type of the first block of a pcapng file.
@@ -43,7 +46,10 @@ fn has_mark(start: &[u8]) -> bool {
     let has = |mark: &str| start.windows(mark.len()).any(|bytes| bytes == mark.as_bytes());
     let is_figure =
         || FIGURES.iter().any(|(start_of, mark)| start.starts_with(start_of) && has(mark));
-    has(GENERATOR) || start.starts_with(&PCAPNG) && has("anabranch") || is_figure()
+    has(GENERATOR)
+        || start.starts_with(MANUAL.as_bytes())
+        || start.starts_with(&PCAPNG) && has("anabranch")
+        || is_figure()
 }
 
 /// Whether the file is one of the results in its folder. A page that somebody wrote in the place of
@@ -78,6 +84,8 @@ mod tests {
         assert!(file("empty.html", ""));
         assert!(file("ours.html", &format!("<!doctype html><meta name={GENERATOR} 0.1.0\">")));
         assert!(!file("theirs.html", "<!doctype html><p>anabranch is nice"));
+        assert!(file("ours.1", &format!("{MANUAL}0.1.0\n.TH anabranch 1")));
+        assert!(!file("theirs.1", ".TH anabranch 1"));
         assert!(!file("notes.md", "# anabranch"));
         assert!(!file("scenario.toml", "title = \"mine\""));
         assert!(!file("run.json", "{\"program\": \"iperf3\"}"));

@@ -14,7 +14,8 @@ pub use bootstrap::{median_interval, quantile_intervals, ratio_interval};
 pub use compare::{Holm, Paired, holm, paired, welch};
 pub use modes::{Mode, modes};
 pub use sequence::{
-    FEWEST, needed_runs, sequence_half, sequence_interval, sequence_p_value, share_interval,
+    FEWEST, Independent, needed_runs, sequence_half, sequence_interval, sequence_p_value,
+    share_interval,
 };
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};

@@ -52,13 +52,10 @@ pub fn sequence_half(values: &[f64], alpha: f64) -> Option<f64> {
 /// more on each side, each end is moved by an n-th of the largest deviation seen there, or of
 /// `unseen` if that is larger.
 pub fn sequence_interval(values: &[f64], alpha: f64, unseen: f64) -> Option<Interval> {
-    let (n, mean) = (values.len(), super::mean(values)?);
+    let (n, mean) = (values.len() as f64, super::mean(values)?);
     let half = sequence_half(values, alpha)?;
-    let (least, most) = values
-        .iter()
-        .fold((mean, mean), |(least, most), value| (value.min(least), value.max(most)));
-    let below = (mean - least).max(unseen) / n as f64;
-    let above = (most - mean).max(unseen) / n as f64;
+    let (below, above) = deviations(values)?;
+    let (below, above) = (below.max(unseen) / n, above.max(unseen) / n);
     Some(Interval { low: mean - half - below, high: mean + half + above })
 }
 
@@ -93,16 +90,35 @@ pub fn share_interval(of: usize, n: usize, alpha: f64) -> Option<Interval> {
     Some(Interval { low: end(0.0), high: end(1.0) })
 }
 
+/// The largest deviations below the mean and above it.
+fn deviations(values: &[f64]) -> Option<(f64, f64)> {
+    let mean = super::mean(values)?;
+    let ends = |(least, most): (f64, f64), value: &f64| (value.min(least), value.max(most));
+    let (least, most) = values.iter().fold((mean, mean), ends);
+    Some((mean - least, most - mean))
+}
+
 /// Runs of the same spread after which the interval reaches no further than `distance` from the
 /// mean; `None` if a million are not enough.
 pub fn needed_runs(values: &[f64], alpha: f64, unseen: f64, distance: f64) -> Option<u32> {
-    let (mean, deviation) = (super::mean(values)?, super::variance(values)?.sqrt());
-    let furthest = values.iter().map(|value| (value - mean).abs()).fold(unseen, f64::max);
+    let deviation = super::variance(values)?.sqrt();
+    let furthest = furthest(values)?.max(unseen);
+    needed(values.len(), (deviation, furthest), alpha, distance)
+}
+
+/// The largest deviation from the mean.
+fn furthest(values: &[f64]) -> Option<f64> {
+    let mean = super::mean(values)?;
+    Some(values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max))
+}
+
+fn needed(seen: usize, spread: (f64, f64), alpha: f64, distance: f64) -> Option<u32> {
+    let (deviation, furthest) = spread;
     let half = |n: u32| {
         let n_runs = f64::from(n);
         sequence_multiple(n as usize, alpha) * deviation / n_runs.sqrt() + furthest / n_runs
     };
-    let mut n = u32::try_from(values.len()).ok()?.max(FEWEST as u32) + 1;
+    let mut n = u32::try_from(seen).ok()?.max(FEWEST as u32) + 1;
     while half(n) > distance {
         n += n / 10 + 1;
         if n > MOST_NEEDED {
@@ -110,6 +126,64 @@ pub fn needed_runs(values: &[f64], alpha: f64, unseen: f64, distance: f64) -> Op
         }
     }
     Some(n)
+}
+
+/// Two independent samples, whose means are compared: the variances of the means are added (Welch
+/// 1947), and the multiple of their root is that of the smaller sample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Independent {
+    /// Values of the first.
+    pub a: Vec<f64>,
+    /// Values of the second.
+    pub b: Vec<f64>,
+}
+
+impl Independent {
+    /// Size of the smaller sample.
+    fn n(&self) -> usize {
+        self.a.len().min(self.b.len())
+    }
+
+    /// Standard error of the difference of the means; `None` with fewer than four values.
+    pub fn standard_error(&self) -> Option<f64> {
+        let part = |values: &[f64]| Some(super::variance(values)? / values.len() as f64);
+        let sum = part(&self.a)? + part(&self.b)?;
+        (self.n() >= FEWEST).then(|| sum.sqrt())
+    }
+
+    /// The smallest error at which the sequence excludes a difference of zero.
+    pub fn p_value(&self, difference: f64) -> Option<f64> {
+        self.standard_error().map(|error| match error == 0.0 {
+            true => f64::from(u8::from(difference == 0.0)),
+            false => sequence_p_value(self.n(), difference / error),
+        })
+    }
+
+    /// As [`sequence_half`].
+    pub fn half(&self, alpha: f64) -> Option<f64> {
+        Some(sequence_multiple(self.n(), alpha) * self.standard_error()?)
+    }
+
+    /// As [`sequence_interval`], of the difference of the means.
+    pub fn interval(&self, alpha: f64, unseen: f64) -> Option<Interval> {
+        let half = self.half(alpha)?;
+        let (a, b) = (deviations(&self.a)?, deviations(&self.b)?);
+        let difference = super::mean(&self.a)? - super::mean(&self.b)?;
+        let moved = |a: f64, b: f64| {
+            a.max(unseen) / self.a.len() as f64 + b.max(unseen) / self.b.len() as f64
+        };
+        Some(Interval {
+            low: difference - half - moved(a.0, b.1),
+            high: difference + half + moved(a.1, b.0),
+        })
+    }
+
+    /// As [`needed_runs`], of each sample.
+    pub fn needed_runs(&self, alpha: f64, unseen: f64, distance: f64) -> Option<u32> {
+        let deviation = self.standard_error()? * (self.n() as f64).sqrt();
+        let furthest = furthest(&self.a)?.max(unseen) + furthest(&self.b)?.max(unseen);
+        needed(self.n(), (deviation, furthest), alpha, distance)
+    }
 }
 
 #[cfg(test)]
@@ -191,5 +265,26 @@ mod tests {
         }
         assert!(missed <= 10, "{missed} of 200");
         assert!(fixed > 50, "{fixed} of 200: what a sequence is for");
+    }
+
+    #[test]
+    fn interval_of_independent_samples_does_not_depend_on_their_order() {
+        let a: Vec<f64> = (0..40).map(|i| 10.0 + f64::from(i % 5)).collect();
+        let b: Vec<f64> = (0..40).map(|i| 7.0 + f64::from(i % 5)).collect();
+        let both = Independent { a: a.clone(), b: b.clone() };
+        let interval = both.interval(0.05, 0.0).unwrap();
+        // Paired, the difference would be 3 exactly. Each mean has the variance 2 · 40/39 / 40, and
+        // one value more on each side is 2 from each mean.
+        let error = (2.0 * 2.0 / 39.0_f64).sqrt();
+        let half = sequence_multiple(40, 0.05) * error + 2.0 * 2.0 / 40.0;
+        assert!((interval.high - 3.0 - half).abs() < 1e-9, "{interval:?}");
+        assert!((3.0 - half - interval.low).abs() < 1e-9, "{interval:?}");
+        let turned = Independent { a, b: b.into_iter().rev().collect() };
+        assert!((turned.interval(0.05, 0.0).unwrap().high - interval.high).abs() < 1e-9);
+        assert!(both.p_value(3.0).unwrap() < 1e-6 && both.p_value(0.0) == Some(1.0));
+        let needed = both.needed_runs(0.05, 0.0, half / 2.0).unwrap();
+        assert!((120..220).contains(&needed), "{needed}");
+        let few = Independent { a: vec![1.0; 3], b: vec![2.0; 9] };
+        assert_eq!((few.interval(0.05, 0.0), few.p_value(1.0)), (None, None));
     }
 }

@@ -18,7 +18,9 @@ impl Output {
     /// To become `place`.
     pub(super) fn create(place: &Path) -> Result<Self, LiveError> {
         let refuse = |why: String| LiveError::Usage(format!("-o {}: {why}", place.display()));
-        let name = place.file_name().filter(|_| !place.is_dir());
+        // A device must not be replaced by a file of its name.
+        let is_other = std::fs::metadata(place).is_ok_and(|data| !data.is_file());
+        let name = place.file_name().filter(|_| !is_other);
         let name = name.ok_or_else(|| refuse("it is not the name of a file".to_owned()))?;
         let unfinished = place.with_file_name(format!(".{}.anabranch", name.to_string_lossy()));
         // The process that had it before may just have renamed it: try again then.

@@ -75,9 +75,10 @@ const ORDERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "exit", "output", "columns", "progress", "cost", "list", "why", "fairness", "table",
-            "options", "args", "report", "figures", "save", "doctor", "man", "analyze", "explain",
-            "live", "run", "stored", "compare", "emulate", "validate", "command", "help",
+            "exit", "output", "columns", "progress", "cost", "list", "meanings", "why", "fairness",
+            "table", "options", "args", "report", "figures", "save", "doctor", "man", "analyze",
+            "explain", "live", "run", "stored", "compare", "emulate", "validate", "command",
+            "help",
         ],
     ),
 ];

@@ -33,12 +33,14 @@ const FLOORS: &[(&str, &[&str])] = &[
 
 /// Crates of others that engine crates may use: none opens a file or socket, reads a clock or draws
 /// random numbers. The last two are for tests and examples.
-const ENGINE_USES: [&str; 9] = [
+const ENGINE_USES: [&str; 11] = [
     "bytes",
+    "crc32c",
     "hmac",
     "libm",
     "prefetch-index",
     "rustc-hash",
+    "sha1",
     "sha2",
     "thiserror",
     "mimalloc",

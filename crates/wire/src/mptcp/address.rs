@@ -2,9 +2,9 @@
 //!
 //! Which addresses to announce and to use is left to `transport`.
 
-use super::fields::Fields;
 use super::keys::is_same;
 use super::{Key, add_addr_hmac};
+use crate::fields::Fields;
 use std::net::IpAddr;
 
 /// An address and its ID.

@@ -3,7 +3,7 @@
 //! Which form belongs on which segment, and which flags are acceptable, is left to `transport`.
 
 use super::Key;
-use super::fields::Fields;
+use crate::fields::Fields;
 
 /// The supported version of MPTCP.
 const VERSION: u8 = 1;

@@ -3,7 +3,7 @@
 //! Nearly every segment of a connection has one, so it has 32 bytes and needs no allocation. What
 //! mappings cover and what is acknowledged is left to `transport`.
 
-use super::fields::Fields;
+use crate::fields::Fields;
 use crate::{Checksum, Payload};
 use std::num::NonZeroU8;
 

@@ -1,7 +1,7 @@
 //! `GroupSyn`: SYNs that are sent on all paths at once (001 s4.1.1) carry the group they belong to,
 //! in the subtype for private use (RFC 8684 s8.2). Experimental; other stacks ignore it.
 
-use super::fields::Fields;
+use crate::fields::Fields;
 
 /// The version of this experiment, after the subtype.
 const VERSION: u8 = 1;

@@ -2,9 +2,9 @@
 //!
 //! The handshake and nonces are left to `transport`.
 
-use super::fields::Fields;
 use super::keys::is_same;
 use super::{Hmac, Token};
+use crate::fields::Fields;
 
 /// An `MP_JOIN`; its form depends on the segment of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -82,7 +82,7 @@ pub fn add_addr_hmac(
 }
 
 /// Whether a received truncation is the expected one, in constant time.
-pub(super) fn is_same(expected: &[u8], received: &[u8]) -> bool {
+pub(crate) fn is_same(expected: &[u8], received: &[u8]) -> bool {
     let pairs = expected.iter().zip(received);
     expected.len() == received.len() && pairs.fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
 }

@@ -7,7 +7,6 @@
 mod address;
 mod capable;
 mod dss;
-mod fields;
 mod group;
 mod join;
 mod keys;
@@ -19,6 +18,7 @@ pub use capable::{Capable, CapableFlags, CapableForm};
 pub use dss::{DataNumber, Dss, Mapping, nearest};
 pub use group::GroupSyn;
 pub use join::Join;
+pub(crate) use keys::is_same;
 pub use keys::{Hmac, Key, Token, add_addr_hmac, join_hmac};
 pub use option::{MptcpOption, ResetReason};
 pub use options::MptcpOptions;

@@ -2,8 +2,8 @@
 //!
 //! The rarely used subtypes are defined here, the others in modules of their own.
 
-use super::fields::Fields;
 use super::{AddAddr, Capable, Dss, GroupSyn, Join, Key};
+use crate::fields::Fields;
 
 /// An MPTCP option.
 #[derive(Clone, PartialEq, Eq, Debug)]

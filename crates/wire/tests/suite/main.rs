@@ -8,4 +8,5 @@ mod generate;
 mod layout;
 mod mptcp;
 mod packets;
+mod sctp;
 mod tshark;

@@ -372,9 +372,15 @@ fn arguments_of_live() {
         &[&get[..], &["--path-manager", "none"]].concat(),
         &[&get[..], &["--path-manager", "binder"]].concat(),
         &[&get[..], &["--policy", "drepsa"]].concat(),
+        &[&get[..], &["-o", "file"]].concat(),
+        &[&get[..], &["-o", "/dev/null"]].concat(),
+        &[&get[..], &["--pcap", "file"]].concat(),
+        &[&serve("dev=tun0", "10.9.0.2:80")[..], &["--pcap", "file"]].concat(),
     ];
     for arguments in cases {
         session.call(arguments);
     }
+    let content = std::fs::read(session.scratch.path("file")).expect("the file");
+    assert_eq!(content, b"content");
     session.end();
 }

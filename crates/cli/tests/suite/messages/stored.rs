@@ -192,5 +192,21 @@ fn inputs_that_are_gone_or_changed() {
     fs::create_dir_all(session.scratch.0.join("other/inputs")).expect("a folder");
     session.file("other/inputs/x.down", "mine");
     session.call(&into("other"));
+    session.call(&[&into("other")[..], &["--force", "--quiet"]].concat());
+    session.end();
+}
+
+#[test]
+fn inputs_of_a_repetition_that_are_gone_or_changed() {
+    let mut session = Session::new("inputs-of-run");
+    let run = ["run", "--path", "a=trace x.down", "--traffic", "bulk:16KiB", "--out", "results"];
+    session.file("x.down", "1\n2\n3\n4\n");
+    session.file("x.up", "2\n4\n");
+    session.call(&run);
+    fs::remove_file(session.scratch.0.join("x.down")).expect("a file less");
+    session.call(&run);
+    session.file("x.down", "1\n2\n3\n5\n");
+    session.call(&run);
+    session.call(&[&run[..], &["--force", "--quiet"]].concat());
     session.end();
 }

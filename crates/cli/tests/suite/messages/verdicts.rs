@@ -18,6 +18,10 @@ fn what_to_do_with_an_answer() {
     for scheduler in ["linux", "rr", "xlink"] {
         study(&mut session, [NEAR, FAR], &[&bulk[..], &[scheduler]].concat());
     }
+    study(&mut session, [NEAR, FAR], &[&bulk[..], &["linux,xlink"]].concat());
+    let third = ["--path", "third=rate 5mbit delay 12ms"];
+    study(&mut session, [NEAR, FAR], &[&bulk[..], &["linux"], &third[..]].concat());
+    study(&mut session, [NEAR, FAR], &[&bulk[..], &["all"]].concat());
     let slow = "slow=rate 300kbit delay 400ms";
     study(&mut session, [NEAR, slow], &[&bulk[..], &["redundant", "--first", "slow"]].concat());
     session.end();
@@ -42,6 +46,9 @@ fn classes_in_words() {
     study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "2"));
     study(&mut session, ["wlan", "3g"], &with("video:5s", "linux", "20"));
     study(&mut session, ["wlan", "3g"], &with("bulk:256KiB", "lrf", "80"));
+    let named = ["--baseline", "tcp/slow/cubic"];
+    let slow = "slow=rate 300kbit delay 400ms";
+    study(&mut session, [NEAR, slow], &all(with("bulk:256KiB", "rr", "4"), &named));
     session.end();
 }
 
