@@ -2,6 +2,7 @@
 //!
 //! Values are kept as text; the lab parses them, and its messages name the option.
 
+use crate::exit::{CHECK_FAILED, INTERRUPTED};
 use crate::list::sender_profiles;
 use crate::options::{RepetitionArgs, ScenarioArgs};
 use clap::{Args, ValueEnum};
@@ -9,7 +10,7 @@ use lab::Report;
 use lab::comparison::Class;
 use lab::goal::Outcome;
 use lab::scenario::Key;
-use lab::{Given, InputError, Options};
+use lab::{Given, InputError, Options, Scenario};
 
 /// Examples of `compare`.
 pub(crate) const EXAMPLES: &str = "\
@@ -92,6 +93,26 @@ impl FailIf {
             }
             FailIf::GoalMissed => goal == Some(Outcome::Missed),
         }
+    }
+}
+
+impl CompareArgs {
+    /// The exit code of a study.
+    pub(crate) fn code(&self, report: &Report) -> u8 {
+        if report.interrupted {
+            return INTERRUPTED;
+        }
+        let fails = self.fail_if.iter().any(|fail_if| fail_if.applies(report));
+        if fails { CHECK_FAILED } else { 0 }
+    }
+
+    /// A goal can be missed only where there is one.
+    pub(crate) fn require_goal(&self, scenario: &Scenario) -> Result<(), InputError> {
+        if scenario.goal.is_some() || !self.fail_if.contains(&FailIf::GoalMissed) {
+            return Ok(());
+        }
+        let help = "name it: `--goal 'p95 message_delay < 150ms'`";
+        Err(InputError::at("--fail-if", "there is no goal that could be missed", help))
     }
 }
 

@@ -55,13 +55,14 @@ fn of_goal(aim: &Aim) -> Option<Open> {
 /// What is not known of the answer.
 fn of_answer(scenario: &Scenario, judged: &Judged) -> Option<Open> {
     let reference = &judged.variants[judged.reference?];
-    let mean = reference.mean.filter(|mean| *mean > 0.0)?;
+    let mean = reference.mean?;
     let Some(deciding) = judged.deciding() else { return only(scenario, judged, reference) };
     if deciding.class.is_some_and(|class| class != Class::Undecided) {
         return None;
     }
     let interval = deciding.difference.as_ref().and_then(|difference| difference.interval);
-    let share = |end: f64| end / mean;
+    // A share of late messages may be zero.
+    let share = |end: f64| if end == 0.0 { 0.0 } else { end / mean.abs() };
     Some(Open {
         variant: deciding.variant.name.clone(),
         baseline: Some(reference.variant.name.clone()),
@@ -159,6 +160,18 @@ mod tests {
         assert_eq!(next_after(&scenario, &study(&scenario, 20, 9.0), 20), Some(30));
         assert_eq!(next_after(&scenario, &study(&scenario, 30, 9.0), 30), None);
         assert_eq!(first(&self::scenario(" loss 1%", "7")), 7);
+    }
+
+    /// Regression: without a late message on the best path the repetitions ended unanswered.
+    #[test]
+    fn baseline_of_zero_does_not_end_it() {
+        let scenario = scenario(" loss 1%", "1000");
+        let mut study = study(&scenario, 20, 0.0);
+        for (variant, of) in study.variants.iter_mut().enumerate() {
+            let late = |run: &mut Run| run.value = Some(if variant == 0 { 0.0 } else { 0.01 });
+            of.runs.iter_mut().for_each(late);
+        }
+        assert!(open(&scenario, &study).is_some());
     }
 
     #[test]

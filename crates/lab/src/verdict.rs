@@ -44,6 +44,7 @@ pub(crate) fn verdict(
         None => words.on_rivals(best, variants),
     };
     sentences.splice(1..1, beside.filter(|_| together.is_some()));
+    sentences.extend(goal.map(on_goal));
     let headline = together.unwrap_or(best);
     let failures = failures.filter(|_| together.is_some());
     let of_failures = failures.and_then(|failures| words.when_a_path_fails(failures));
@@ -54,7 +55,7 @@ pub(crate) fn verdict(
     let place = sentences.len().min(1);
     let share = words.share_of_tcp(headline).into_iter();
     let cost = together.and_then(|together| words.cost_of_others(together, best));
-    sentences.splice(place..place, share.chain(cost).chain(goal.map(on_goal)));
+    sentences.splice(place..place, share.chain(cost));
     if let Some(of_failures) = of_failures {
         let decided =
             together.is_some_and(|of| matches!(of.class, Some(Class::PaysOff | Class::Hurts)));
@@ -342,7 +343,8 @@ impl Words<'_> {
         let Some(difference) = &summary.difference else { return String::new() };
         let by = self.scale.value(difference.mean.abs());
         let more = if difference.mean > 0.0 { "more" } else { "less" };
-        let share = difference.relative.map_or(String::new(), |share| percent(share.abs()));
+        let share =
+            difference.relative.map_or(String::new(), |of| format!("{}; ", percent(of.abs())));
         let magnitude = match summary.class {
             Some(Class::PaysOff | Class::Hurts) => format!(": {}", difference.magnitude()),
             _ => String::new(),
@@ -352,7 +354,7 @@ impl Words<'_> {
             Some(_) => "deterministic".to_owned(),
             None => "no interval with fewer than 4 runs".to_owned(),
         };
-        format!(", {by} {more} than {reference} ({share}; {ends}){magnitude}")
+        format!(", {by} {more} than {reference} ({share}{ends}){magnitude}")
     }
 
     /// The interval of a difference, and how many comparisons it is corrected for.

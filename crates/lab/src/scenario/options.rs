@@ -221,7 +221,10 @@ impl Options {
     }
 
     /// The metric, and the goal, whose metric it is unless another one is given.
-    fn resolve_judged(&self, measures: &[Measure]) -> Result<(Measure, Option<Goal>), InputError> {
+    pub(crate) fn resolve_judged(
+        &self,
+        measures: &[Measure],
+    ) -> Result<(Measure, Option<Goal>), InputError> {
         let goal = said(self.text(Key::Goal), |given| {
             judge::goal(&given.text, measures)
                 .map_err(|refusal| given.refuse_whole(refusal.problem, refusal.help))
