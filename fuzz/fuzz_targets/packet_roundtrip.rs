@@ -17,6 +17,7 @@ fuzz_target!(|input: Input| {
         let layer = match packet.body {
             Body::Tcp(_) => Layer::Tcp,
             Body::Udp(_) => Layer::Udp,
+            Body::Sctp(_) => Layer::Sctp,
             Body::Icmp(_) | Body::Opaque(_) => Layer::Icmp,
         };
         assert_eq!(answer, Err(ParseError::Checksum(layer)));

@@ -7,21 +7,25 @@ use lab::comparison::Class;
 use lab::goal::{Aim, Outcome};
 use lab::scenario::variants_of;
 use lab::{Report, Scale, Scenario, percent};
+use traffic::Source;
 
 /// One row per number; `None` where there is only one.
 pub(crate) fn table(scenario: &Scenario, report: &Report) -> Option<Table> {
-    let rows = &report.metrics;
+    // The goodput of a transfer says the same as its time.
+    let is_own =
+        |row: &&MetricRow| row.metric.source != Source::Rate || row.metric == report.metric;
+    let rows: Vec<&MetricRow> = report.metrics.iter().filter(is_own).collect();
     if rows.len() < 2 || rows.iter().all(|row| row.answer.variant.is_none()) {
         return None;
     }
-    let each = |cell: &dyn Fn(&MetricRow) -> String| rows.iter().map(cell).collect();
+    let each = |cell: &dyn Fn(&MetricRow) -> String| rows.iter().copied().map(cell).collect();
     let value = |row: &MetricRow, mean: Option<f64>| {
         let smallest = row.mean.unwrap_or(0.0).min(row.baseline_mean.unwrap_or(0.0));
         let scale = Scale::of(row.metric.unit(), smallest);
         mean.map_or("-".to_owned(), |mean| scale.value(mean))
     };
     let mut result = Column::new("result", false, 0, each(&result));
-    result.styles = rows.iter().map(style).collect();
+    result.styles = rows.iter().copied().map(style).collect();
     let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "-".to_owned());
     let alone = |row: &MetricRow| short(scenario, row.answer.baseline.as_deref());
     let columns = vec![

@@ -162,14 +162,18 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
     };
     let mut result = Column::new("result", false, 0, each(&result));
     result.styles = report.variants.iter().map(style).collect();
+    // The interval that decides is the one that is always shown.
+    let decides = |v: &Summary| v.difference.as_ref().is_some_and(|of| of.interval.is_some());
+    let rank = if report.variants.iter().any(decides) { 2 } else { 0 };
+    let own = Column::new(certainty_heading(report), false, rank, each(&|v| certainty(v, &scale)));
     let mut table = Table {
         columns: vec![
             Column::new("variant", false, 0, each(&|v| v.variant.name.clone())),
             Column::new(format!("{name} [{}]", scale.unit), true, 0, each(&|v| number(v.mean))),
-            Column::new(certainty_heading(report), false, 0, each(&|v| certainty(v, &scale))),
+            own,
             Column::new(versus, true, 0, each(&|v| difference(v, &scale))),
             Column::new("", true, 1, each(&relative)),
-            Column::new("95 % interval", false, 2, each(&|v| difference_interval(v, &scale))),
+            Column::new("95 % interval", false, 0, each(&|v| difference_interval(v, &scale))),
         ],
     };
     if wide {
@@ -444,6 +448,9 @@ fn ending(scenario: &Scenario, report: &Report) -> Option<String> {
     }
 }
 
+/// Largest number of variants with outliers whose medians are said.
+const MOST_MEDIANS: usize = 2;
+
 /// Remarks on the reliability of the numbers.
 pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
@@ -463,18 +470,28 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
             interval.map_or(String::new(), |i| format!(" (95 % interval {})", scale.interval(i)));
         format!("{}{interval}", scale.value(median))
     };
+    let outliers = report.variants.iter().filter(|v| v.heavy_tail && v.median.is_some());
+    let outliers: Vec<&str> = outliers.map(|summary| summary.variant.name.as_str()).collect();
+    let is_long = outliers.len() > MOST_MEDIANS;
     for summary in &report.variants {
         let name = &summary.variant.name;
         if !summary.qualifies() || summary.incomplete + summary.discarded > 0 {
             note(format!("{name}: {}", summary.disqualification()));
         }
-        if let (true, Some(median)) = (summary.heavy_tail, summary.median) {
+        if let (true, false, Some(median)) = (summary.heavy_tail, is_long, summary.median) {
             let median = beside(median, summary.median_interval);
             note(format!(
                 "{name} has outliers: the interval of its mean, not that of a difference, may be \
                  too narrow; median {median}"
             ));
         }
+    }
+    if is_long {
+        note(format!(
+            "{} have outliers: the intervals of their means, not those of differences, may be too \
+             narrow; `--wide` has the medians",
+            outliers.join(", ")
+        ));
     }
     remarks
 }

@@ -53,7 +53,7 @@ pub(crate) fn verdict(
     }
     sentences.extend(words.on_tail(headline, together.map(|_| best)));
     let place = sentences.len().min(1);
-    let share = words.share_of_tcp(headline).into_iter();
+    let share = words.share_of_tcp(headline, together.map(|_| best)).into_iter();
     let cost = together.and_then(|together| words.cost_of_others(together, best));
     sentences.splice(place..place, share.chain(cost));
     if let Some(of_failures) = of_failures {
@@ -328,14 +328,21 @@ impl Words<'_> {
 
     /// Text on the share of a variant against competing TCP flows: the best variant may be the
     /// least fair.
-    fn share_of_tcp(&self, summary: &Summary) -> Option<String> {
+    fn share_of_tcp(&self, summary: &Summary, alone: Option<&Summary>) -> Option<String> {
         let share = summary.fairness.as_ref()?.tcp_share?;
         let interval = share.interval.filter(|interval| interval.half_width() > 0.0);
         let ends = interval.map_or(String::new(), |Interval { low, high }| {
             format!(" (95 % interval {low:.2} to {high:.2})")
         });
         let (name, mean) = (self.name(summary), share.mean);
-        Some(format!("{name} gets {mean:.2} times the goodput of a competing TCP flow{ends}."))
+        let against = alone.and_then(|alone| {
+            let share = alone.fairness.as_ref()?.tcp_share?.mean;
+            Some(format!(", {} alone {share:.2} times", self.name(alone)))
+        });
+        let against = against.unwrap_or_default();
+        Some(format!(
+            "{name} gets {mean:.2} times the goodput of a competing TCP flow{ends}{against}."
+        ))
     }
 
     /// Text on the difference of a variant and its baseline.

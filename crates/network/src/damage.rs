@@ -4,7 +4,8 @@
 //! checksum. If the bit is one of real payload, it is flipped as well, so that a receiver that
 //! ignores the mark reads wrong data.
 
-use wire::{Body, Packet, Payload};
+use wire::sctp::Chunk;
+use wire::{Body, Packet, Payload, SctpPacket};
 
 /// Mark `packet` as damaged and flip the bit selected by the uniform `draw`, if it is real payload.
 pub(crate) fn corrupt(packet: &mut Packet, draw: u64) {
@@ -12,12 +13,26 @@ pub(crate) fn corrupt(packet: &mut Packet, draw: u64) {
     let payload = match &mut packet.body {
         Body::Tcp(segment) => &mut segment.payload,
         Body::Udp(datagram) => &mut datagram.payload,
+        Body::Sctp(packet) => return corrupt_data(packet, draw),
         Body::Icmp(_) => return,
         Body::Opaque(datagram) => return datagram.flip_bit(draw),
     };
     let bits = u64::from(payload.len()) * 8;
     if bits > 0 {
         flip(payload, draw % bits);
+    }
+}
+
+/// Flip one bit of the user data of all chunks.
+fn corrupt_data(packet: &mut SctpPacket, draw: u64) {
+    let bits = u64::from(packet.payload_len()) * 8;
+    let mut bit = draw.checked_rem(bits).unwrap_or(0);
+    for payload in packet.chunks.iter_mut().filter_map(Chunk::payload_mut) {
+        let here = u64::from(payload.len()) * 8;
+        if bit < here {
+            return flip(payload, bit);
+        }
+        bit -= here;
     }
 }
 
@@ -49,6 +64,7 @@ mod tests {
     use super::*;
     use std::net::IpAddr;
     use wire::UdpDatagram;
+    use wire::sctp::Data;
 
     fn packet(payload: Payload) -> Packet {
         let address = IpAddr::from([10, 0, 0, 1]);
@@ -69,6 +85,25 @@ mod tests {
         corrupt(&mut damaged, 32 + 9);
         assert!(damaged.corrupted);
         assert_eq!(payload(damaged), Payload::from(vec![0, 2, 0, 0]));
+    }
+
+    #[test]
+    fn bit_of_sctp_is_one_of_all_chunks_with_data() {
+        let data = |bytes| {
+            let payload = Payload::from(vec![0u8; bytes]);
+            Chunk::Data(Data { payload, ..Data::default() })
+        };
+        let chunks = vec![Chunk::CookieAck, data(2), data(1)];
+        let body = Body::Sctp(Box::new(SctpPacket { chunks, ..SctpPacket::default() }));
+        for (draw, expected) in [(3, vec![8, 0, 0]), (24 + 17, vec![0, 0, 2])] {
+            let mut damaged = Packet { body: body.clone(), ..packet(Payload::Empty) };
+            corrupt(&mut damaged, draw);
+            assert!(damaged.corrupted);
+            let Body::Sctp(packet) = damaged.body else { panic!("an SCTP packet") };
+            let payloads = packet.chunks.iter().filter_map(Chunk::payload);
+            let bytes: Vec<u8> = payloads.flat_map(|payload| payload.to_bytes()).collect();
+            assert_eq!(bytes, expected);
+        }
     }
 
     #[test]

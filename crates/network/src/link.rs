@@ -506,7 +506,7 @@ fn position(service: &VecDeque<Service>, base: u64, number: u64) -> Option<usize
 fn delivered(link: LinkId, len: u32, packet: &Packet) -> Event {
     let seq = match &packet.body {
         Body::Tcp(segment) => segment.seq.0,
-        Body::Udp(_) | Body::Icmp(_) | Body::Opaque(_) => 0,
+        Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Opaque(_) => 0,
     };
     let (flow, payload_len) = (packet.flow, packet.payload_len());
     Event::PacketDelivered { link, len, flow, seq, payload_len }

@@ -8,7 +8,8 @@
 
 use crate::checksum::Checksum;
 use crate::error::{Layer, ParseError, at_least, be16};
-use crate::{Body, Icmp, Packet, Payload, TcpSegment, UdpDatagram};
+use crate::sctp::{UdpPorts, crc};
+use crate::{Body, Icmp, Packet, Payload, SctpPacket, TcpSegment, UdpDatagram};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HOP_BY_HOP: u8 = 0;
@@ -21,6 +22,7 @@ const ENCRYPTION: u8 = 50;
 const AUTHENTICATION: u8 = 51;
 const ICMPV6: u8 = 58;
 const DESTINATION_OPTIONS: u8 = 60;
+const SCTP: u8 = 132;
 const MOBILITY: u8 = 135;
 
 /// The longest datagram both families can name.
@@ -87,6 +89,9 @@ impl Packet {
             _ => Packet::parse(&bytes)?,
         };
         packet.flow = self.flow;
+        if matches!(self.body, Body::Sctp(_)) {
+            packet = packet.decapsulated()?;
+        }
         match (&mut packet.body, &self.body) {
             (
                 Body::Tcp(TcpSegment { payload, .. }),
@@ -98,15 +103,32 @@ impl Packet {
             ) => {
                 *payload = std::mem::take(payload).reshaped_like(sent);
             }
+            (Body::Sctp(parsed), Body::Sctp(sent)) => parsed.reshape_like(sent),
             _ => {}
         }
         Ok(packet)
+    }
+
+    /// The packet with the SCTP packet that its UDP datagram carries (RFC 6951 s5.3); another one
+    /// as it is.
+    ///
+    /// # Errors
+    /// If the datagram does not carry a whole SCTP packet with a right checksum.
+    pub fn decapsulated(mut self) -> Result<Packet, ParseError> {
+        if let Body::Udp(datagram) = &self.body {
+            let mut packet = SctpPacket::parse(&datagram.payload.to_bytes())?;
+            packet.udp = Some(UdpPorts { src: datagram.src_port, dst: datagram.dst_port });
+            self.body = Body::Sctp(Box::new(packet));
+        }
+        Ok(self)
     }
 
     fn protocol(&self) -> u8 {
         match self.body {
             Body::Tcp(_) => TCP,
             Body::Udp(_) => UDP,
+            Body::Sctp(ref packet) if packet.udp.is_some() => UDP,
+            Body::Sctp(_) => SCTP,
             Body::Icmp(_) if self.src.is_ipv4() => ICMP,
             Body::Icmp(_) => ICMPV6,
             Body::Opaque(ref datagram) => datagram.protocol,
@@ -139,9 +161,17 @@ impl Packet {
     /// from its closed form, so that a parser summing the bytes checks that too.
     fn emit_unit(&self, out: &mut Vec<u8>) {
         let start = out.len();
+        let carrier;
         let (field, payload) = match &self.body {
             Body::Tcp(segment) => (segment.emit(out), &segment.payload),
             Body::Udp(datagram) => (datagram.emit(out), &datagram.payload),
+            Body::Sctp(packet) => match packet.udp {
+                None => return self.emit_sctp(packet, out),
+                Some(ports) => {
+                    carrier = carrier_of(packet, ports);
+                    (carrier.emit(out), &carrier.payload)
+                }
+            },
             Body::Icmp(message) => (message.emit(self.src.is_ipv6(), out), &Payload::Empty),
             // Has no unit apart from the datagram, which is emitted whole.
             Body::Opaque(_) => return,
@@ -156,7 +186,7 @@ impl Packet {
         sum.add_payload(payload);
         let checksum = match (sum.finish(), &self.body) {
             // Zero would mean that there is none (RFC 768); its other form sums to the same.
-            (0, Body::Udp(_)) => 0xFFFF,
+            (0, Body::Udp(_) | Body::Sctp(_)) => 0xFFFF,
             (checksum, _) => checksum,
         };
         let checksum = match self.corrupted {
@@ -165,6 +195,22 @@ impl Packet {
         };
         out[start + field..start + field + 2].copy_from_slice(&checksum.to_be_bytes());
     }
+
+    /// Append an SCTP packet, whose checksum does not cover the addresses (RFC 9260 s6.8).
+    fn emit_sctp(&self, packet: &SctpPacket, out: &mut Vec<u8>) {
+        let start = out.len();
+        packet.emit(out);
+        if self.corrupted {
+            crc::damage_checksum(&mut out[start..]);
+        }
+    }
+}
+
+/// The UDP datagram around an SCTP packet (RFC 6951 s5.3).
+fn carrier_of(packet: &SctpPacket, ports: UdpPorts) -> UdpDatagram {
+    let mut bytes = Vec::with_capacity(packet.wire_len() as usize);
+    packet.emit(&mut bytes);
+    UdpDatagram { src_port: ports.src, dst_port: ports.dst, payload: bytes.into() }
 }
 
 /// The checksum with one bit flipped, but not one that a capture's reader would take for a
@@ -276,6 +322,13 @@ fn parse_unit(envelope: &Envelope<'_>, trust: Trust) -> Result<(Body, bool), Par
             }
             let intact = absent || verify(envelope, unit, 6, Layer::Udp, trust)?;
             Ok((Body::Udp(UdpDatagram::parse(unit)), intact))
+        }
+        SCTP => {
+            let (packet, intact) = match trust {
+                Trust::Strict => (SctpPacket::parse(unit)?, true),
+                Trust::Captured => SctpPacket::parse_captured(unit)?,
+            };
+            Ok((Body::Sctp(Box::new(packet)), intact))
         }
         ICMP if !v6 => parse_icmp(envelope, trust),
         ICMPV6 if v6 => parse_icmp(envelope, trust),

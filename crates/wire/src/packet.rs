@@ -2,7 +2,7 @@
 //!
 //! Its bytes are left to `ip` (emit and parse).
 
-use crate::{Icmp, Opaque, TcpSegment, UdpDatagram};
+use crate::{Icmp, Opaque, SctpPacket, TcpSegment, UdpDatagram};
 use std::net::IpAddr;
 
 /// An IPv4 or IPv6 datagram. Source and destination are of one family.
@@ -32,10 +32,35 @@ pub enum Body {
     Tcp(TcpSegment),
     /// A UDP datagram.
     Udp(UdpDatagram),
+    /// An SCTP packet, in UDP if it has the ports for that; boxed, since few simulations have any.
+    Sctp(Box<SctpPacket>),
     /// An ICMP or ICMPv6 message, by the family of the addresses.
     Icmp(Icmp),
     /// A datagram that is not parsed; boxed, since simulations have none.
     Opaque(Box<Opaque>),
+}
+
+/// Bytes of a UDP header around an SCTP packet (RFC 6951 s5.1).
+const UDP_HEADER: u32 = 8;
+
+impl Body {
+    /// IP protocol, source port and destination port: what distinguishes flows between two
+    /// addresses. Ports are 0 where there are none, and the protocol is 1 for ICMPv6, too.
+    pub fn flow(&self) -> (u8, u16, u16) {
+        match self {
+            Body::Tcp(segment) => (6, segment.src_port, segment.dst_port),
+            Body::Udp(datagram) => (17, datagram.src_port, datagram.dst_port),
+            Body::Sctp(packet) => match packet.udp {
+                Some(ports) => (17, ports.src, ports.dst),
+                None => (132, packet.src_port, packet.dst_port),
+            },
+            Body::Icmp(_) => (1, 0, 0),
+            Body::Opaque(datagram) => {
+                let (src, dst) = datagram.ports();
+                (datagram.protocol, src, dst)
+            }
+        }
+    }
 }
 
 impl Packet {
@@ -51,6 +76,10 @@ impl Packet {
         let body = match &self.body {
             Body::Tcp(segment) => segment.wire_len(),
             Body::Udp(datagram) => datagram.wire_len(),
+            Body::Sctp(packet) => match packet.udp {
+                None => packet.wire_len(),
+                Some(_) => UDP_HEADER + packet.wire_len(),
+            },
             Body::Icmp(message) => message.wire_len(),
             Body::Opaque(datagram) => return datagram.len(),
         };
@@ -63,6 +92,7 @@ impl Packet {
         match &self.body {
             Body::Tcp(segment) => segment.payload.len(),
             Body::Udp(datagram) => datagram.payload.len(),
+            Body::Sctp(packet) => packet.payload_len(),
             Body::Icmp(_) | Body::Opaque(_) => 0,
         }
     }

@@ -141,7 +141,9 @@ impl Legend {
             drawing.line(&[(x, middle), (x + SAMPLE * size, middle)], line_of(look));
             let at = (x + SAMPLE * size / 2.0, middle);
             drawing.marker(at, look, 0.3 * size);
-            drawing.text((x + (SAMPLE + 0.5) * size, y), Anchor::Start, name);
+            let begin = x + (SAMPLE + 0.5) * size;
+            let fitting = drawing.fitting(name, drawing.width - begin - 1.0);
+            drawing.coloured((begin, y), Anchor::Start, name, (fitting, Colour::BLACK));
         }
     }
 }

@@ -77,7 +77,8 @@ impl<'a> Rows<'a> {
 
     fn name(&mut self, index: usize, name: &str) {
         let at = (self.frame.left - 5.0, self.middle(index) + 0.35 * self.drawing.size);
-        self.drawing.text(at, Anchor::End, name);
+        let fitting = self.drawing.fitting(name, self.frame.left - 6.0);
+        self.drawing.coloured(at, Anchor::End, name, (fitting, Colour::BLACK));
     }
 
     fn x(&self, axis: &Axis, value: f64) -> f64 {

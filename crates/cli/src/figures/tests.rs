@@ -80,7 +80,7 @@ fn every_figure_is_a_file_in_every_format() {
 fn nothing_is_drawn_outside_of_the_figure() {
     let font = Font::find(None).expect("the font");
     for (width, height, size) in
-        [(240.0, None, 8.0), (504.0, None, 10.0), (240.0, Some(150.0), 6.0)]
+        [(240.0, None, 8.0), (150.0, None, 10.0), (504.0, None, 10.0), (240.0, Some(150.0), 6.0)]
     {
         let layout = Layout { width, height, size, font: &font };
         for (name, drawing) in figures(&shown(), &layout) {

@@ -63,7 +63,7 @@ fn kind(note: &str) -> &'static str {
         "competing flows"
     } else if starts("page: ") || starts("page ") {
         "the page"
-    } else if note.contains("has outliers") {
+    } else if note.contains(" outliers: ") {
         "outliers"
     } else if note.contains("did not finish") {
         "incomplete runs"

@@ -126,7 +126,7 @@ fn trace_names_are_relative_to_the_scenario_file() {
     let out = scratch.path("results");
     let text = succeeds(&["compare", &file, "--out", &out]);
     assert!(text.contains("mahimahi milliseconds"), "{text}");
-    assert!(text.contains("found next to"), "{text}");
+    assert!(text.contains(", found beside it: "), "{text}");
     let hash = |file: &str| {
         let text = succeeds(&["compare", file, "--json"]);
         serde_json::from_str::<Value>(&text).expect("JSON")["hash"].clone()

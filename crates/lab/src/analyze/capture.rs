@@ -7,7 +7,7 @@ use super::talkers::Counts;
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use wire::{Body, CaptureError, CaptureReader, Flags, Packet, SeqNumber, TcpOptions};
+use wire::{Body, CaptureError, CaptureReader, Flags, Packet, ParseError, SeqNumber, TcpOptions};
 
 /// A segment as seen at the point of capture.
 #[derive(Clone, Debug)]
@@ -90,7 +90,11 @@ fn segment(datagram: &[u8]) -> Result<Option<Segment>, String> {
         Packet::parse_captured(datagram)
     };
     let packet = packet.map_err(|error| error.to_string())?;
-    let Body::Tcp(segment) = packet.body else { return Ok(None) };
+    let segment = match packet.body {
+        Body::Tcp(segment) => segment,
+        Body::Sctp(_) => return Err(ParseError::Protocol(132).to_string()),
+        _ => return Ok(None),
+    };
     let len = u64::from(segment.payload.len());
     Ok(Some(Segment {
         time: Instant::ZERO,

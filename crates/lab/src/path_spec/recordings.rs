@@ -68,7 +68,7 @@ impl Recordings<'_> {
             Some(CapacityDraft::Rate(rate)) => Ok(Some(CapacitySpec::Rate(*rate))),
             Some(CapacityDraft::Trace(trace)) => {
                 let trace = self.read(trace, direction)?;
-                Ok(Some(self.noted(trace, direction)))
+                Ok(Some(self.noted(trace, direction, "")))
             }
             Some(CapacityDraft::TraceOfDownlink) | None => Ok(None),
         }
@@ -91,7 +91,7 @@ impl Recordings<'_> {
         if same.has_column(direction)
             && let Ok(own) = self.read(draft, direction)
         {
-            return Ok(Some(self.noted(own, direction)));
+            return Ok(Some(self.noted(own, direction, "")));
         }
         let file = &draft.file;
         let Some(other) = sibling(self.given.folder(), file, direction) else {
@@ -104,18 +104,16 @@ impl Recordings<'_> {
             return Ok(Some(CapacitySpec::Trace(Arc::clone(same))));
         };
         let named_otherwise = file.ends_with(suffix(direction));
-        self.notes.push(if named_otherwise {
+        if named_otherwise {
             let given = if direction == Direction::Up { "trace" } else { "trace-up" };
-            format!(
+            self.notes.push(format!(
                 "`{file}` is named as a recording of the {way}, but drives the other direction, \
                  as given; the {way} follows `{other}` next to it; if this is not meant, write \
                  `{given} {other}`"
-            )
-        } else {
-            format!("the recording of the {way} was found next to `{file}`")
-        });
+            ));
+        }
         let trace = self.read(&TraceDraft { file: other, ..draft.clone() }, direction)?;
-        Ok(Some(self.noted(trace, direction)))
+        Ok(Some(self.noted(trace, direction, ", found beside it")))
     }
 
     fn read(&self, draft: &TraceDraft, direction: Direction) -> Result<TraceFile, InputError> {
@@ -129,9 +127,10 @@ impl Recordings<'_> {
     }
 
     /// The capacity of a recording, with a note on it.
-    fn noted(&mut self, trace: TraceFile, direction: Direction) -> CapacitySpec {
+    fn noted(&mut self, trace: TraceFile, direction: Direction, found: &str) -> CapacitySpec {
         let way = word(direction);
-        self.notes.push(format!("the {way} follows `{}`: {}", trace.file, trace.recognised()));
+        let recognised = trace.recognised();
+        self.notes.push(format!("the {way} follows `{}`{found}: {recognised}", trace.file));
         self.notes.extend(use_not_capacity(&trace, direction));
         CapacitySpec::Trace(Arc::new(trace))
     }
@@ -253,14 +252,15 @@ mod tests {
     fn recording_of_either_direction_finds_its_sibling() {
         let folder = Folder::new("siblings", &[("x.down", "1\n2\n3\n4\n"), ("x.up", "2\n4\n")]);
         for (spec, rates, note) in [
-            ("trace @/x.down", (12_000, 6000), "the recording of the uplink was found"),
-            ("trace-up @/x.up", (12_000, 6000), "the recording of the downlink was found"),
+            ("trace @/x.down", (12_000, 6000), "the uplink follows"),
+            ("trace-up @/x.up", (12_000, 6000), "the downlink follows"),
             ("trace @/x.up", (6000, 12_000), "is named as a recording of the uplink"),
             ("trace-up @/x.down", (6000, 12_000), "is named as a recording of the downlink"),
         ] {
             let (down, up, notes) = folder.rates(spec);
             assert_eq!((down, up), rates, "{spec}");
             assert!(notes.contains(note), "{spec}: {notes}");
+            assert!(notes.contains(", found beside it: mahimahi"), "{spec}: {notes}");
             let path = folder.path(spec);
             let again = folder.path(&path.to_string());
             assert_eq!((path.down, path.up), (again.down, again.up), "{spec}");

@@ -156,6 +156,11 @@ const fn ports(body: &Body) -> Option<(Protocol, u16, u16)> {
     match body {
         Body::Tcp(segment) => Some((Protocol::Tcp, segment.src_port, segment.dst_port)),
         Body::Udp(datagram) => Some((Protocol::Udp, datagram.src_port, datagram.dst_port)),
+        Body::Sctp(packet) => match packet.udp {
+            Some(ports) => Some((Protocol::Udp, ports.src, ports.dst)),
+            // Native SCTP does not pass (RFC 6951 s3.1).
+            None => None,
+        },
         Body::Icmp(Icmp::Echo { identifier, .. }) => Some((Protocol::Echo, *identifier, 0)),
         Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => None,
     }
@@ -168,6 +173,7 @@ const fn may_begin(body: &Body) -> bool {
             segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK)
         }
         Body::Udp(_) => true,
+        Body::Sctp(packet) => packet.udp.is_some(),
         Body::Icmp(icmp) => matches!(icmp, Icmp::Echo { reply: false, .. }),
         Body::Opaque(_) => false,
     }
@@ -177,6 +183,11 @@ const fn set_source(body: &mut Body, port: u16) {
     match body {
         Body::Tcp(segment) => segment.src_port = port,
         Body::Udp(datagram) => datagram.src_port = port,
+        Body::Sctp(packet) => {
+            if let Some(ports) = &mut packet.udp {
+                ports.src = port;
+            }
+        }
         Body::Icmp(Icmp::Echo { identifier, .. }) => *identifier = port,
         Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => {}
     }
@@ -186,6 +197,11 @@ const fn set_destination(body: &mut Body, port: u16) {
     match body {
         Body::Tcp(segment) => segment.dst_port = port,
         Body::Udp(datagram) => datagram.dst_port = port,
+        Body::Sctp(packet) => {
+            if let Some(ports) = &mut packet.udp {
+                ports.dst = port;
+            }
+        }
         Body::Icmp(Icmp::Echo { identifier, .. }) => *identifier = port,
         Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => {}
     }

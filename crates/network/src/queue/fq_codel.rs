@@ -9,7 +9,7 @@ use super::{Backlog, HeadDiscipline, Held};
 use base::Instant;
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use wire::{Body, Packet};
+use wire::Packet;
 
 /// Number of queues (RFC 8290 s5.2.4).
 const FLOWS: usize = 1024;
@@ -136,16 +136,8 @@ impl HeadDiscipline for FqCoDel {
 
 /// The queue of a packet's flow: a fixed multiplicative hash of its addresses and ports.
 fn flow_of(packet: &Packet) -> u16 {
-    let (protocol, ports) = match &packet.body {
-        Body::Tcp(segment) => (6, ports(segment.src_port, segment.dst_port)),
-        Body::Udp(datagram) => (17, ports(datagram.src_port, datagram.dst_port)),
-        Body::Icmp(_) => (1, 0),
-        Body::Opaque(datagram) => {
-            let (src, dst) = datagram.ports();
-            (datagram.protocol.into(), ports(src, dst))
-        }
-    };
-    let mut hash = protocol << 32 | ports;
+    let (protocol, src, dst) = packet.body.flow();
+    let mut hash = u64::from(protocol) << 32 | ports(src, dst);
     for part in [address(packet.src), address(packet.dst)] {
         hash = (hash ^ part as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
         hash = (hash ^ (part >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
@@ -167,7 +159,7 @@ fn address(ip: IpAddr) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::{Payload, UdpDatagram};
+    use wire::{Body, Payload, UdpDatagram};
 
     fn held(port: u16, number: u64, payload: u32) -> Held {
         let address = IpAddr::from([10, 0, 0, 1]);

@@ -40,8 +40,9 @@ impl Stack {
             _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
-            // The driver of a stack parses packets before it passes them in.
-            Body::Opaque(_) => {}
+            // No endpoint understands SCTP, and the driver of a stack parses packets before it
+            // passes them in.
+            Body::Sctp(_) | Body::Opaque(_) => {}
         }
     }
 

@@ -26,6 +26,17 @@ pub fn fill_checksum(packet: &mut [u8]) {
     packet[FIELD..HEADER].copy_from_slice(&crc.to_le_bytes());
 }
 
+/// Flips one bit of a checksum that was filled in. The result is never zero, which a capture's
+/// reader takes for a checksum left to the hardware, nor the Adler-32.
+pub(crate) fn damage_checksum(packet: &mut [u8]) {
+    let adler = over_pieces(packet, adler32_append, 1);
+    let right = field(packet);
+    // Of three different numbers one is neither of two.
+    let wrong = [1, 2, 4].map(|bit| right ^ bit).into_iter();
+    let wrong = wrong.into_iter().find(|wrong| *wrong != 0 && *wrong != adler.swap_bytes());
+    packet[FIELD..HEADER].copy_from_slice(&wrong.unwrap_or(!right).to_le_bytes());
+}
+
 /// Whether the checksum of `packet`, at least a common header, is right.
 ///
 /// # Errors
@@ -41,6 +52,11 @@ pub(crate) fn verify_checksum(packet: &[u8]) -> Result<(), ParseError> {
         return Err(ParseError::Adler32);
     }
     Err(ParseError::Checksum(Layer::Sctp))
+}
+
+/// Whether the checksum field of `packet` is zero, as it is before the hardware fills it in.
+pub(crate) fn is_unfilled(packet: &[u8]) -> bool {
+    field(packet) == 0
 }
 
 fn field(packet: &[u8]) -> u32 {
@@ -94,6 +110,18 @@ mod tests {
     #[test]
     fn check_value_of_adler_32() {
         assert_eq!(adler32_append(1, b"Wikipedia"), 0x11E6_0398);
+    }
+
+    #[test]
+    fn damaged_checksum_is_wrong_and_neither_zero_nor_adler_32() {
+        for seed in 0..200u8 {
+            let mut packet = vec![seed; 12 + usize::from(seed)];
+            fill_checksum(&mut packet);
+            assert_eq!(verify_checksum(&packet), Ok(()));
+            damage_checksum(&mut packet);
+            assert_eq!(verify_checksum(&packet), Err(ParseError::Checksum(Layer::Sctp)));
+            assert!(!is_unfilled(&packet));
+        }
     }
 
     proptest! {

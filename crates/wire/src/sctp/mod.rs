@@ -34,7 +34,7 @@ pub use data::{Data, DataFlags, IData};
 pub use forward::{ForwardTsn, IForwardTsn, SkippedMessages};
 pub use heartbeat::HeartbeatInfo;
 pub use init::{AdmittedParameters, Init, InitFault};
-pub use packet::{Discard, SctpPacket, VerificationTag};
+pub use packet::{Discard, SctpPacket, UdpPorts, VerificationTag};
 pub use parameter::{AddressRequest, IPV4_ADDRESS, IPV6_ADDRESS, Parameter};
 pub use reconfig::{ReconfigResult, Request};
 pub use sack::{GapBlock, NrSack, Sack};

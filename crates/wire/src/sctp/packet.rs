@@ -21,8 +21,19 @@ pub struct SctpPacket {
     pub dst_port: u16,
     /// Verification tag of the receiver; 0 in a packet with an INIT.
     pub tag: VerificationTag,
+    /// UDP ports around the packet, of which IP then carries a UDP datagram (RFC 6951).
+    pub udp: Option<UdpPorts>,
     /// Chunks, at least one.
     pub chunks: Vec<Chunk>,
+}
+
+/// Ports of the UDP datagram that carries an SCTP packet (RFC 6951 s5.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UdpPorts {
+    /// Source port.
+    pub src: u16,
+    /// Destination port.
+    pub dst: u16,
 }
 
 /// Why a packet is discarded silently whatever association it belongs to.
@@ -43,7 +54,7 @@ impl SctpPacket {
     /// Bytes of the common header.
     pub const HEADER: u32 = crc::HEADER as u32;
 
-    /// Common header and chunks with their padding, in bytes.
+    /// Common header and chunks with their padding, in bytes; UDP not included.
     pub fn wire_len(&self) -> u32 {
         Self::HEADER + self.chunks.iter().map(Chunk::padded_len).sum::<u32>()
     }
@@ -53,7 +64,7 @@ impl SctpPacket {
         self.chunks.iter().filter_map(Chunk::payload).map(crate::Payload::len).sum()
     }
 
-    /// Appends the packet with its CRC32c.
+    /// Appends the packet with its CRC32c, without UDP.
     ///
     /// # Panics
     /// If a chunk or one of its parameters is longer than a length field can express.
@@ -79,6 +90,18 @@ impl SctpPacket {
         SctpPacket::parse_unverified(bytes)
     }
 
+    /// The packet in `bytes`, which were captured on a host, and whether its checksum is right or
+    /// was left to the hardware.
+    pub(crate) fn parse_captured(bytes: &[u8]) -> Result<(SctpPacket, bool), ParseError> {
+        at_least(bytes, MIN_LEN, Layer::Sctp)?;
+        let intact = match crc::verify_checksum(bytes) {
+            Ok(()) => true,
+            Err(ParseError::Checksum(_)) => crc::is_unfilled(bytes),
+            Err(other) => return Err(other),
+        };
+        Ok((SctpPacket::parse_unverified(bytes)?, intact))
+    }
+
     /// The packet in `bytes`, whose checksum is not verified.
     fn parse_unverified(bytes: &[u8]) -> Result<SctpPacket, ParseError> {
         let (src_port, dst_port) = (be16(bytes, 0), be16(bytes, 2));
@@ -91,7 +114,17 @@ impl SctpPacket {
             let Ok(chunk) = take_chunk(&mut rest) else { break };
             chunks.push(chunk);
         }
-        Ok(SctpPacket { src_port, dst_port, tag: VerificationTag(be32(bytes, 4)), chunks })
+        let tag = VerificationTag(be32(bytes, 4));
+        Ok(SctpPacket { src_port, dst_port, tag, udp: None, chunks })
+    }
+
+    /// Gives the payloads of a parsed packet the pieces that they have in `sent`.
+    pub(crate) fn reshape_like(&mut self, sent: &SctpPacket) {
+        for (chunk, sent) in self.chunks.iter_mut().zip(&sent.chunks) {
+            if let (Some(payload), Some(sent)) = (chunk.payload_mut(), sent.payload()) {
+                *payload = std::mem::take(payload).reshaped_like(sent);
+            }
+        }
     }
 
     /// Why the packet must be discarded; `None` if only an association can tell.

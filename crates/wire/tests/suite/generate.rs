@@ -1,5 +1,6 @@
 //! Random packets of all kinds, for property tests.
 
+use crate::sctp;
 use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::option;
@@ -39,6 +40,7 @@ fn body() -> impl Strategy<Value = Body> {
             Body::Udp(UdpDatagram { src_port, dst_port, payload })
         }),
         1 => icmp().prop_map(Body::Icmp),
+        1 => sctp::properties::packet().prop_map(|packet| Body::Sctp(Box::new(packet))),
     ]
 }
 

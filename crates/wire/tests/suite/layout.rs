@@ -252,7 +252,7 @@ fn impossible_lengths_and_versions_are_refused() {
     assert_eq!(with(32, 0x40), ParseError::Length { layer: Layer::Tcp, len: 16 });
     assert_eq!(with(32, 0x60), ParseError::Truncated { layer: Layer::Tcp, need: 24, have: 20 });
     assert_eq!(with(0, 0x55), ParseError::Version(5));
-    assert_eq!(with(9, 132), ParseError::Protocol(132));
+    assert_eq!(with(9, 33), ParseError::Protocol(33));
     assert_eq!(with(9, 58), ParseError::Protocol(58), "ICMPv6 is not for IPv4");
     assert_eq!(Packet::parse(&[]), Err(ParseError::Version(0)));
 }

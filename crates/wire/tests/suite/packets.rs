@@ -1,6 +1,7 @@
 //! Properties of emit and parse over all kinds of packets.
 
 use crate::generate::packet;
+use crate::sctp::properties::as_received as as_received_sctp;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use wire::{Body, Layer, Packet, ParseError};
@@ -17,6 +18,7 @@ fn as_received(mut packet: Packet) -> Packet {
     match &mut packet.body {
         Body::Tcp(segment) => segment.payload = segment.payload.to_bytes().into(),
         Body::Udp(datagram) => datagram.payload = datagram.payload.to_bytes().into(),
+        Body::Sctp(sctp) => **sctp = as_received_sctp((**sctp).clone()),
         Body::Icmp(_) | Body::Opaque(_) => {}
     }
     packet
@@ -31,6 +33,7 @@ fn layer_of(packet: &Packet) -> Layer {
     match packet.body {
         Body::Tcp(_) => Layer::Tcp,
         Body::Udp(_) => Layer::Udp,
+        Body::Sctp(_) => Layer::Sctp,
         Body::Icmp(_) => Layer::Icmp,
         Body::Opaque(_) => panic!("not generated"),
     }

@@ -103,6 +103,7 @@ pub(crate) fn tshark(name: &str, capture: &[u8], fields: &[&str]) -> Option<Vec<
     for check in ["ip", "tcp", "udp"] {
         command.args(["-o", &format!("{check}.check_checksum:TRUE")]);
     }
+    command.args(["-o", "sctp.checksum:CRC-32c", "-d", "udp.port==9899,sctp"]);
     command.args(fields.iter().flat_map(|field| ["-e", *field]));
     let output = match command.output() {
         Ok(output) => output,

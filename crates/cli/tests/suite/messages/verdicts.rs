@@ -40,7 +40,7 @@ fn classes_in_words() {
     study(
         &mut session,
         [LOSSY, "slow=rate 300kbit delay 400ms"],
-        &all(with("bulk:256KiB", "rr", "12"), &margin("90%")),
+        &all(with("bulk:256KiB", "lrf,rr", "12"), &margin("90%")),
     );
     study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "40"));
     study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "2"));

@@ -1,7 +1,8 @@
 //! `Nat`: RFC 4787 and RFC 5382.
 
 use super::*;
-use wire::{Icmp, UdpDatagram};
+use wire::sctp::{Chunk, UdpPorts};
+use wire::{Icmp, SctpPacket, UdpDatagram};
 
 const IDLE: Duration = Duration::from_secs(100);
 
@@ -105,4 +106,25 @@ fn datagrams_and_echoes_are_translated_both_ways() {
     let Body::Icmp(Icmp::Echo { identifier, .. }) = outside[0].body else { panic!("an echo") };
     let inside = nat.through(Way::Inward, Packet::new(ip(2), ip(100), echo(true, identifier)));
     assert_eq!(inside, [Packet::new(ip(2), ip(1), echo(true, 77))]);
+}
+
+#[test]
+fn sctp_is_translated_only_if_udp_carries_it() {
+    let sctp = |udp| {
+        let chunks = vec![Chunk::CookieAck];
+        let packet =
+            SctpPacket { src_port: 5000, dst_port: 7, udp, chunks, ..SctpPacket::default() };
+        Body::Sctp(Box::new(packet))
+    };
+    let ports = |src, dst| Some(UdpPorts { src, dst });
+    let mut nat = nat();
+    assert!(nat.through(Way::Outward, Packet::new(ip(1), ip(2), sctp(None))).is_empty());
+    let asked = Packet::new(ip(1), ip(2), sctp(ports(9899, 9900)));
+    let outside = nat.through(Way::Outward, asked);
+    let Body::Sctp(packet) = &outside[0].body else { panic!("{outside:?}") };
+    let seen = packet.udp.unwrap();
+    assert_eq!((outside[0].src, packet.src_port, seen.dst), (ip(100), 5000, 9900));
+    let answer = Packet::new(ip(2), ip(100), sctp(ports(9900, seen.src)));
+    let inside = nat.through(Way::Inward, answer);
+    assert_eq!(inside, [Packet::new(ip(2), ip(1), sctp(ports(9900, 9899)))]);
 }

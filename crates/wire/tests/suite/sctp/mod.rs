@@ -1,5 +1,7 @@
 //! SCTP: known bytes, wrong bytes, properties of emit and parse, captures.
 
+mod encapsulation;
 mod negative;
-mod properties;
+pub(crate) mod properties;
+mod tshark;
 mod vectors;

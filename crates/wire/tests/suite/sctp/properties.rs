@@ -256,6 +256,7 @@ pub(crate) fn packet() -> impl Strategy<Value = SctpPacket> {
             src_port,
             dst_port,
             tag: VerificationTag(tag),
+            udp: None,
             chunks,
         },
     )
@@ -355,7 +356,7 @@ proptest! {
             auth: auth.into_iter().map(Parameter::Random).collect(),
         };
         let packet = SctpPacket {
-            src_port: l, dst_port: k, tag: VerificationTag(a), chunks: vec![],
+            src_port: l, dst_port: k, tag: VerificationTag(a), ..SctpPacket::default()
         };
         let secrets = [1, 2].map(|id| CookieSecret { id, secret: [id; 32] });
         for secret in &secrets {

@@ -236,11 +236,11 @@ fn address(octets: [u8; 4]) -> IpAddr {
 }
 
 fn from_a(chunks: impl Into<Vec<Chunk>>) -> SctpPacket {
-    SctpPacket { src_port: PORT_A, dst_port: PORT_Z, tag: TAG_Z, chunks: chunks.into() }
+    SctpPacket { src_port: PORT_A, dst_port: PORT_Z, tag: TAG_Z, udp: None, chunks: chunks.into() }
 }
 
 fn from_z(chunks: impl Into<Vec<Chunk>>) -> SctpPacket {
-    SctpPacket { src_port: PORT_Z, dst_port: PORT_A, tag: TAG_A, chunks: chunks.into() }
+    SctpPacket { src_port: PORT_Z, dst_port: PORT_A, tag: TAG_A, udp: None, chunks: chunks.into() }
 }
 
 fn extensions() -> [Parameter; 2] {
