@@ -154,7 +154,7 @@ pub(crate) struct CompareArgs {
     /// inputs to a folder; runs already there, of the same scenario and build, are reused
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
-    /// Also write runs.csv to the folder of --out
+    /// Also write runs.csv and summary.csv (one row per variant) to the folder of --out
     #[arg(long, requires = "out")]
     pub csv: bool,
     /// Write the packets of every variant's first repetition to a folder, one file as seen by the

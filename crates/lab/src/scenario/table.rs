@@ -608,7 +608,7 @@ options! {
         )
         .of_repeating()
         .shown(|s| s.goal.as_ref().map(|goal| quoted(&goal.text)))
-        .counts(Counts::Scenario, "goodput > 1mbit");
+        .counts(Counts::Scenario, "goodput > 90mbit");
     Matters: text(
             "matters",
             "Smallest difference that matters, as a share of the baseline; of message delays and \
@@ -679,7 +679,7 @@ options! {
     Json: switch("json", "Print one JSON document instead of the table.");
     Out: text("out", "Folder for the results, relative to this file.")
         .counts(Counts::Nowhere, "results");
-    Csv: switch("csv", "Also write runs.csv to the folder `out`.");
+    Csv: switch("csv", "Also write runs.csv and summary.csv to the folder `out`.");
     Pcap: text(
             "pcap",
             "Folder for captures of every variant's first repetition, relative to this file.",

@@ -84,6 +84,7 @@ fn options_of_the_decision_that_are_refused() {
         ["--fail-if", "loses"],
         ["--fail-if", "goal-missed"],
         ["--metric", "p95"],
+        ["--metric", "speed"],
         ["--metric", "failover"],
         ["--goal", "completion_time"],
         ["--goal", "p95 of time < 1s"],
@@ -116,5 +117,7 @@ fn metrics_and_goals() {
     let dead = "dead=rate 8mbit delay 15ms loss 0.5% silent @200ms";
     let bulk = ["--traffic", "bulk:5s", "--schedulers", "lrf", "--runs", "6"];
     study(&mut session, [dead, FAR], &[&bulk[..], &["--metric", "failover"]].concat());
+    let alone = ["--protocols", "tcp", "--metric", "failover"];
+    study(&mut session, [dead, FAR], &[&bulk[..], &alone].concat());
     session.end();
 }
