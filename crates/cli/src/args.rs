@@ -36,6 +36,8 @@ Paths:
                             keep their order unless unordered
     loss 1% | loss gemodel P R 1-H 1-K | loss state P13 P31
     limit 100p              packets, 64KiB or 50ms; without it 1000p
+    rate, delay, loss and limit take values that each repetition draws:
+    20ms..25ms uniformly, 20ms+-5ms from a normal distribution, never below zero
     queue {queues}
     reorder P | duplicate P | corrupt P
     down @20s..35s          outage with a link-down notification

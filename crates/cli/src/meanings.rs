@@ -3,8 +3,8 @@
 //! Schedulers, congestion controls and the other choices have the sentence of their table.
 
 use crate::output::Screen;
-use lab::Summary;
 use lab::scenario::{Carrier, Variant};
+use lab::{Report, Scenario, Summary};
 use std::collections::BTreeMap;
 use transport::choice::Row;
 use transport::congestion::ControllerRow;
@@ -21,6 +21,15 @@ pub(crate) fn kernel(profile: Profile) -> String {
         Profile::Linux => "Linux 6.18".to_owned(),
         old => old.name().replace("linux-", "Linux "),
     }
+}
+
+/// What both hosts are: `like Linux 6.18`.
+pub(crate) fn hosts(scenario: &Scenario, report: &Report) -> String {
+    let by_kernel = |summary: &Summary| summary.variant.name.starts_with("kernel-");
+    if report.variants.iter().all(by_kernel) {
+        return "with the running kernel".to_owned();
+    }
+    format!("like {}", kernel(scenario.ends.profile))
 }
 
 /// Kind, name and meaning of the choices of a variant that its name has.
@@ -78,4 +87,15 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_have_the_names_of_their_versions() {
+        let names = Profile::ALL.map(|(profile, _)| kernel(profile));
+        assert_eq!(names, ["Linux 6.18", "Linux 4.1", "Linux 3.14", "Linux 3.11", "Linux 3.5"]);
+    }
 }

@@ -85,15 +85,11 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     let runs = report.variants.first().map_or(0, |variant| variant.n);
     let stopped =
         if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
-    let kernel_runs = |summary: &Summary| summary.variant.name.starts_with("kernel-");
-    let hosts = match report.variants.iter().all(kernel_runs) {
-        true => "hosts with the kernel of this machine".to_owned(),
-        false => format!("hosts like {}", meanings::kernel(scenario.ends.profile)),
-    };
     let heading = format!(
-        "{}; {}, {hosts}; {}{stopped}, seed {}",
+        "{}; {}, hosts {}; {}{stopped}, seed {}",
         timed_traffic(scenario),
         protocols(scenario),
+        meanings::hosts(scenario, report),
         counted(report.runs, "run"),
         scenario.seed
     );
@@ -489,7 +485,7 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     if is_long {
         note(format!(
             "{} have outliers: the intervals of their means, not those of differences, may be too \
-             narrow; `--wide` has the medians",
+             narrow; the medians are in `--wide` and in the report",
             outliers.join(", ")
         ));
     }

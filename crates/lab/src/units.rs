@@ -18,6 +18,18 @@ pub enum QueueLimit {
     Time(Duration),
 }
 
+impl PartialOrd for QueueLimit {
+    /// `None` of limits of different kinds.
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (QueueLimit::Packets(a), QueueLimit::Packets(b))
+            | (QueueLimit::Bytes(a), QueueLimit::Bytes(b)) => Some(a.cmp(b)),
+            (QueueLimit::Time(a), QueueLimit::Time(b)) => Some(a.cmp(b)),
+            _ => None,
+        }
+    }
+}
+
 const RATE_UNITS: [(&str, u64); 5] = [
     ("bit", 1),
     ("kbit", 1_000),

@@ -159,7 +159,12 @@ impl Words<'_> {
             sentences.extend(listed(&of(Class::Hurts), "But ", ("hurts", "hurt")));
         }
         if matches!(together.class, Some(Class::Hurts | Class::NoDifference)) {
-            sentences.extend(listed(&of(Class::Undecided), "", ("is undecided", "are undecided")));
+            let before = format!("By {}, ", self.metric.name().replace('_', " "));
+            sentences.extend(listed(
+                &of(Class::Undecided),
+                &before,
+                ("is undecided", "are undecided"),
+            ));
         }
         sentences
     }

@@ -133,7 +133,7 @@ impl Variation {
                 (delay + Duration::from_nanos(up)).saturating_sub(spread)
             }
             Distribution::Normal => {
-                let deviation = normal(self.correlated(draw)) * spread.as_nanos() as f64;
+                let deviation = standard_normal(self.correlated(draw)) * spread.as_nanos() as f64;
                 let size = Duration::from_nanos(deviation.abs() as u64);
                 if deviation < 0.0 { delay.saturating_sub(size) } else { delay + size }
             }
@@ -163,8 +163,8 @@ impl Variation {
 }
 
 /// Standard normal deviate whose share of smaller values is `u`, by bisection of the distribution
-/// function: `libm` has it with the same bits on every machine, and no quantile.
-fn normal(u: f64) -> f64 {
+/// function: `libm` has it with the same bits on every machine, and no quantile. At most four.
+pub fn standard_normal(u: f64) -> f64 {
     let (mut low, mut high) = (-FARTHEST, FARTHEST);
     // Leaves 2e-9 standard deviations.
     for _ in 0..32 {
@@ -216,7 +216,10 @@ mod tests {
         assert!((deviation - 1.0).abs() < 0.01 && lag.abs() < 0.02, "{deviation} {lag}");
         let beyond = |limit: f64| values.iter().filter(|x| x.abs() > limit).count() as f64 / 5e4;
         assert!((beyond(1.96) - 0.05).abs() < 0.005 && beyond(4.001) == 0.0);
-        assert!((normal(0.975) - 1.959_963_98).abs() < 1e-7 && normal(0.0) <= -3.999_999);
+        assert!(
+            (standard_normal(0.975) - 1.959_963_98).abs() < 1e-7
+                && standard_normal(0.0) <= -3.999_999
+        );
     }
 
     #[test]

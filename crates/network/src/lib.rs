@@ -22,7 +22,7 @@ mod server;
 mod topology;
 pub mod trace;
 
-pub use jitter::{Distribution, Jitter};
+pub use jitter::{Distribution, Jitter, standard_normal};
 pub use link::Link;
 pub use link_config::{Capacity, Limit, LinkChange, LinkConfig};
 pub use link_stats::LinkStats;

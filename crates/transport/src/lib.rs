@@ -28,6 +28,7 @@ pub mod path_policy;
 mod recovery;
 pub mod reinjection;
 pub mod scheduler;
+pub mod sctp;
 mod socket;
 mod stack;
 mod tcp;

@@ -2,7 +2,7 @@
 //! `charts` has the figures, `tables` the tables.
 
 use super::{Sheet, charts, failover, figure, notes, palette, sharing, tables, terms, why};
-use crate::meanings::kernel;
+use crate::meanings::hosts;
 use crate::table::{protocols, timed_traffic};
 use lab::comparison::Class;
 use lab::results::GENERATOR;
@@ -31,7 +31,8 @@ pub(crate) fn page(sheet: &Sheet<'_>) -> String {
         page.line(&format!("<p>{}</p>", escaped(description)));
     }
     for note in sheet.notes {
-        page.line(&format!("<p class=\"warning\">Note: {}.</p>", escaped(note)));
+        let note = escaped(note.trim_end_matches('.'));
+        page.line(&format!("<p class=\"warning\">Note: {note}.</p>"));
     }
     match sheet.repetition {
         Some(number) => repetition(&mut page, sheet, number),
@@ -50,10 +51,10 @@ fn comparison(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!(
         "<p class=\"verdict {}\"><strong>Verdict:</strong> {}</p>",
         sheet.report.answer.class.map_or("none", Class::name),
-        escaped(verdict)
+        escaped(verdict).replace(" %", "&nbsp;%")
     ));
     advice(page, &sheet.report.advice);
-    contents(page);
+    contents(page, sheet);
     compared(page, sheet);
     page.line("<h2 id=\"result\">Result</h2>");
     tables::results(page, sheet);
@@ -82,7 +83,7 @@ fn advice(page: &mut Page, lines: &[String]) {
 
 /// The parts of a page on a single repetition.
 fn repetition(page: &mut Page, sheet: &Sheet<'_>, number: u64) {
-    contents(page);
+    contents(page, sheet);
     compared(page, sheet);
     page.line(&format!("<h2 id=\"result\">Repetition {number}</h2>"));
     tables::repetition(page, sheet);
@@ -95,8 +96,8 @@ fn repetition(page: &mut Page, sheet: &Sheet<'_>, number: u64) {
     figures(page, sheet);
 }
 
-/// Links to the parts.
-fn contents(page: &mut Page) {
+/// Links to the parts that the page has.
+fn contents(page: &mut Page, sheet: &Sheet<'_>) {
     let parts = [
         ("compared", "What was compared"),
         ("result", "Result"),
@@ -105,8 +106,9 @@ fn contents(page: &mut Page) {
         ("rerun", "Reproduce"),
         ("terms", "Terms"),
     ];
+    let parts = parts.into_iter().filter(|(id, _)| *id != "why-not" || why::is_known(sheet));
     let links = parts.map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>"));
-    page.line(&format!("<nav>{}</nav>", links.join(" ")));
+    page.line(&format!("<nav>{}</nav>", links.collect::<Vec<_>>().join(" ")));
 }
 
 /// Traffic and paths.
@@ -150,11 +152,11 @@ fn summary_line(sheet: &Sheet<'_>) -> String {
         None => format!("{runs} repetitions{stopped}"),
     };
     format!(
-        "{}; {}, {} like {}, {runs}, seed {}.",
+        "{}; {}, {} {}, {runs}, seed {}.",
         escaped(&timed_traffic(scenario)),
         escaped(&protocols(scenario)),
         terms::term("hosts"),
-        kernel(scenario.ends.profile),
+        hosts(scenario, report),
         scenario.seed,
     )
 }
@@ -180,7 +182,9 @@ fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
     // The path of the program is private.
     let words = provenance.command.iter().skip(1).map(|word| quoted(word));
     let words: Vec<String> = std::iter::once("anabranch".to_owned()).chain(words).collect();
-    page.line(&format!("<pre>{}</pre>", escaped(&words.join(" "))));
+    // Lines break between words, not at hyphens.
+    let words = words.iter().map(|word| format!("<span>{}</span>", escaped(word)));
+    page.line(&format!("<pre>{}</pre>", words.collect::<Vec<_>>().join(" ")));
     page.line("<p>or, with the file below as <code>scenario.toml</code>:</p>");
     let again = match sheet.repetition {
         Some(number) => format!("anabranch run scenario.toml --series --run {number}"),

@@ -6,10 +6,15 @@ use super::tables;
 use crate::why::{CAPTION, SHARES, percentage, share};
 use lab::Summary;
 
+/// Whether the stacks accounted for the time in which nothing was sent.
+pub(super) fn is_known(sheet: &Sheet<'_>) -> bool {
+    sheet.report.variants.iter().any(|summary| summary.blocking.is_some())
+}
+
 /// The table; empty without accounts.
 pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
     let variants = &sheet.report.variants;
-    if variants.iter().all(|summary| summary.blocking.is_none()) {
+    if !is_known(sheet) {
         return;
     }
     page.line("<h2 id=\"why-not\">Why: what kept the senders from sending</h2>");

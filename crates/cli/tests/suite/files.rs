@@ -12,8 +12,9 @@ cc = [\"cubic\", \"reno\"]
 [path]
 wlan = \"profile wlan\"
 [path.slow]
-rate = \"2mbit\"
-delay = \"30ms\"
+rate = \"2mbit..3mbit\"
+delay = \"30ms+-5ms\"
+limit = \"50p..1000p\"
 events = [\"down @20s..35s\"]
 ";
 
@@ -27,7 +28,7 @@ fn scenario_file_and_options_say_the_same() {
         "--path",
         "wlan",
         "--path",
-        "slow=rate 2mbit delay 30ms down @20s..35s",
+        "slow=rate 2mbit..3mbit delay 30ms+-5ms limit 50p..1000p down @20s..35s",
         "--traffic",
         "bulk:128KiB",
         "--runs",

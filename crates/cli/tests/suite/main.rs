@@ -14,6 +14,7 @@ mod flows;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod messages;
+mod package;
 mod path_events;
 mod readers;
 mod report;

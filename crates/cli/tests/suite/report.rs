@@ -68,6 +68,9 @@ fn page_begins_with_the_verdict_and_then_says_what_was_compared() {
     ];
     let places: Vec<usize> = parts.iter().filter_map(|part| page.find(part)).collect();
     assert!(places.len() == parts.len() && places.is_sorted(), "{places:?}");
+    let words = "<span>compare</span> <span>scenarios/demo.toml</span> <span>--runs</span>";
+    assert!(page.contains(words), "the command breaks between words only");
+    assert!(page.contains(">hosts</span> like Linux 6.18"), "what the hosts model");
     for theme in ["prefers-color-scheme:dark", "content=\"light dark\""] {
         assert!(page.contains(theme), "{theme}");
     }

@@ -95,6 +95,11 @@ fn every_key_fits_the_schema_and_is_read() {
         ("pairs = true\njson = true\nquiet = true\nno-color = true", ""),
         ("out = \"o\"\ncsv = true\npcap = \"p\"\nverbose = true", ""),
         ("", "[path.b]\nrate = \"5mbit\"\ndelay = \"20ms\"\njitter = \"5ms\"\nloss = 0.01"),
+        (
+            "",
+            "[path.b]\nrate = \"4mbit..5mbit\"\ndelay = \"20ms+-5ms 1ms\"\nloss = \"1%+-0.1%\"\n\
+             limit = \"50p..60p\"\nuplink = { loss = \"0..1%\" }",
+        ),
         ("", "[path.b]\nprofile = \"wlan\"\nlimit = \"50ms\"\nqueue = \"red 5p 15p 10%\""),
         ("", "[path.b]\nrate = \"5mbit\"\nreorder = \"1%\"\nduplicate = 0.1\ncorrupt = 0"),
         (

@@ -103,6 +103,7 @@ fn runs_of_another_build_are_shown_as_such() {
     run["hash"] = "another".into();
     fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
     let told = stderr(&anabranch(&["report", &out]));
+    assert!(!text(&out, "report.html").contains("..</p>"), "the verdict ends with a full stop");
     assert!(told.contains("note: the result of that build was different; its verdict: "), "{told}");
 }
 

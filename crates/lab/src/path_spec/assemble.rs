@@ -3,11 +3,12 @@
 //! A more specific item overrides a less specific one, regardless of order; two items of the same
 //! rank are refused as contradictory, as is a path that is never up.
 
-use super::items::{Item, Kind, Ranges, items};
+use super::items::{Item, Kind, items};
 use super::recordings::{CapacityDraft, Recordings, TraceDraft};
 use super::trace_file::absolute;
 use super::{
-    CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange, Via,
+    CapacitySpec, Change, Direction, Limits, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange,
+    Via,
 };
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
@@ -29,7 +30,7 @@ pub(super) fn assemble(
     deadline: Duration,
 ) -> Result<PathSpec, InputError> {
     let refuse = |refusal: Refusal| given.refuse(refusal.shifted(offset));
-    let explicit = items(spec, Ranges::Refused).map_err(refuse)?;
+    let explicit = items(spec).map_err(refuse)?;
     if explicit.is_empty() {
         return Err(refuse(Refusal::new(
             spec,
@@ -137,7 +138,7 @@ fn profile_items(explicit: &[Item]) -> Result<Vec<Item>, Refusal> {
     for item in explicit {
         if let Kind::Profile(name) = &item.kind {
             let profile = Profile::find(name).map_err(|e| at(item, e.problem, e.help))?;
-            return items(&profile.spec, Ranges::Allowed)
+            return items(&profile.spec)
                 .map_err(|e| at(item, format!("profile `{name}`: {}", e.problem), e.help));
         }
     }
@@ -169,7 +170,7 @@ struct Draft {
     delay: Option<Span<Duration>>,
     jitter: Option<Jitter>,
     loss: Option<Loss>,
-    limit: Option<QueueLimit>,
+    limit: Option<Span<QueueLimit>>,
     queue: Option<QueueConfig>,
     reorder: f64,
     duplicate: f64,
@@ -207,7 +208,7 @@ impl Draft {
             delay: self.delay.unwrap_or(Span::fixed(Duration::ZERO)),
             jitter: self.jitter.unwrap_or_default(),
             loss: self.loss.unwrap_or(Loss::Random(Span::fixed(0.0))),
-            limit: self.limit.unwrap_or(DEFAULT_LIMIT),
+            limit: Limits(self.limit.unwrap_or(Span::fixed(DEFAULT_LIMIT))),
             queue: self.queue.unwrap_or_default(),
             reorder: self.reorder,
             duplicate: self.duplicate,

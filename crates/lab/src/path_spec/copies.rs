@@ -1,6 +1,6 @@
 //! Other places of recordings that are gone.
 
-use super::items::{Kind, Ranges, items};
+use super::items::{Kind, items};
 use super::trace_file::{absolute, located};
 use super::unquoted;
 use crate::built_in;
@@ -17,7 +17,7 @@ pub(crate) fn with_copies(
     let text = given.text.as_str();
     let spec = if is_whole { text.split_once('=')?.1 } else { text };
     let (spec, offset) = unquoted(spec, text.len() - spec.len());
-    let items = items(spec, Ranges::Refused).ok()?;
+    let items = items(spec).ok()?;
     let (mut changed, mut found) = (text.to_owned(), false);
     for item in items.iter().rev() {
         let Kind::Trace { file, file_span, .. } = &item.kind else { continue };

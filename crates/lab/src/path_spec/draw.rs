@@ -2,7 +2,7 @@
 //!
 //! Everything depends on (seed, run, path) only and never on the variant: variants are paired.
 
-use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, TimedChange};
+use super::{CapacitySpec, Change, Direction, Limits, LinkSpec, Loss, PathSpec, Span, TimedChange};
 use crate::units::QueueLimit;
 use base::chance::owner_of;
 use base::{Chance, Duration, Purpose, Rate};
@@ -14,6 +14,7 @@ use std::sync::Arc;
 const RATE: u64 = 0;
 const DELAY: u64 = 1;
 const LOSS: u64 = 2;
+const LIMIT: u64 = 3;
 /// Owner of the draw of trace offsets.
 const TRACES: u64 = owner_of("traces");
 
@@ -110,7 +111,7 @@ impl Dice {
             capacity: self.capacity(&spec.capacity),
             delay: self.time(spec.delay),
             jitter: spec.jitter,
-            limit: limit(spec.limit),
+            limit: self.limit(spec.limit),
             queue: spec.queue,
             loss: self.loss(spec.loss),
             reorder: spec.reorder,
@@ -122,8 +123,8 @@ impl Dice {
     fn capacity(&self, capacity: &CapacitySpec) -> Capacity {
         match capacity {
             CapacitySpec::Rate(rate) => {
-                let (low, high) = (rate.low.as_bps(), rate.high.as_bps());
-                Capacity::Rate(Rate::from_bps(low + self.whole(high - low, RATE)))
+                // No rate is zero.
+                Capacity::Rate(Rate::from_bps(self.whole(rate.map(Rate::as_bps), RATE).max(1)))
             }
             CapacitySpec::Unlimited => Capacity::Unlimited,
             CapacitySpec::Trace(trace) => {
@@ -137,33 +138,33 @@ impl Dice {
     }
 
     fn time(&self, span: Span<Duration>) -> Duration {
-        let (low, high) = (span.low.as_nanos(), span.high.as_nanos());
-        Duration::from_nanos(low + self.whole(high - low, DELAY))
+        Duration::from_nanos(self.whole(span.map(|time| time.as_nanos()), DELAY))
     }
 
     fn loss(&self, loss: Loss) -> LossConfig {
         match loss {
-            Loss::Random(span) => {
-                let share = self.chance.uniform(self.owner, Purpose::PathParameter, LOSS);
-                bernoulli(span.low + (span.high - span.low) * share)
-            }
+            Loss::Random(span) => bernoulli(span.draw(&self.chance, self.owner, LOSS)),
             Loss::GilbertElliott { p, r, one_minus_h, one_minus_k } => {
                 LossConfig::GilbertElliott { p, r, one_minus_h, one_minus_k }
             }
         }
     }
 
-    /// A uniform whole number from 0 to `width`, both included.
-    fn whole(&self, width: u64, index: u64) -> u64 {
-        let bound = width.saturating_add(1);
-        self.chance.below(bound, self.owner, Purpose::PathParameter, index)
+    fn limit(&self, limits: Limits) -> Limit {
+        let amount = |limit| match limit {
+            QueueLimit::Packets(n) | QueueLimit::Bytes(n) => n,
+            QueueLimit::Time(time) => time.as_nanos(),
+        };
+        // No queue is without room.
+        let drawn = self.whole(limits.0.map(amount), LIMIT).max(1);
+        match limits.0.low {
+            QueueLimit::Packets(_) => Limit::Packets(u32::try_from(drawn).unwrap_or(u32::MAX)),
+            QueueLimit::Bytes(_) => Limit::Bytes(drawn),
+            QueueLimit::Time(_) => Limit::Time(Duration::from_nanos(drawn)),
+        }
     }
-}
 
-fn limit(limit: QueueLimit) -> Limit {
-    match limit {
-        QueueLimit::Packets(n) => Limit::Packets(u32::try_from(n).unwrap_or(u32::MAX)),
-        QueueLimit::Bytes(n) => Limit::Bytes(n),
-        QueueLimit::Time(time) => Limit::Time(time),
+    fn whole(&self, span: Span<u64>, index: u64) -> u64 {
+        span.draw(&self.chance, self.owner, index)
     }
 }

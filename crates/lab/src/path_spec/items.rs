@@ -2,6 +2,7 @@
 //!
 //! The syntax follows `tc`. `assemble` handles conflicts between items, profiles and defaults.
 
+use super::span::parse_span;
 use super::token::{Token, tokens};
 use super::words::{OF_DIRECTION, OFFERED, item_words};
 use super::{Direction, Loss, Span};
@@ -27,7 +28,7 @@ pub(super) enum Kind {
     Rate(Span<Rate>),
     Delay(Span<Duration>, Option<Jitter>),
     Loss(Loss),
-    Limit(QueueLimit),
+    Limit(Span<QueueLimit>),
     Queue(QueueConfig),
     Reorder(f64),
     Duplicate(f64),
@@ -104,19 +105,10 @@ const SYNONYMS: [(&str, &str); 12] = [
     ("download", "downlink"),
 ];
 
-/// Whether `A..B` is accepted as a range to draw from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ranges {
-    /// Yes, in profiles.
-    Allowed,
-    /// No, in descriptions by users.
-    Refused,
-}
-
 /// The items of `text`.
-pub(super) fn items(text: &str, ranges: Ranges) -> Result<Vec<Item>, Refusal> {
+pub(super) fn items(text: &str) -> Result<Vec<Item>, Refusal> {
     let tokens = tokens(text)?;
-    let mut reader = Reader { tokens: &tokens, next: 0, end: text.len(), ranges };
+    let mut reader = Reader { tokens: &tokens, next: 0, end: text.len() };
     let mut found = Vec::new();
     while let Some(word) = reader.take() {
         found.push(reader.item(word)?);
@@ -129,7 +121,6 @@ pub(super) struct Reader<'a> {
     pub(super) next: usize,
     /// Length of the text: the position of a missing word.
     end: usize,
-    ranges: Ranges,
 }
 
 impl<'a> Reader<'a> {
@@ -207,10 +198,7 @@ impl<'a> Reader<'a> {
             "rate" => self.range(word, "25mbit", parse_rate).map(Kind::Rate),
             "delay" => self.delay(word),
             "loss" => self.loss(word).map(Kind::Loss),
-            "limit" => {
-                let value = self.value(word, "100p")?;
-                parse_queue(&value.text).map(Kind::Limit).map_err(|e| value.place(e))
-            }
+            "limit" => self.range(word, "100p", parse_queue).map(Kind::Limit),
             "queue" => self.queue(word).map(Kind::Queue),
             "reorder" => self.probability(word).map(Kind::Reorder),
             "duplicate" => self.probability(word).map(Kind::Duplicate),
@@ -267,41 +255,30 @@ impl<'a> Reader<'a> {
         Ok(probability)
     }
 
-    /// A value, or a range of values where those are allowed.
+    /// A value, or the distribution that repetitions draw from.
     pub(super) fn range<T: Copy + PartialOrd>(
         &mut self,
         word: &Token,
         example: &str,
         parse: impl Fn(&str) -> Result<T, Refusal>,
     ) -> Result<Span<T>, Refusal> {
-        let value = self.value(word, example)?;
-        let place = |refusal| value.place(refusal);
-        let Some((low, high)) = value.text.split_once("..") else {
-            return parse(&value.text).map(Span::fixed).map_err(place);
-        };
-        if self.ranges == Ranges::Refused {
-            return Err(value.refuse(
-                format!("`{}` is a range, and only profiles have ranges", value.text),
-                format!("write one value, `{} {low}`", word.text),
-            ));
-        }
-        let (low, high) = (parse(low).map_err(place)?, parse(high).map_err(place)?);
-        if low > high {
-            return Err(value.refuse(
-                format!(
-                    "`{}` has its ends in the wrong \
-                order",
-                    value.text
-                ),
-                "swap the ends",
-            ));
-        }
-        Ok(Span { low, high })
+        parse_span(self.value(word, example)?, parse)
     }
 
     /// Turns `kind` and the time after it into a change.
     fn event(&mut self, word: &Token, kind: Kind) -> Result<Kind, Refusal> {
         let Some(at) = self.take() else { return Ok(kind) };
+        let drawn = match &kind {
+            Kind::Rate(rate) => rate.is_drawn(),
+            Kind::Delay(delay, _) => delay.is_drawn(),
+            Kind::Loss(Loss::Random(loss)) => loss.is_drawn(),
+            _ => false,
+        };
+        if drawn {
+            let problem = format!("`{}` at a time takes one value", word.text);
+            let help = "ranges are for the whole run: write one value before the time";
+            return Err(word.refuse(problem, help));
+        }
         let change = match kind {
             Kind::Event { change, .. } => change,
             Kind::Rate(rate) => Change::Rate(rate.low),

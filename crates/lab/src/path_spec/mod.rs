@@ -12,6 +12,7 @@ mod netem;
 mod profile;
 mod recordings;
 mod show;
+mod span;
 mod stored;
 pub(crate) mod token;
 pub(crate) mod trace_file;
@@ -23,10 +24,10 @@ pub(crate) use copies::with_copies;
 pub use items::Change;
 pub use profile::Profile;
 pub(crate) use show::show_time;
+pub use span::{Limits, Span};
 pub(crate) use stored::{name_recordings, without_recordings};
 
 use crate::error::{Given, InputError, Refusal};
-use crate::units::QueueLimit;
 use base::{Duration, Rate};
 use network::{Jitter, QueueConfig};
 pub use simulator::Direction;
@@ -74,7 +75,7 @@ pub struct LinkSpec {
     /// Random loss.
     pub loss: Loss,
     /// Limit of the queue.
-    pub limit: QueueLimit,
+    pub limit: Limits,
     /// Queue discipline.
     pub queue: QueueConfig,
     /// Probability that a packet is reordered.
@@ -94,27 +95,6 @@ pub enum CapacitySpec {
     Trace(Arc<TraceFile>),
     /// No capacity limit: packets do not queue before the shared link of the path.
     Unlimited,
-}
-
-/// A value, or the ends of a range that each repetition draws from uniformly.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Span<T> {
-    /// Lower end.
-    pub low: T,
-    /// Upper end; equal to `low` when nothing is drawn.
-    pub high: T,
-}
-
-impl<T: Copy + PartialEq> Span<T> {
-    /// One value.
-    pub const fn fixed(value: T) -> Self {
-        Span { low: value, high: value }
-    }
-
-    /// Whether the value is drawn.
-    pub fn is_drawn(&self) -> bool {
-        self.low != self.high
-    }
 }
 
 /// Random loss.
@@ -221,7 +201,7 @@ impl LinkSpec {
     /// Whether packets are lost at random.
     const fn loses(&self) -> bool {
         match self.loss {
-            Loss::Random(loss) => loss.high > 0.0,
+            Loss::Random(loss) => loss.high > 0.0 || loss.deviation.is_some(),
             Loss::GilbertElliott { .. } => true,
         }
     }
@@ -235,6 +215,7 @@ impl LinkSpec {
         drawn_capacity
             || self.loses()
             || self.delay.is_drawn()
+            || self.limit.0.is_drawn()
             || !self.jitter.is_zero()
             || matches!(self.queue, QueueConfig::Red { .. })
             || [self.reorder, self.duplicate, self.corrupt].iter().any(|p| *p > 0.0)

@@ -1,6 +1,6 @@
 //! Prints a resolved path in the canonical spelling.
 
-use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, Span, TimedChange};
+use super::{CapacitySpec, Change, Direction, LinkSpec, Loss, PathSpec, TimedChange};
 use crate::units::show_probability;
 use base::Duration;
 use network::{Distribution, Jitter, QueueConfig};
@@ -44,7 +44,7 @@ pub(crate) fn link_items(link: &LinkSpec) -> [Option<String>; 8] {
 fn show_capacity(capacity: &CapacitySpec) -> Option<String> {
     Some(match capacity {
         CapacitySpec::Unlimited => return None,
-        CapacitySpec::Rate(rate) => format!("rate {}", show_span(*rate, |r| r.to_string())),
+        CapacitySpec::Rate(rate) => format!("rate {}", rate.show(|r| r.to_string())),
         CapacitySpec::Trace(trace) => {
             let blank = trace.file.contains(char::is_whitespace);
             let quote = if blank { "\"" } else { "" };
@@ -55,7 +55,7 @@ fn show_capacity(capacity: &CapacitySpec) -> Option<String> {
 }
 
 fn show_delay(link: &LinkSpec) -> String {
-    let delay = format!("delay {}", show_span(link.delay, show_time));
+    let delay = format!("delay {}", link.delay.show(show_time));
     if link.jitter.is_zero() { delay } else { format!("{delay} {}", show_jitter(&link.jitter)) }
 }
 
@@ -75,8 +75,8 @@ fn show_jitter(jitter: &Jitter) -> String {
 
 fn show_loss(loss: &Loss) -> Option<String> {
     match loss {
-        Loss::Random(span) if span.high == 0.0 => None,
-        Loss::Random(span) => Some(format!("loss {}", show_span(*span, show_probability))),
+        Loss::Random(span) if span.high == 0.0 && !span.is_drawn() => None,
+        Loss::Random(span) => Some(format!("loss {}", span.show(show_probability))),
         Loss::GilbertElliott { p, r, one_minus_h, one_minus_k } => {
             let [p, r, h, k] = [p, r, one_minus_h, one_minus_k].map(|p| show_probability(*p));
             Some(format!("loss gemodel {p} {r} {h} {k}"))
@@ -117,12 +117,4 @@ impl fmt::Display for TimedChange {
 
 pub(crate) fn show_time(time: Duration) -> String {
     if time.is_zero() { "0ms".to_owned() } else { time.to_string() }
-}
-
-fn show_span<T: Copy + PartialEq>(span: Span<T>, show: impl Fn(T) -> String) -> String {
-    if span.is_drawn() {
-        format!("{}..{}", show(span.low), show(span.high))
-    } else {
-        show(span.low)
-    }
 }

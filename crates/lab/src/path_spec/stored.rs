@@ -2,7 +2,7 @@
 //!
 //! The recordings may be on another machine, or changed since. A result needs their names only.
 
-use super::items::{Item, Kind, Ranges, items};
+use super::items::{Item, Kind, items};
 use super::trace_file::TraceFile;
 use super::{CapacitySpec, Direction, LinkSpec, PathSpec};
 use crate::error::Refusal;
@@ -17,7 +17,7 @@ const STAND_IN: &str = "rate 1mbit";
 /// The description with a rate instead of every recording.
 pub(crate) fn without_recordings(spec: &str) -> Result<String, Refusal> {
     let mut text = spec.to_owned();
-    let items = items(spec, Ranges::Refused)?;
+    let items = items(spec)?;
     if !items.iter().any(drives_downlink) {
         text.push_str(&format!(" downlink {STAND_IN}"));
     }
@@ -43,7 +43,7 @@ fn drives_downlink(item: &Item) -> bool {
 /// Puts recordings of these names, downlink and uplink, back into a path that was read from
 /// `without_recordings(spec)`. Nothing can be simulated with them.
 pub(crate) fn name_recordings(path: &mut PathSpec, spec: &str, names: [Option<String>; 2]) {
-    let items = items(spec, Ranges::Refused).unwrap_or_default();
+    let items = items(spec).unwrap_or_default();
     let [down, up] = names;
     let [down_unit, up_unit] = [Direction::Down, Direction::Up].map(|way| unit(&items, way));
     let (down_unit, up_unit) = (down_unit.or(up_unit), up_unit.or(down_unit));

@@ -30,7 +30,7 @@ fn path_of_the_interface_is_understood() {
     let wlan = path("wlan=rate 25mbit delay 20ms loss 1% limit 100p");
     assert_eq!(wlan.to_string(), "rate 25mbit delay 20ms loss 1% limit 100p");
     assert_eq!(wlan.down, wlan.up);
-    assert_eq!(wlan.down.limit, QueueLimit::Packets(100));
+    assert_eq!(wlan.down.limit, Limits(Span::fixed(crate::units::QueueLimit::Packets(100))));
     let quoted = path("wlan='rate 25mbit delay 20ms loss 1% limit 100p'");
     assert_eq!(quoted.down, wlan.down);
 }
@@ -47,6 +47,7 @@ fn canonical_form_is_understood_the_same() {
         "p=rate 5mbit delay 20ms 5ms 25% distribution normal unordered uplink delay 9ms 1ms",
         "p=rate 5mbit loss state 1% 30% uplink loss state 2%",
         "p=rate 5mbit backup",
+        "p=rate 4mbit..6mbit delay 20ms+-5ms 2ms loss 0..2% limit 50p..100p uplink rate 1mbit",
         "p=rate 5mbit backup @0s..5s backup @7s delay 1ms",
     ] {
         let first = path(text);
@@ -70,6 +71,39 @@ fn profile_without_a_spec_is_a_bare_name() {
         tuned.to_string(),
         "rate 20mbit..30mbit delay 40ms loss 1%..2% downlink limit 100p uplink limit 50p"
     );
+}
+
+#[test]
+fn values_drawn_for_each_repetition_are_understood() {
+    let drawn = path("p=rate 20mbit..30mbit delay 25ms+-5ms loss 1%+-0.5% limit 50p..100p");
+    let shown = "rate 20mbit..30mbit delay 25ms+-5ms loss 1%+-0.5% limit 50p..100p";
+    assert_eq!(drawn.to_string(), shown);
+    assert!(drawn.is_random() && path("p=rate 5mbit limit 50p..60p").is_random());
+    let own = path("wlan=rate 20mbit..30mbit delay 20ms..25ms loss 1%..2% limit 100p");
+    let (profile, own) = (path("wlan").draw(1, 3), own.draw(1, 3));
+    let text = |link: &network::LinkConfig| format!("{link:?}");
+    assert_eq!(text(&profile.down), text(&own.down), "the draws of a profile");
+    let setups: Vec<_> = (0..500).map(|run| drawn.draw(1, run)).collect();
+    assert!(setups.iter().all(|setup| text(&setup.down) == text(&setup.up)), "one draw for both");
+    let delays = setups.iter().map(|setup| setup.down.delay.as_secs_f64());
+    let mean = delays.sum::<f64>() / 500.0;
+    assert!((mean - 0.025).abs() < 0.001, "{mean}");
+    let limits = setups.iter().map(|setup| match setup.down.limit {
+        network::Limit::Packets(n) => n,
+        ref odd => panic!("{odd:?}"),
+    });
+    let limits: Vec<u32> = limits.collect();
+    assert_eq!((limits.iter().min(), limits.iter().max()), (Some(&50), Some(&100)));
+}
+
+#[test]
+fn bad_ranges_are_refused() {
+    refused_with("p=rate 30mbit..20mbit", &["wrong order", "`20mbit..30mbit`"]);
+    refused_with("p=rate 20..30mbit", &["`20` is a rate without a unit"]);
+    refused_with("p=rate 5mbit limit 50p..1MiB", &["values of two kinds"]);
+    refused_with("p=rate 5mbit delay 1s+-900", &["a time without a unit"]);
+    refused_with("p=rate 5mbit rate 1mbit..2mbit @5s", &["takes one value", "before the time"]);
+    refused_with("p=rate 5mbit loss 50%..100%", &["never up"]);
 }
 
 #[test]
@@ -175,7 +209,6 @@ fn quantities_are_refused_where_they_stand() {
     refused_with("p=rate 5mbit loss 101%", &["above 100 %"]);
     refused_with("p=rate 5mbit limit 100", &["without a unit"]);
     refused_with("p=rate 5mbit delay -1ms", &["negative"]);
-    refused_with("p=rate 20mbit..30mbit", &["only profiles"]);
 }
 
 #[test]

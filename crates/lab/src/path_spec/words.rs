@@ -80,20 +80,34 @@ impl Word {
     }
 }
 
-const RATE: Form = Form::Regex(r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?$");
+const RATE: Form = Form::Regex(concat!(
+    r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?",
+    r"((\.\.|\+-)[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)?$"
+));
 const DELAY: Form = Form::Regex(concat!(
-    r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?%?)?",
+    r"^[0-9.]+ ?[a-zA-Z]+",
+    r"((\.\.|\+-)[0-9.]+ ?[a-zA-Z]+)?",
+    r"( [0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?%?)?",
     r"( distribution (uniform|normal))?( unordered)?)?$"
 ));
 const JITTER: Form = Form::Regex(
     r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?%?)?( distribution (uniform|normal))?( unordered)?$",
 );
-const LIMIT: Form = Form::Regex(r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)$");
+const LIMIT: Form = Form::Regex(concat!(
+    r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)",
+    r"((\.\.|\+-)[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s))?$"
+));
 const QUEUE: Form = Form::Regex(network::queue::PATTERN);
 
 /// Every word, in the order in which messages list keys.
 const WORDS: &[Word] = &[
-    both(1, "rate", RATE, "Capacity: 25mbit, 512kbit, 1.5gbit."),
+    both(
+        1,
+        "rate",
+        RATE,
+        "Capacity: 25mbit, 512kbit, 1.5gbit; drawn for each repetition: 20mbit..30mbit uniformly, \
+         25mbit+-5mbit from a normal distribution. Delay, loss and limit likewise.",
+    ),
     both(
         2,
         "delay",

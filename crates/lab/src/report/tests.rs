@@ -380,6 +380,15 @@ fn failures_of_paths_are_the_answer_where_the_metric_shows_no_difference() {
     assert!(!report.advice.iter().any(|line| line.contains("alone")), "{:?}", report.advice);
 }
 
+/// Regression: the variant of the headline on failures was called undecided without the metric.
+#[test]
+fn undecided_variants_are_said_with_the_metric() {
+    let values =
+        [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(2.0, 0.05, 3), noisy(2.05, 2.0, 4)];
+    let verdict = together("lrf,rr", true, "best", &values).verdict;
+    assert!(verdict.contains("By completion time, mptcp/rr/cubic is undecided."), "{verdict}");
+}
+
 /// Regression: the rows of a named baseline said pays-off, the headline "no difference that
 /// matters", because it compares with the best path alone.
 #[test]
@@ -403,10 +412,7 @@ fn slowest_run_is_said_where_quantiles_have_no_interval() {
     let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(1.0, 0.05, 3)];
     let verdict = together("lrf", true, "best", &values).verdict;
     let slowest = "The slowest of 20 runs: 1023.9 ms with mptcp/lrf/cubic, 2019.8 ms with b.";
-    assert!(
-        verdict.contains(slowest) && verdict.contains("with mptcp/lrf/cubic, 2.0"),
-        "{verdict}"
-    );
+    assert!(verdict.contains(slowest), "{verdict}");
 }
 
 /// Regression: where the best path alone does not fail, the other one's outage was not said.

@@ -86,7 +86,8 @@ pub(super) fn path(path: &PathSpec) -> Value {
     value
 }
 
-/// A link in SI units; a drawn range is a list of its two ends.
+/// A link in SI units; a uniform distribution is a list of its two ends, a normal one its mean and
+/// its standard deviation.
 fn link(link: &LinkSpec) -> Value {
     let (rate, trace) = match &link.capacity {
         CapacitySpec::Rate(rate) => (span(*rate, |rate| rate.as_bps() as f64), Value::Null),
@@ -116,10 +117,10 @@ fn link(link: &LinkSpec) -> Value {
 }
 
 fn span<T: Copy + PartialEq>(span: Span<T>, number: impl Fn(T) -> f64) -> Value {
-    if span.is_drawn() {
-        json!([number(span.low), number(span.high)])
-    } else {
-        json!(number(span.low))
+    match span.deviation {
+        Some(deviation) => json!({"mean": number(span.low), "deviation": number(deviation)}),
+        None if span.is_drawn() => json!([number(span.low), number(span.high)]),
+        None => json!(number(span.low)),
     }
 }
 

@@ -173,10 +173,8 @@ pub(super) fn parse_start(text: &str) -> Result<Span<Duration>, Refusal> {
         return parse_time(text).map(Span::fixed);
     };
     let high_at = low.len() + 2;
-    let span = Span {
-        low: parse_time(low)?,
-        high: parse_time(high).map_err(|refusal| refusal.shifted(high_at))?,
-    };
+    let shifted = |refusal: Refusal| refusal.shifted(high_at);
+    let span = Span::uniform(parse_time(low)?, parse_time(high).map_err(shifted)?);
     if span.high < span.low {
         let help = format!("write the earlier time first: `{high}..{low}`");
         return Err(Refusal::new(text, format!("`{text}` has its ends in the wrong order"), help));

@@ -369,7 +369,10 @@ fn probability(_: &mut SchemaGenerator) -> Schema {
 fn loss(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [
         {"type": "number", "minimum": 0, "maximum": 1},
-        {"type": "string", "pattern": "^([0-9.]+ ?%?|gemodel( [0-9.]+%?){4})$"}
+        {
+            "type": "string",
+            "pattern": r"^([0-9.]+ ?%?((\.\.|\+-)[0-9.]+ ?%?)?|gemodel( [0-9.]+%?){4})$"
+        }
     ]})
 }
 

@@ -214,6 +214,8 @@ fn is_lossy(scenario: &Scenario) -> bool {
     let mut links = scenario.paths.iter().flat_map(|path| [&path.down, &path.up]);
     links.any(|link| match (&link.capacity, link.loss) {
         (CapacitySpec::Trace(_), _) | (_, Loss::GilbertElliott { .. }) => true,
-        (CapacitySpec::Rate(_) | CapacitySpec::Unlimited, Loss::Random(loss)) => loss.high > 0.0,
+        (CapacitySpec::Rate(_) | CapacitySpec::Unlimited, Loss::Random(loss)) => {
+            loss.high > 0.0 || loss.is_drawn()
+        }
     })
 }

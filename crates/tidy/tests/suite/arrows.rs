@@ -25,6 +25,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "info",
             "socket",
             "endpoint",
+            "sctp",
             "tcp",
             "mptcp",
             "stack",

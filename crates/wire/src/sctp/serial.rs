@@ -60,6 +60,20 @@ serial! {
     Mid(u32), i32
 }
 
+impl Tsn {
+    /// The 64-bit offset nearest to `near` whose low 32 bits, counted from `initial`, are this TSN.
+    /// It is negative before `initial`.
+    pub const fn to_offset(self, initial: Tsn, near: u64) -> i64 {
+        let here = Tsn::from_offset(initial, near);
+        near as i64 + self.distance_from(here) as i64
+    }
+
+    /// The TSN at 64-bit `offset` from `initial`.
+    pub const fn from_offset(initial: Tsn, offset: u64) -> Tsn {
+        Tsn(initial.0.wrapping_add(offset as u32))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,5 +88,17 @@ mod tests {
         assert_eq!(Tsn(0xFFFF_FFFF) + 1, Tsn(0));
         assert_eq!(Ssn(0) - 1, Ssn(65_535));
         assert_eq!(Tsn(3).distance_from(Tsn(u32::MAX)), 4);
+    }
+
+    #[test]
+    fn offsets_of_tsns_survive_many_wraps() {
+        let initial = Tsn(0xFFFF_FF00);
+        for offset in [0u64, 255, 256, 1 << 32, (1 << 40) + 12_345] {
+            let tsn = Tsn::from_offset(initial, offset);
+            for near in [offset, offset + 1_000_000, offset.saturating_sub(1_000_000)] {
+                assert_eq!(tsn.to_offset(initial, near), offset as i64);
+            }
+        }
+        assert_eq!((initial - 1).to_offset(initial, 0), -1);
     }
 }

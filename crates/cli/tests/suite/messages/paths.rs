@@ -72,7 +72,12 @@ fn items_that_are_unknown_incomplete_or_out_of_place() {
             "rate 5mbit queue red 20p",
             "rate 5mbit queue red 20ms 60p 10%",
             "rate 5mbit queue red 60p 20p 10%",
-            "rate 5mbit..9mbit",
+            "rate 5mbit..9mbit delay 20ms+-5ms loss 0.1%..0.2% limit 50p..99p",
+            "rate 9mbit..5mbit",
+            "rate 5..9mbit",
+            "rate 5mbit delay 20ms+-5",
+            "rate 5mbit limit 50p..1MiB",
+            "rate 5mbit rate 1mbit..2mbit @5s",
             "trace \"file",
         ],
     );

@@ -1,0 +1,465 @@
+//! `Outstanding`: the chunks that a sender has sent and the peer has not acknowledged cumulatively.
+//!
+//! TSNs are offsets of 64 bits from the initial TSN. A SACK costs O(log n) per block and per chunk
+//! whose state it changes. Misses are not counted per chunk: a chunk that was sent once is missing
+//! by three reports if its TSN is below the third highest TSN that reports were about (RFC 9260
+//! s7.2.4), because what is reported was sent behind it. Windows, timers and the choice of a path
+//! are left to the owner.
+
+use crate::buffer::RangeSet;
+use base::{Instant, PathId, ring};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+use wire::sctp::{GapBlock, Tsn};
+
+/// Reports of a chunk as missing after which it is retransmitted (RFC 9260 s7.2.4).
+const MISSES: usize = 3;
+
+/// Chunks in the order of their TSNs; `T` is what it takes to send one again.
+#[derive(Clone, Debug)]
+pub struct Outstanding<T> {
+    initial: Tsn,
+    /// Offset of the first of `chunks`: the one behind the cumulative TSN.
+    first: u64,
+    chunks: VecDeque<Chunk<T>>,
+    /// Chunks acknowledged by gap blocks.
+    acked: RangeSet,
+    /// The part of `acked` that the peer never discards.
+    kept: RangeSet,
+    /// Chunks to be retransmitted.
+    marked: BTreeSet<u64>,
+    /// By path.
+    paths: Vec<OnPath>,
+    /// Data that the peer may still ask for, in bytes.
+    held_bytes: u64,
+    /// By path, the last one for all paths together.
+    reports: BTreeMap<Option<PathId>, Reports>,
+    /// Misses of chunks that are in the network again: retransmitted for another reason than
+    /// misses, or reneged.
+    counted: BTreeMap<u64, usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Chunk<T> {
+    /// `None`: the peer will never ask for it.
+    data: Option<T>,
+    len: u32,
+    path: PathId,
+    sent_at: Instant,
+    retransmitted: bool,
+    /// Marked because of misses, which happens once.
+    fast: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    InFlight,
+    Marked,
+    Acked,
+    /// Acknowledged and never discarded by the peer.
+    Kept,
+}
+
+/// What is in the network on one path.
+#[derive(Clone, Debug, Default)]
+struct OnPath {
+    bytes: u64,
+    chunks: BTreeSet<u64>,
+}
+
+/// The highest ends of reports, descending.
+#[derive(Clone, Debug, Default)]
+struct Reports {
+    highest: [u64; MISSES],
+}
+
+/// A SACK or NR-SACK.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// Cumulative TSN.
+    pub cum_tsn: Tsn,
+    /// Blocks of TSNs that the peer may still discard.
+    pub gaps: &'a [GapBlock],
+    /// Blocks of TSNs that it keeps.
+    pub nr_gaps: &'a [GapBlock],
+    /// No block was left out for lack of room.
+    pub complete: bool,
+}
+
+/// A chunk that a report acknowledges for the first time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckedChunk {
+    /// Its TSN.
+    pub tsn: Tsn,
+    /// Path of its last transmission.
+    pub path: PathId,
+    /// Bytes that it takes of windows.
+    pub len: u32,
+    /// Time of the last transmission.
+    pub sent_at: Instant,
+    /// It was sent once, so that the time measures a round trip (RFC 9260 s6.3.1 C5).
+    pub sent_once: bool,
+    /// It was in the network, and not marked for retransmission.
+    pub in_flight: bool,
+}
+
+/// What a report changes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Acknowledged<T> {
+    /// Chunks acknowledged for the first time, in the order of TSNs.
+    pub newly: Vec<AckedChunk>,
+    /// Data of chunks that the peer never asks for again.
+    pub released: Vec<T>,
+    /// Chunks that were acknowledged by a gap block and are not any more; they count as sent.
+    pub reneged: Vec<Tsn>,
+    /// The cumulative TSN advanced.
+    pub advanced: bool,
+}
+
+/// Why a report is not processed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SackError {
+    /// Its cumulative TSN is below the current one: ignored (RFC 9260 s6.2.1).
+    Old,
+    /// It acknowledges a TSN that was never sent: protocol violation (RFC 9260 s12.4).
+    NeverSent,
+}
+
+impl<T> Outstanding<T> {
+    /// Nothing is sent; the first chunk will have the TSN `initial`.
+    pub fn new(initial: Tsn) -> Self {
+        Outstanding {
+            initial,
+            first: 0,
+            chunks: VecDeque::new(),
+            acked: RangeSet::new(),
+            kept: RangeSet::new(),
+            marked: BTreeSet::new(),
+            paths: Vec::new(),
+            held_bytes: 0,
+            reports: BTreeMap::new(),
+            counted: BTreeMap::new(),
+        }
+    }
+
+    /// A chunk of `len` bytes of window is sent for the first time; returns its TSN.
+    pub fn send(&mut self, now: Instant, path: PathId, len: u32, data: T) -> Tsn {
+        let at = self.end();
+        let (retransmitted, fast) = (false, false);
+        let state = State::InFlight;
+        let data = Some(data);
+        self.chunks.push_back(Chunk { data, len, path, sent_at: now, retransmitted, fast, state });
+        self.held_bytes += u64::from(len);
+        self.enter(at);
+        self.tsn(at)
+    }
+
+    /// The lowest chunk marked for retransmission, and what it takes to send it.
+    pub fn next_marked(&self) -> Option<(Tsn, &T)> {
+        let at = *self.marked.first()?;
+        self.chunk(at)?.data.as_ref().map(|data| (self.tsn(at), data))
+    }
+
+    /// A marked chunk is sent again; returns whether it was marked.
+    pub fn retransmit(&mut self, now: Instant, tsn: Tsn, path: PathId) -> bool {
+        let Some(at) = self.offset(tsn).filter(|at| self.marked.remove(at)) else { return false };
+        let Some(chunk) = self.chunk_mut(at) else { return false };
+        (chunk.path, chunk.sent_at, chunk.retransmitted) = (path, now, true);
+        chunk.state = State::InFlight;
+        if !chunk.fast {
+            self.counted.insert(at, 0);
+        }
+        self.enter(at);
+        true
+    }
+
+    /// Everything in the network on `path` is marked for retransmission, because T3-rtx expired or
+    /// the path is gone (RFC 9260 s6.3.3 E3); returns the bytes.
+    pub fn mark_path(&mut self, path: PathId) -> u64 {
+        let Some(on_path) = self.paths.get_mut(path.index()) else { return 0 };
+        let OnPath { bytes, chunks } = std::mem::take(on_path);
+        for at in chunks {
+            self.counted.remove(&at);
+            self.marked.insert(at);
+            if let Some(chunk) = self.chunk_mut(at) {
+                chunk.state = State::Marked;
+            }
+        }
+        bytes
+    }
+
+    /// A SACK or NR-SACK arrives (RFC 9260 s6.2.1).
+    ///
+    /// # Errors
+    /// If it changes nothing because it is old, or acknowledges what was never sent.
+    pub fn acknowledge(&mut self, report: &Report<'_>) -> Result<Acknowledged<T>, SackError> {
+        let next = self.cum(report.cum_tsn).ok_or(SackError::Old)?;
+        let blocks = [report.gaps, report.nr_gaps].map(|blocks| ranges(blocks, next));
+        let highest = blocks.iter().flatten().map(|range| range.end).max().unwrap_or(0);
+        if highest.max(next) > self.end() {
+            return Err(SackError::NeverSent);
+        }
+        let mut answer = Acknowledged {
+            newly: Vec::new(),
+            released: Vec::new(),
+            reneged: Vec::new(),
+            advanced: next > self.first,
+        };
+        self.take_cumulative(next, &mut answer);
+        let [gaps, nr_gaps] = blocks;
+        let mut reported = RangeSet::new();
+        for (ranges, keep) in [(gaps, false), (nr_gaps, true)] {
+            for range in ranges {
+                reported.insert(range.clone());
+                self.take_gap(range, keep, &mut answer);
+            }
+        }
+        answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
+        let end = if report.complete { self.end() } else { highest };
+        self.take_back(&reported, next..end, &mut answer);
+        self.check();
+        Ok(answer)
+    }
+
+    /// A report whose highest TSN that counts is `highest` says which chunks are missing: of all
+    /// paths, or of `path` alone, if only what was sent there counts. Chunks that three reports
+    /// miss are marked for retransmission (RFC 9260 s7.2.4); returns them, lowest first.
+    pub fn count_misses(&mut self, path: Option<PathId>, highest: Tsn) -> Vec<Tsn> {
+        let Some(end) = self.offset(highest) else { return Vec::new() };
+        let reports = self.reports.entry(path).or_default();
+        let before = reports.highest[MISSES - 1];
+        reports.add(end);
+        // Chunks below the bound that was there before have been marked, or are counted.
+        let third = before..reports.highest[MISSES - 1];
+        let on_paths: &[OnPath] = match path {
+            None => &self.paths,
+            Some(path) => self.paths.get(path.index()..=path.index()).unwrap_or(&[]),
+        };
+        let fresh = |at: &&u64| {
+            let chunk = self.chunk(**at).filter(|chunk| !chunk.retransmitted && !chunk.fast);
+            chunk.is_some() && !self.counted.contains_key(*at)
+        };
+        let missed = |on_path: &OnPath| -> Vec<u64> {
+            on_path.chunks.range(third.clone()).filter(fresh).copied().collect()
+        };
+        let mut missing: Vec<u64> = on_paths.iter().flat_map(missed).collect();
+        missing.extend(self.count_again(path, end));
+        missing.sort_unstable();
+        missing.iter().for_each(|at| self.mark(*at));
+        missing.into_iter().map(|at| self.tsn(at)).collect()
+    }
+
+    /// Bytes in the network on `path`.
+    pub fn in_flight_bytes(&self, path: PathId) -> u64 {
+        self.paths.get(path.index()).map_or(0, |on_path| on_path.bytes)
+    }
+
+    /// Bytes in the network on all paths.
+    pub fn total_in_flight_bytes(&self) -> u64 {
+        self.paths.iter().map(|on_path| on_path.bytes).sum()
+    }
+
+    /// The lowest TSN in the network on `path`, which T3-rtx is about.
+    pub fn earliest(&self, path: PathId) -> Option<Tsn> {
+        let on_path = self.paths.get(path.index())?;
+        on_path.chunks.first().map(|at| self.tsn(*at))
+    }
+
+    /// Bytes of data that must be kept because the peer may ask for them. With SACK this is
+    /// everything above the cumulative TSN, with NR-SACK less.
+    pub const fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// Last TSN acknowledged cumulatively.
+    pub fn cum_tsn(&self) -> Tsn {
+        self.tsn(self.first) - 1
+    }
+
+    /// TSN of the next chunk that is sent for the first time.
+    pub fn next_tsn(&self) -> Tsn {
+        self.tsn(self.end())
+    }
+
+    /// Whether everything sent is acknowledged cumulatively.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Offset behind a cumulative TSN; `None` if that is below the current one.
+    fn cum(&self, cum_tsn: Tsn) -> Option<u64> {
+        let next = u64::try_from((cum_tsn + 1).to_offset(self.initial, self.first)).ok()?;
+        (next >= self.first).then_some(next)
+    }
+
+    fn take_cumulative(&mut self, next: u64, answer: &mut Acknowledged<T>) {
+        while self.first < next {
+            self.settle(self.first, State::Kept, answer);
+            ring::pop_front(&mut self.chunks);
+            self.first += 1;
+        }
+        self.acked.remove_below(next);
+        self.kept.remove_below(next);
+    }
+
+    /// Chunks in `range` are acknowledged by a gap block.
+    fn take_gap(&mut self, range: Range<u64>, keep: bool, answer: &mut Acknowledged<T>) {
+        let (known, state) = match keep {
+            true => (&mut self.kept, State::Kept),
+            false => (&mut self.acked, State::Acked),
+        };
+        let changed: Vec<Range<u64>> = known.missing(range.clone()).collect();
+        known.insert(range.clone());
+        changed.into_iter().flatten().for_each(|at| self.settle(at, state, answer));
+        self.acked.insert(range);
+    }
+
+    /// Chunks of `range` that were acknowledged and are not `reported` any more are in the network
+    /// again, unless the peer keeps them (RFC 9260 s6.2.1 D iii).
+    fn take_back(&mut self, reported: &RangeSet, range: Range<u64>, answer: &mut Acknowledged<T>) {
+        let mut reneged = Vec::new();
+        for gap in reported.missing(range) {
+            let mut at = gap.start;
+            while let Some(overlap) = self.acked.first_overlap(at..gap.end) {
+                at = overlap.end;
+                reneged.extend(self.kept.missing(overlap).flatten());
+            }
+        }
+        for at in reneged {
+            self.acked.remove(at..at + 1);
+            let Some(chunk) = self.chunk_mut(at) else { continue };
+            chunk.state = State::InFlight;
+            if !chunk.fast {
+                self.counted.insert(at, 1);
+            }
+            self.enter(at);
+            answer.reneged.push(self.tsn(at));
+        }
+    }
+
+    /// Chunk `at` is acknowledged, and gets `state`.
+    fn settle(&mut self, at: u64, state: State, answer: &mut Acknowledged<T>) {
+        let tsn = self.tsn(at);
+        let Some(chunk) = self.chunk_mut(at) else { return };
+        let before = chunk.state;
+        if before == State::Kept {
+            return;
+        }
+        chunk.state = state;
+        let (len, path, sent_at) = (chunk.len, chunk.path, chunk.sent_at);
+        let sent_once = !chunk.retransmitted;
+        let released = if state == State::Kept { chunk.data.take() } else { None };
+        if released.is_some() {
+            self.held_bytes -= u64::from(len);
+        }
+        answer.released.extend(released);
+        let in_flight = before == State::InFlight;
+        match before {
+            State::InFlight => self.leave(at, path, len),
+            State::Marked => _ = self.marked.remove(&at),
+            State::Acked | State::Kept => return,
+        }
+        self.counted.remove(&at);
+        answer.newly.push(AckedChunk { tsn, path, len, sent_at, sent_once, in_flight });
+    }
+
+    /// Counts a miss of every chunk below `end` that is counted; returns those with three.
+    fn count_again(&mut self, path: Option<PathId>, end: u64) -> Vec<u64> {
+        let mut missing = Vec::new();
+        let (first, chunks) = (self.first, &self.chunks);
+        let is_there = |at: u64| {
+            let chunk = at.checked_sub(first).and_then(|index| chunks.get(index as usize));
+            chunk.is_some_and(|chunk| path.is_none_or(|path| path == chunk.path))
+        };
+        for (at, misses) in self.counted.range_mut(..end) {
+            if is_there(*at) {
+                *misses += 1;
+                missing.extend((*misses >= MISSES).then_some(*at));
+            }
+        }
+        missing
+    }
+
+    /// Chunk `at`, which is in the network, is marked because of misses.
+    fn mark(&mut self, at: u64) {
+        let Some(chunk) = self.chunk_mut(at) else { return };
+        (chunk.state, chunk.fast) = (State::Marked, true);
+        let (path, len) = (chunk.path, chunk.len);
+        self.leave(at, path, len);
+        self.counted.remove(&at);
+        self.marked.insert(at);
+    }
+
+    /// Chunk `at` is in the network.
+    fn enter(&mut self, at: u64) {
+        let Some((path, len)) = self.chunk(at).map(|chunk| (chunk.path, chunk.len)) else { return };
+        if self.paths.len() <= path.index() {
+            self.paths.resize_with(path.index() + 1, OnPath::default);
+        }
+        let on_path = &mut self.paths[path.index()];
+        on_path.bytes += u64::from(len);
+        on_path.chunks.insert(at);
+    }
+
+    /// Chunk `at` is no longer in the network on `path`.
+    fn leave(&mut self, at: u64, path: PathId, len: u32) {
+        let on_path = &mut self.paths[path.index()];
+        let was_there = on_path.chunks.remove(&at);
+        debug_assert!(was_there, "a chunk in the network is on its path");
+        on_path.bytes -= u64::from(len);
+    }
+
+    fn chunk(&self, at: u64) -> Option<&Chunk<T>> {
+        self.chunks.get(usize::try_from(at.checked_sub(self.first)?).ok()?)
+    }
+
+    fn chunk_mut(&mut self, at: u64) -> Option<&mut Chunk<T>> {
+        self.chunks.get_mut(usize::try_from(at.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Offset behind the last chunk.
+    fn end(&self) -> u64 {
+        self.first + self.chunks.len() as u64
+    }
+
+    fn offset(&self, tsn: Tsn) -> Option<u64> {
+        u64::try_from(tsn.to_offset(self.initial, self.first)).ok()
+    }
+
+    fn tsn(&self, at: u64) -> Tsn {
+        Tsn::from_offset(self.initial, at)
+    }
+
+    /// What must hold between calls at the cost of a look at the ends.
+    fn check(&self) {
+        debug_assert!(self.acked.first().is_none_or(|range| range.start >= self.first), "above");
+        debug_assert!(self.acked.last().is_none_or(|range| range.end <= self.end()), "sent");
+        debug_assert!(self.marked.first().is_none_or(|at| *at >= self.first), "outstanding");
+        debug_assert!(self.held_bytes >= self.total_in_flight_bytes(), "in flight is held");
+    }
+}
+
+impl Reports {
+    /// Puts a report that ends at `end` into its place.
+    fn add(&mut self, end: u64) {
+        let mut end = end;
+        for highest in &mut self.highest {
+            if end > *highest {
+                std::mem::swap(&mut end, highest);
+            }
+        }
+    }
+}
+
+/// Blocks as ranges of offsets, where `next` is the one behind the cumulative TSN.
+fn ranges(blocks: &[GapBlock], next: u64) -> Vec<Range<u64>> {
+    let range = |block: &GapBlock| {
+        let start = (next + u64::from(block.start)).saturating_sub(1);
+        start..(next + u64::from(block.end))
+    };
+    blocks.iter().map(range).collect()
+}
+
+#[cfg(test)]
+mod tests;
