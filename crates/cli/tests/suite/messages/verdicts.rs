@@ -117,7 +117,7 @@ fn metrics_and_goals() {
     let dead = "dead=rate 8mbit delay 15ms loss 0.5% silent @200ms";
     let bulk = ["--traffic", "bulk:5s", "--schedulers", "lrf", "--runs", "6"];
     study(&mut session, [dead, FAR], &[&bulk[..], &["--metric", "failover"]].concat());
-    let alone = ["--protocols", "tcp", "--metric", "failover"];
-    study(&mut session, [dead, FAR], &[&bulk[..], &alone].concat());
+    let alone = ["--protocols", "tcp", "--metric", "failover", "--traffic", "bulk:5s"];
+    study(&mut session, [dead, FAR], &[&alone[..], &["--runs", "6"]].concat());
     session.end();
 }
