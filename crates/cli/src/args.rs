@@ -7,8 +7,8 @@ use crate::list::sender_profiles;
 use crate::options::{RepetitionArgs, ScenarioArgs};
 use clap::{Args, ValueEnum};
 use lab::Report;
+use lab::answer::Outcome;
 use lab::comparison::Class;
-use lab::goal::Outcome;
 use lab::scenario::Key;
 use lab::{Given, InputError, Options, Scenario};
 

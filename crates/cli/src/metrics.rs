@@ -2,9 +2,8 @@
 //! meet a goal.
 
 use crate::columns::{Column, Table};
-use lab::answer::MetricRow;
+use lab::answer::{Aim, MetricRow, Outcome};
 use lab::comparison::Class;
-use lab::goal::{Aim, Outcome};
 use lab::scenario::variants_of;
 use lab::{Report, Scale, Scenario, percent};
 use traffic::Source;

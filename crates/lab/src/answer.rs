@@ -5,7 +5,7 @@
 //! the sentence, `stopping` ends the repetitions when the answer is known.
 
 use crate::comparison::{Asked, Class, Compared, Comparison, Depth, Difference, Series};
-use crate::failover::FAILOVER;
+pub use crate::goal::{Aim, Outcome, Standing};
 use crate::reference::reference;
 use crate::scenario::{Scenario, measures};
 use crate::statistics::Interval;
@@ -91,11 +91,11 @@ fn judge_against(
 /// where no path failed, or they are the metric itself.
 pub(crate) fn judge_failures(comparison: &Comparison<'_>, judged: &Judged) -> Option<Judged> {
     let reference = judged.reference?;
-    if comparison.metric == FAILOVER {
+    if comparison.metric == Measure::FAILOVER {
         return None;
     }
-    let times = Comparison { metric: FAILOVER, ..*comparison };
-    let variants = times.summaries();
+    let times = Comparison { metric: Measure::FAILOVER, ..*comparison };
+    let variants = Summary::all_of(&times);
     variants[reference].mean?;
     let judged = judge_against(&times, variants, reference);
     judged.deciding().is_some().then_some(judged)
@@ -196,7 +196,7 @@ impl Judged {
 pub(crate) fn answer(metric: Measure, judged: &Judged, failures: Option<&Judged>) -> Answer {
     let answer = judged.answer(metric.name());
     let decided = |answer: &Answer| matches!(answer.class, Some(Class::PaysOff | Class::Hurts));
-    let of_failures = failures.map(|failures| failures.answer(FAILOVER.name()));
+    let of_failures = failures.map(|failures| failures.answer(Measure::FAILOVER.name()));
     of_failures.filter(|of| decided(of) && !decided(&answer)).unwrap_or(answer)
 }
 
@@ -204,7 +204,7 @@ pub(crate) fn answer(metric: Measure, judged: &Judged, failures: Option<&Judged>
 pub(crate) fn metric_rows(of: &Comparison<'_>) -> Vec<MetricRow> {
     let row = |metric: Measure| {
         let comparison = Comparison { metric, ..*of };
-        let judged = judge(&comparison, comparison.summaries());
+        let judged = judge(&comparison, Summary::all_of(&comparison));
         let (deciding, reference) = (judged.deciding()?, judged.variants.get(judged.reference?)?);
         let decided = matches!(deciding.class, Some(Class::PaysOff | Class::Hurts));
         let difference = deciding.difference.as_ref().filter(|_| decided);
@@ -225,5 +225,5 @@ pub(crate) fn metric_rows(of: &Comparison<'_>) -> Vec<MetricRow> {
 pub(crate) fn judged_so_far(scenario: &Scenario, study: &Study) -> Option<(Measure, Judged)> {
     study.metric()?;
     let comparison = Comparison { scenario, study, metric: scenario.metric, seeds: &[] };
-    Some((scenario.metric, judge(&comparison, comparison.summaries())))
+    Some((scenario.metric, judge(&comparison, Summary::all_of(&comparison))))
 }

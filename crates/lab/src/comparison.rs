@@ -13,7 +13,6 @@ use crate::statistics::{
     needed_runs, paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
-use crate::summary::Summary;
 use crate::unseen::unseen;
 use base::chance::owner_of;
 use traffic::Measure;
@@ -256,12 +255,6 @@ impl Comparison<'_> {
     pub(crate) fn pairs(&self, variant: usize, with: Series) -> (Vec<f64>, Vec<f64>) {
         let (a, b) = (self.values(Series::Variant(variant)), self.values(with));
         a.into_iter().zip(b).filter_map(|(a, b)| a.zip(b)).unzip()
-    }
-
-    /// Statistics of every variant, without what needs resamples.
-    pub(crate) fn summaries(&self) -> Vec<Summary> {
-        let summary = |runs| Summary::without_resamples(self.scenario, runs, self.metric);
-        self.study.variants.iter().map(summary).collect()
     }
 
     /// Whether repetitions of the same number have the same random draws.

@@ -5,34 +5,19 @@
 //! of failures after which nothing was delivered, `failovers_unresumed`. They are therefore in
 //! every file of runs.
 
-use crate::run::Run;
+use crate::run::{FAILOVER_AT_LEAST as AT_LEAST, Run};
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean, mean_interval, median};
 use base::Duration;
 use harness::FailoverTime;
-use traffic::{Measure, Silence};
+use traffic::Measure;
 
 /// The largest time of a run, in seconds; absent if nothing was delivered after a failure.
-pub(crate) const LARGEST: &str = "failover_time";
-/// The least that the largest time can be, in seconds, where nothing was delivered after a failure
-/// until the run ended.
-const AT_LEAST: &str = "failover_at_least";
+const LARGEST: &str = Measure::FAILOVER.name();
 /// Prefix of single times, in seconds.
 const SINGLE: &str = "failover_time/";
 /// Number of failures of a run after which nothing was delivered.
 const UNRESUMED: &str = "failovers_unresumed";
-
-/// The time without a delivery after a failure of a path, the largest of a run.
-pub(crate) const FAILOVER: Measure = Measure::delay(
-    ("failover", LARGEST),
-    (LARGEST, LARGEST),
-    [
-        "fail-over",
-        "nothing is delivered after a failure for",
-        "delivers nothing after a failure for",
-    ],
-    Silence::Whole,
-);
 
 /// The fail-over times of a variant.
 #[derive(Clone, PartialEq, Debug)]
@@ -99,11 +84,6 @@ fn numbers_on(paths: &[&str], times: &[FailoverTime], ended: Duration) -> Vec<(S
         Some((format!("{SINGLE}{}:{path}@{}", of.kind.name(), of.at), seconds(of)?))
     });
     largest.into_iter().chain(unresumed).chain(at_least).chain(single).collect()
-}
-
-/// The largest time of the run; the least that it can be where nothing was delivered any more.
-pub(crate) fn largest(run: &Run) -> Option<f64> {
-    run.further(LARGEST).or_else(|| run.further(AT_LEAST))
 }
 
 impl Failovers {

@@ -66,7 +66,7 @@ pub(crate) fn aim(scenario: &Scenario, study: &Study) -> Option<Aim> {
     let goal = scenario.goal.clone()?;
     study.metric()?;
     let comparison = Comparison { scenario, study, metric: goal.metric, seeds: &[] };
-    let summaries = comparison.summaries();
+    let summaries = Summary::all_of(&comparison);
     let error = ALPHA / summaries.len().max(1) as f64;
     let standing = |(summary, runs)| standing(scenario, &goal, error, summary, runs);
     let variants: Vec<Standing> = summaries.iter().zip(&study.variants).map(standing).collect();

@@ -19,7 +19,7 @@ mod error;
 mod execution;
 pub mod failover;
 pub mod fairness;
-pub mod goal;
+mod goal;
 mod kept;
 pub mod path_spec;
 

@@ -9,7 +9,6 @@ use crate::answer::{
     Answer, MetricRow, Stopped, answer, compare, judge, judge_failures, metric_rows,
 };
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
-use crate::failover::FAILOVER;
 use crate::goal::{Aim, aim};
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
@@ -77,7 +76,7 @@ impl Report {
         }
         let failures = judge_failures(&comparison, &judged);
         let answer = answer(metric, &judged, failures.as_ref());
-        let of_failures = failures.as_ref().filter(|_| answer.metric == FAILOVER.name());
+        let of_failures = failures.as_ref().filter(|_| answer.metric == Measure::FAILOVER.name());
         let answering = &of_failures.unwrap_or(&judged).variants;
         let beside = baseline.and_then(|baseline| beside(&judged, &variants, baseline));
         let name = baseline.map(|series| match series {

@@ -3,7 +3,7 @@
 //! `comparison` compares variants.
 
 use crate::blocking::{Blocking, Repeats};
-use crate::comparison::{Class, Difference};
+use crate::comparison::{Class, Comparison, Difference};
 use crate::failover::{Failovers, is_failover};
 use crate::fairness::{Fairness, is_of_flows};
 use crate::quantity::Scale;
@@ -98,6 +98,13 @@ impl Summary {
             quantiles,
             ..Summary::without_resamples(scenario, runs, scenario.metric)
         }
+    }
+
+    /// Statistics of every variant of a comparison, without the values that need resamples.
+    pub(crate) fn all_of(comparison: &Comparison<'_>) -> Vec<Summary> {
+        let Comparison { scenario, study, metric, .. } = *comparison;
+        let summary = |runs| Summary::without_resamples(scenario, runs, metric);
+        study.variants.iter().map(summary).collect()
     }
 
     /// The same without the values that need resamples.

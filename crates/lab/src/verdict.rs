@@ -5,7 +5,6 @@
 
 use crate::answer::{Judged, is_together};
 use crate::comparison::{Class, Series, margin};
-use crate::failover::FAILOVER;
 use crate::goal::{Aim, Outcome};
 use crate::quantity::{Scale, percent};
 use crate::scenario::{Matters, Scenario};
@@ -48,7 +47,7 @@ pub(crate) fn verdict(
     let headline = together.unwrap_or(best);
     let failures = failures.filter(|_| together.is_some());
     let of_failures = failures.and_then(|failures| words.when_a_path_fails(failures));
-    if of_failures.is_none() && metric != FAILOVER {
+    if of_failures.is_none() && metric != Measure::FAILOVER {
         sentences.extend(words.on_failures(headline, together.map(|_| best), variants));
     }
     sentences.extend(words.on_tail(headline, together.map(|_| best)));

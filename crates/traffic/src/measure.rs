@@ -61,6 +61,18 @@ impl Measure {
     pub const RATE: Measure =
         Measure { source: Source::Rate, ..Measure::of_metric(Metric::Goodput) };
 
+    /// The longest time without a delivery after a failure of a path.
+    pub const FAILOVER: Measure = Measure::delay(
+        ("failover", "failover_time"),
+        ("failover_time", "failover_time"),
+        [
+            "fail-over",
+            "nothing is delivered after a failure for",
+            "delivers nothing after a failure for",
+        ],
+        Silence::Whole,
+    );
+
     /// Another number of the run, in seconds: `statistic` of the metric `of`.
     pub const fn delay(
         (statistic, of): (&'static str, &'static str),

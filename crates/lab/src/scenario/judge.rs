@@ -4,7 +4,6 @@
 //! `goal` (of the lab) judges the bound.
 
 use crate::error::Refusal;
-use crate::failover::FAILOVER;
 use crate::path_spec::{Change, PathSpec};
 use crate::units::{parse_probability, parse_rate, parse_time};
 use crate::words::nearest_help;
@@ -37,7 +36,7 @@ pub struct Goal {
 /// The numbers of a run that may be compared.
 pub(crate) fn measures(traffic: &Traffic, paths: &[PathSpec], links: &[PathSpec]) -> Vec<Measure> {
     let fails = |path: &PathSpec| path.events.iter().any(|event| is_failure(&event.change));
-    let failover = paths.iter().chain(links).any(fails).then_some(FAILOVER);
+    let failover = paths.iter().chain(links).any(fails).then_some(Measure::FAILOVER);
     traffic.measures().into_iter().chain(failover).collect()
 }
 
@@ -58,7 +57,7 @@ pub(super) fn metric(word: &str, measures: &[Measure]) -> Result<Measure, Refusa
         return Ok(*measure);
     }
     let names: Vec<&str> = measures.iter().map(|measure| short(measure)).collect();
-    if is(FAILOVER.statistic) || is(FAILOVER.name()) {
+    if is(Measure::FAILOVER.statistic) || is(Measure::FAILOVER.name()) {
         let help = "let a path fail: `--path a='rate 10mbit delay 20ms silent @5s..10s'`";
         return Err(Refusal::new(word, "no path fails, so there is no fail-over time", help));
     }
@@ -72,7 +71,7 @@ pub(super) fn metric(word: &str, measures: &[Measure]) -> Result<Measure, Refusa
 
 /// The shorter of name and statistic, where it is not ambiguous.
 fn short(measure: &Measure) -> &'static str {
-    if measure.name() == FAILOVER.name() { measure.statistic } else { measure.name() }
+    if measure.name() == Measure::FAILOVER.name() { measure.statistic } else { measure.name() }
 }
 
 /// Parses `[STATISTIC] METRIC COMPARISON VALUE`.

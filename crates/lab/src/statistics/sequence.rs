@@ -59,8 +59,8 @@ pub fn sequence_interval(values: &[f64], alpha: f64, unseen: f64) -> Option<Inte
     Some(Interval { low: mean - half - below, high: mean + half + above })
 }
 
-/// The interval of the share that `of` out of `n` runs estimate, with the error `alpha` at all times
-/// together; `None` with fewer than four.
+/// The interval of the share that `of` out of `n` runs estimate, with the error `alpha` at all
+/// times together; `None` with fewer than four.
 ///
 /// The mixture of binomial likelihoods over Jeffreys' prior is a martingale at the true share, so
 /// that Ville's inequality makes the interval exact (Howard and others 2021, section 3.2).
