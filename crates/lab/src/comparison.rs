@@ -36,6 +36,8 @@ pub struct Difference {
     pub fixed: Option<Interval>,
     /// 95 % interval without pairing.
     pub unpaired: Option<Interval>,
+    /// Whether repetitions were compared one by one; those of different seeds are not.
+    pub is_paired: bool,
     /// Correlation of the paired values.
     pub correlation: Option<f64>,
     /// Mean difference as a share of the baseline's mean.
@@ -299,6 +301,7 @@ impl Comparison<'_> {
             interval: None,
             fixed: paired.as_ref().map(|paired| paired.interval(0.95)),
             unpaired: welch(&a, &b).filter(|_| a.len() >= FEWEST),
+            is_paired: true,
             correlation: paired.and_then(|paired| paired.correlation),
             relative: (reference > 0.0).then(|| mean / reference),
             relative_interval: None,
@@ -331,6 +334,7 @@ impl Comparison<'_> {
             interval: None,
             fixed: welch,
             unpaired: welch,
+            is_paired: false,
             correlation: None,
             relative: (reference > 0.0).then(|| mean / reference),
             relative_interval: None,

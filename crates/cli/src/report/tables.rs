@@ -31,7 +31,8 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     page.line("</table></div>");
     let baseline = report.baseline.as_ref().filter(|_| report.variants.len() > 1);
     let differences = || report.variants.iter().filter_map(|summary| summary.difference.as_ref());
-    let paired = differences().any(|difference| difference.correlation.is_some());
+    let paired = differences().all(|difference| difference.is_paired)
+        && differences().any(|difference| difference.correlation.is_some());
     let paired = if paired { ", repetition by repetition" } else { "" };
     let baseline = baseline.map_or(String::new(), |baseline| {
         format!("Differences are from {}{paired}. ", escaped(baseline))
@@ -246,7 +247,7 @@ pub(super) fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!("<details{open}><summary>{} pairs</summary>", report.pairs.len()));
     page.line("<div class=\"scroll\"><table><tr><th>variant</th><th>against</th>");
     page.line(&format!("<th class=\"n\">difference [{}]</th>", scale.unit));
-    page.line("<th>corrected interval, paired</th><th>result of the first</th></tr>");
+    page.line("<th>corrected interval</th><th>result of the first</th></tr>");
     for pair in &report.pairs {
         page.line(&pair_row(sheet, pair, &scale));
     }
