@@ -21,5 +21,5 @@ pub use outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
 pub use received::{Arrival, Keep, ReceivedTsns};
 pub use rto::{Rto, RtoBounds};
-pub use sack_timing::{DataPacket, SackTiming};
+pub use sack_timing::{Content, DataPacket, Gap, SackTiming};
 pub use verifier::Verifier;

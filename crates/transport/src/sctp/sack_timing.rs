@@ -10,20 +10,36 @@ const DELAY: Duration = Duration::from_millis(200);
 const FREQUENCY: u32 = 2;
 
 /// What a packet with data, or with FORWARD TSN, brought.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataPacket {
-    /// A chunk arrived for the first time, or a TSN was skipped.
-    pub is_new: bool,
-    /// A chunk had arrived before.
-    pub is_duplicate: bool,
+    /// Whether any of its chunks had not arrived before.
+    pub content: Content,
+    /// TSNs that are missing.
+    pub gap: Gap,
     /// A chunk asks for an immediate SACK (I bit).
     pub immediate: bool,
-    /// TSNs were missing before the packet.
-    pub had_gap: bool,
-    /// TSNs are missing behind it.
-    pub has_gap: bool,
     /// A chunk was dropped for lack of memory.
     pub dropped: bool,
+}
+
+/// Chunks of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// A chunk arrived for the first time, or a TSN was skipped.
+    New,
+    /// All chunks had arrived before.
+    Duplicates,
+}
+
+/// Missing TSNs below one that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gap {
+    /// None, as before the packet.
+    None,
+    /// There are some.
+    Open,
+    /// The packet brought the last of them.
+    Closed,
 }
 
 /// Timer and counters of a receiver.
@@ -48,15 +64,17 @@ impl SackTiming {
     /// was sent (RFC 9260 s9.2).
     pub fn on_packet(&mut self, now: Instant, packet: &DataPacket, shutting_down: bool) -> bool {
         self.unacknowledged += 1;
-        let gap_matters = !self.dac && (packet.has_gap || packet.had_gap);
-        let only_duplicates = packet.is_duplicate && !packet.is_new;
+        let gap_matters = match packet.gap {
+            Gap::None => false,
+            Gap::Open => !self.dac,
+            Gap::Closed => true,
+        };
         let at_once = self.is_first
             || packet.immediate
-            || only_duplicates
+            || packet.content == Content::Duplicates
             || packet.dropped
             || shutting_down
             || gap_matters
-            || (packet.had_gap && !packet.has_gap)
             || self.unacknowledged >= FREQUENCY;
         self.is_first = false;
         if !at_once {
@@ -86,14 +104,8 @@ impl SackTiming {
 mod tests {
     use super::*;
 
-    const NEW: DataPacket = DataPacket {
-        is_new: true,
-        is_duplicate: false,
-        immediate: false,
-        had_gap: false,
-        has_gap: false,
-        dropped: false,
-    };
+    const NEW: DataPacket =
+        DataPacket { content: Content::New, gap: Gap::None, immediate: false, dropped: false };
 
     fn at(us: u64) -> Instant {
         Instant::ZERO + Duration::from_micros(us)
@@ -124,12 +136,10 @@ mod tests {
     fn what_forces_a_sack_at_once() {
         let cases = [
             (DataPacket { immediate: true, ..NEW }, [true, true]),
-            (DataPacket { is_new: false, is_duplicate: true, ..NEW }, [true, true]),
-            (DataPacket { is_duplicate: true, ..NEW }, [false, false]),
+            (DataPacket { content: Content::Duplicates, ..NEW }, [true, true]),
             (DataPacket { dropped: true, ..NEW }, [true, true]),
-            (DataPacket { has_gap: true, ..NEW }, [true, false]),
-            (DataPacket { had_gap: true, has_gap: true, ..NEW }, [true, false]),
-            (DataPacket { had_gap: true, ..NEW }, [true, true]),
+            (DataPacket { gap: Gap::Open, ..NEW }, [true, false]),
+            (DataPacket { gap: Gap::Closed, ..NEW }, [true, true]),
             (NEW, [false, false]),
         ];
         for (packet, expected) in cases {
@@ -144,7 +154,7 @@ mod tests {
     #[test]
     fn timer_keeps_its_first_deadline_and_counts_saturate() {
         let mut timing = running(true);
-        let gap = DataPacket { has_gap: true, ..NEW };
+        let gap = DataPacket { gap: Gap::Open, ..NEW };
         assert!(!timing.on_packet(at(0), &gap, false));
         assert!(timing.on_packet(at(5), &gap, false), "two packets");
         assert!(timing.on_packet(at(6), &gap, false), "no SACK was sent yet");
