@@ -2,13 +2,15 @@
 //!
 //! Values are kept as text; the lab parses them, and its messages name the option.
 
+use crate::exit::{CHECK_FAILED, INTERRUPTED};
 use crate::list::sender_profiles;
 use crate::options::{RepetitionArgs, ScenarioArgs};
 use clap::{Args, ValueEnum};
-use lab::answer::Answer;
+use lab::Report;
+use lab::answer::Outcome;
 use lab::comparison::Class;
 use lab::scenario::Key;
-use lab::{Given, InputError, Options};
+use lab::{Given, InputError, Options, Scenario};
 
 /// Examples of `compare`.
 pub(crate) const EXAMPLES: &str = "\
@@ -75,19 +77,44 @@ pub(crate) fn long_help() -> String {
 pub(crate) enum FailIf {
     /// Multi-path hurts.
     Hurts,
-    /// The class is undecided or not known.
+    /// The class is undecided or not known, or the goal is undecided.
     Undecided,
+    /// Every variant misses the goal.
+    GoalMissed,
 }
 
 impl FailIf {
     /// Whether the answer is this one.
-    pub(crate) fn applies(self, answer: &Answer) -> bool {
+    pub(crate) fn applies(self, report: &Report) -> bool {
+        let (answer, goal) = (&report.answer, report.goal.as_ref().map(|goal| goal.outcome));
         match self {
             FailIf::Hurts => answer.class == Some(Class::Hurts),
             FailIf::Undecided => {
-                answer.variant.is_some() && matches!(answer.class, None | Some(Class::Undecided))
+                let unknown = matches!(answer.class, None | Some(Class::Undecided));
+                answer.variant.is_some() && unknown || goal == Some(Outcome::Undecided)
             }
+            FailIf::GoalMissed => goal == Some(Outcome::Missed),
         }
+    }
+}
+
+impl CompareArgs {
+    /// The exit code of a study.
+    pub(crate) fn code(&self, report: &Report) -> u8 {
+        if report.interrupted {
+            return INTERRUPTED;
+        }
+        let fails = self.fail_if.iter().any(|fail_if| fail_if.applies(report));
+        if fails { CHECK_FAILED } else { 0 }
+    }
+
+    /// A goal can be missed only where there is one.
+    pub(crate) fn require_goal(&self, scenario: &Scenario) -> Result<(), InputError> {
+        if scenario.goal.is_some() || !self.fail_if.contains(&FailIf::GoalMissed) {
+            return Ok(());
+        }
+        let help = "name it: `--goal 'p95 message_delay < 150ms'`";
+        Err(InputError::at("--fail-if", "there is no goal that could be missed", help))
     }
 }
 
@@ -109,7 +136,8 @@ pub(crate) struct CompareArgs {
     /// correlation, the median and the retransmitted segments
     #[arg(long)]
     pub wide: bool,
-    /// Exit with code 4 if the answer is one of these: hurts, undecided (also: not known)
+    /// Exit with code 4 if the answer is one of these: hurts, undecided (also: not
+    /// known), goal-missed
     #[arg(
         long,
         value_name = "LIST",
@@ -128,7 +156,7 @@ pub(crate) struct CompareArgs {
     /// inputs to a folder; runs already there, of the same scenario and build, are reused
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
-    /// Also write runs.csv to the folder of --out
+    /// Also write runs.csv and summary.csv (one row per variant) to the folder of --out
     #[arg(long, requires = "out")]
     pub csv: bool,
     /// Write the packets of every variant's first repetition to a folder, one file as seen by the

@@ -2,7 +2,7 @@
 
 use crate::args::CompareArgs;
 use crate::cost::warn_of_cost;
-use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
+use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
 use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_folder};
@@ -52,6 +52,7 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     if !options.is_given(Key::Time) && stdout_is_terminal() {
         scenario.time = Some(TIME_ON_A_TERMINAL);
     }
+    args.require_goal(&scenario)?;
     let overwrite = Overwrite { force: args.force };
     let out = overwrite.out(args.out.as_deref())?;
     let pcap = overwrite.pcap(args.pcap.as_deref(), &variants_of(&scenario))?;
@@ -95,30 +96,26 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     let saved = out
         .as_ref()
         .map_or(Ok(()), |out| save(out, prepared, (&study, &report), &provenance, args.quiet));
-    show(args, scenario, &report);
+    let ask = table::Ask { pairs: args.pairs, why: args.why, wide: args.wide };
+    show(args, (scenario, scenario), &report, ask);
     saved?;
-    Ok(code(args, &report))
+    Ok(args.code(&report))
 }
 
-/// Prints the result.
-fn show(args: &CompareArgs, scenario: &Scenario, report: &Report) {
+/// Prints the result. `shown` is the scenario as tables describe it.
+pub(crate) fn show(
+    args: &CompareArgs,
+    (scenario, shown): (&Scenario, &Scenario),
+    report: &Report,
+    ask: table::Ask,
+) {
     if args.json {
         print(&format!("{:#}\n", document(scenario, report)));
     } else if args.markdown {
-        print(&table::markdown(scenario, report));
+        print(&table::markdown(shown, report));
     } else {
-        let ask = table::Ask { pairs: args.pairs, why: args.why, wide: args.wide };
-        print(&table::text(scenario, report, ask, Screen::detect(args.no_color)));
+        print(&table::text(shown, report, ask, Screen::detect(args.no_color)));
     }
-}
-
-/// The exit code of a study.
-fn code(args: &CompareArgs, report: &Report) -> u8 {
-    if report.interrupted {
-        return INTERRUPTED;
-    }
-    let fails = args.fail_if.iter().any(|fail_if| fail_if.applies(&report.answer));
-    if fails { CHECK_FAILED } else { 0 }
 }
 
 /// Writes the result folder. On failure the runs remain in their journal.

@@ -23,6 +23,7 @@ mod list;
 mod live;
 mod man;
 mod meanings;
+mod metrics;
 mod options;
 mod output;
 mod progress;

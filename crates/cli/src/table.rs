@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
-use crate::{fairness, meanings, why};
+use crate::{fairness, meanings, metrics, why};
 use lab::answer::Stopped;
 use lab::comparison::Class;
 use lab::comparison::{Pair, Ratio};
@@ -38,9 +38,13 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
         text.push('\n');
         text.push_str(&fairness);
     }
-    if let Some(messages) = messages(report) {
+    if let Some(messages) = messages(scenario, report) {
         text.push('\n');
         text.push_str(&messages.render(screen.of_tables()));
+    }
+    if let Some(metrics) = metrics::table(scenario, report) {
+        text.push('\n');
+        text.push_str(&metrics.render(screen.of_tables()));
     }
     ratios(&mut text, report, screen);
     for content in remarks(scenario, report) {
@@ -179,15 +183,18 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
     if scenario.has_multipath() {
         table.columns.extend(shares(scenario, report));
     }
-    table.columns.extend(failovers(report));
+    // Not beside the same number as the metric.
+    let failovers = failovers(report).filter(|_| report.metric.name() != "failover_time");
+    table.columns.extend(failovers);
     table.columns.push(result);
     table
 }
 
 /// The table and the verdict in Markdown.
 pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> String {
-    let table = results(scenario, report, false);
-    format!("{}\n{}\n", table.markdown(), report.verdict)
+    let metrics = metrics::table(scenario, report).map(|table| format!("\n{}", table.markdown()));
+    let table = results(scenario, report, false).markdown();
+    format!("{table}{}\n{}\n", metrics.unwrap_or_default(), report.verdict)
 }
 
 /// How many times as good the best variant is as each other one.
@@ -321,7 +328,7 @@ fn style(summary: &Summary) -> &'static str {
 }
 
 /// Table of single messages, for traffic with several in a run.
-fn messages(report: &Report) -> Option<Table> {
+fn messages(scenario: &Scenario, report: &Report) -> Option<Table> {
     // Names with a slash belong to single objects, and are in files only.
     let names = report.variants.first()?.extra.iter().map(|(name, _)| name.as_str());
     let names: Vec<&str> = names.filter(|name| !name.contains('/')).collect();
@@ -329,7 +336,7 @@ fn messages(report: &Report) -> Option<Table> {
         return None;
     }
     let variants: Vec<String> = report.variants.iter().map(|v| v.variant.name.clone()).collect();
-    let mut columns = vec![Column::new(report.metric.info().parts, false, 0, variants)];
+    let mut columns = vec![Column::new(scenario.traffic.metric().info().parts, false, 0, variants)];
     for name in names {
         let (heading, unit) = heading_of(name);
         let cell = |summary: &Summary| {
@@ -444,6 +451,7 @@ const MOST_MEDIANS: usize = 2;
 pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     remarks.extend(ending(scenario, report));
+    remarks.extend(report.goal.as_ref().map(metrics::standings));
     let mut note = |content: String| remarks.push(content);
     let mut shared = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     if shared.clone().count() > 0 && shared.all(|fairness| fairness.main.is_none()) {

@@ -5,13 +5,14 @@
 //! the sentence, `stopping` ends the repetitions when the answer is known.
 
 use crate::comparison::{Asked, Class, Compared, Comparison, Depth, Difference, Series};
-use crate::failover::LARGEST;
+pub use crate::goal::{Aim, Outcome, Standing};
 use crate::reference::reference;
+use crate::scenario::{Scenario, measures};
 use crate::statistics::Interval;
 use crate::study::Study;
 pub use crate::study::{Open, Stopped};
 use crate::summary::Summary;
-use traffic::Metric;
+use traffic::Measure;
 
 /// The answer.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,7 +25,7 @@ pub struct Answer {
     pub baseline: Option<String>,
     /// The deciding variant.
     pub variant: Option<String>,
-    /// What is compared: the name of the metric, or `failover_time` in seconds.
+    /// What is compared: the name of the metric, or `failover`, in seconds.
     pub metric: &'static str,
     /// Its mean difference in the metric's unit.
     pub effect: Option<f64>,
@@ -34,6 +35,21 @@ pub struct Answer {
     pub family: usize,
     /// Repetitions after which the class is expected to be known, where it is not.
     pub needs: Option<u32>,
+}
+
+/// One number of the runs, judged by itself.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MetricRow {
+    /// The number.
+    pub metric: Measure,
+    /// Its answer.
+    pub answer: Answer,
+    /// Mean of the deciding variant, in the unit of the number.
+    pub mean: Option<f64>,
+    /// Mean of the baseline.
+    pub baseline_mean: Option<f64>,
+    /// `significant` or `slight`, where several paths pay off or hurt.
+    pub magnitude: Option<&'static str>,
 }
 
 /// All variants compared with the reference, and the one that decides.
@@ -67,21 +83,19 @@ fn judge_against(
     reference: usize,
 ) -> Judged {
     let family = compare(comparison, &mut variants, Series::Variant(reference), Depth::Class);
-    let larger_is_better = comparison.time.is_none() && comparison.metric.larger_is_better();
-    let deciding = deciding(larger_is_better, &variants, reference);
+    let deciding = deciding(comparison.metric.larger_is_better(), &variants, reference);
     Judged { variants, reference: Some(reference), deciding, family }
 }
 
-/// The times without delivery after failures of paths, judged against the same reference; `None`
-/// where no path failed, or the reference or every other variant never delivered again.
+/// The times without a delivery after failures of paths, judged against the same reference; `None`
+/// where no path failed, or they are the metric itself.
 pub(crate) fn judge_failures(comparison: &Comparison<'_>, judged: &Judged) -> Option<Judged> {
     let reference = judged.reference?;
-    let times = Comparison { time: Some(LARGEST), ..*comparison };
-    let with_time = |summary: &Summary| Summary {
-        mean: summary.failovers.as_ref().and_then(|failovers| failovers.mean),
-        ..summary.clone()
-    };
-    let variants: Vec<Summary> = judged.variants.iter().map(with_time).collect();
+    if comparison.metric == Measure::FAILOVER {
+        return None;
+    }
+    let times = Comparison { metric: Measure::FAILOVER, ..*comparison };
+    let variants = Summary::all_of(&times);
     variants[reference].mean?;
     let judged = judge_against(&times, variants, reference);
     judged.deciding().is_some().then_some(judged)
@@ -179,20 +193,37 @@ impl Judged {
 
 /// The answer of a study: that in the metric; or, where several paths neither pay off nor hurt,
 /// that in the time after failures, if several paths shorten or prolong it.
-pub(crate) fn answer(metric: Metric, judged: &Judged, failures: Option<&Judged>) -> Answer {
+pub(crate) fn answer(metric: Measure, judged: &Judged, failures: Option<&Judged>) -> Answer {
     let answer = judged.answer(metric.name());
     let decided = |answer: &Answer| matches!(answer.class, Some(Class::PaysOff | Class::Hurts));
-    let of_failures = failures.map(|failures| failures.answer(LARGEST));
+    let of_failures = failures.map(|failures| failures.answer(Measure::FAILOVER.name()));
     of_failures.filter(|of| decided(of) && !decided(&answer)).unwrap_or(answer)
 }
 
+/// Every number of the runs that has values, judged by itself.
+pub(crate) fn metric_rows(of: &Comparison<'_>) -> Vec<MetricRow> {
+    let row = |metric: Measure| {
+        let comparison = Comparison { metric, ..*of };
+        let judged = judge(&comparison, Summary::all_of(&comparison));
+        let (deciding, reference) = (judged.deciding()?, judged.variants.get(judged.reference?)?);
+        let decided = matches!(deciding.class, Some(Class::PaysOff | Class::Hurts));
+        let difference = deciding.difference.as_ref().filter(|_| decided);
+        Some(MetricRow {
+            metric,
+            answer: judged.answer(metric.name()),
+            mean: deciding.mean,
+            baseline_mean: reference.mean,
+            magnitude: difference.map(Difference::magnitude),
+        })
+    };
+    let Scenario { traffic, paths, links, .. } = of.scenario;
+    let all = measures(traffic, paths, links);
+    all.into_iter().filter_map(row).collect()
+}
+
 /// The study judged so far, without values that need resamples; `None` without runs.
-pub(crate) fn judged_so_far(
-    scenario: &crate::scenario::Scenario,
-    study: &Study,
-) -> Option<(Metric, Judged)> {
-    let metric = study.metric()?;
-    let comparison = Comparison { scenario, study, metric, time: None, seeds: &[] };
-    let summary = |runs| Summary::without_resamples(scenario, runs);
-    Some((metric, judge(&comparison, study.variants.iter().map(summary).collect())))
+pub(crate) fn judged_so_far(scenario: &Scenario, study: &Study) -> Option<(Measure, Judged)> {
+    study.metric()?;
+    let comparison = Comparison { scenario, study, metric: scenario.metric, seeds: &[] };
+    Some((scenario.metric, judge(&comparison, Summary::all_of(&comparison))))
 }

@@ -15,7 +15,7 @@ use crate::statistics::{
 use crate::study::{Study, VariantRuns};
 use crate::unseen::unseen;
 use base::chance::owner_of;
-use traffic::Metric;
+use traffic::Measure;
 
 /// Share of the baseline's mean above which a difference is called significant.
 const SIGNIFICANT: f64 = 0.10;
@@ -36,6 +36,8 @@ pub struct Difference {
     pub fixed: Option<Interval>,
     /// 95 % interval without pairing.
     pub unpaired: Option<Interval>,
+    /// Whether repetitions were compared one by one; those of different seeds are not.
+    pub is_paired: bool,
     /// Correlation of the paired values.
     pub correlation: Option<f64>,
     /// Mean difference as a share of the baseline's mean.
@@ -145,9 +147,8 @@ pub(crate) enum Depth {
 pub(crate) struct Comparison<'a> {
     pub scenario: &'a Scenario,
     pub study: &'a Study,
-    pub metric: Metric,
-    /// A further number of the runs to compare in place of the metric: a time, in seconds.
-    pub time: Option<&'static str>,
+    /// The number of each run that is compared.
+    pub metric: Measure,
     /// Seeds of the variants' runs; empty: all have that of the scenario. Repetitions of different
     /// seeds have nothing in common, so only their means are compared.
     pub seeds: &'a [u64],
@@ -225,8 +226,7 @@ impl Comparison<'_> {
     /// The interval with this error, and what follows from it.
     fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
         let Uncorrected { sample, certain, mut difference, reference, .. } = uncorrected;
-        let metric = self.time.map_or(self.metric, |_| Metric::CompletionTime);
-        let unseen = unseen(self.scenario, metric, reference);
+        let unseen = unseen(self.scenario, self.metric, reference);
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {
@@ -237,7 +237,7 @@ impl Comparison<'_> {
                 high: interval.high,
             });
         }
-        let margin = margin(self.scenario, metric, reference);
+        let margin = margin(self.scenario, self.metric, reference);
         let Some(interval) = difference.interval else {
             difference.needs = u32::try_from(FEWEST).ok();
             return Compared { difference: Some(difference), class: None };
@@ -301,6 +301,7 @@ impl Comparison<'_> {
             interval: None,
             fixed: paired.as_ref().map(|paired| paired.interval(0.95)),
             unpaired: welch(&a, &b).filter(|_| a.len() >= FEWEST),
+            is_paired: true,
             correlation: paired.and_then(|paired| paired.correlation),
             relative: (reference > 0.0).then(|| mean / reference),
             relative_interval: None,
@@ -333,6 +334,7 @@ impl Comparison<'_> {
             interval: None,
             fixed: welch,
             unpaired: welch,
+            is_paired: false,
             correlation: None,
             relative: (reference > 0.0).then(|| mean / reference),
             relative_interval: None,
@@ -360,8 +362,7 @@ impl Comparison<'_> {
     fn class(&self, interval: Interval, margin: f64) -> Class {
         let beyond = |low: bool| if low { interval.high < -margin } else { interval.low > margin };
         if beyond(true) || beyond(false) {
-            let larger_is_better = self.time.is_none() && self.metric.larger_is_better();
-            let better = beyond(false) == larger_is_better;
+            let better = beyond(false) == self.metric.larger_is_better();
             return if better { Class::PaysOff } else { Class::Hurts };
         }
         if interval.low >= -margin && interval.high <= margin {
@@ -373,12 +374,7 @@ impl Comparison<'_> {
 
     /// The value of every repetition.
     fn values(&self, series: Series) -> Vec<Option<f64>> {
-        let value = |run: &Run| match self.time {
-            None => run.value,
-            Some(name) => {
-                run.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
-            }
-        };
+        let value = |run: &Run| run.measured(self.metric);
         let of = |runs: &VariantRuns| runs.runs.iter().map(value).collect();
         match series {
             Series::Variant(index) => self.study.variants.get(index).map_or(Vec::new(), of),
@@ -398,7 +394,7 @@ impl Comparison<'_> {
 }
 
 /// The smallest difference that matters from a baseline of this mean, in the metric's unit.
-pub fn margin(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
+pub fn margin(scenario: &Scenario, metric: Measure, reference: f64) -> f64 {
     let Matters(share) = scenario.matters;
     if share == 0.0 { 0.0 } else { (share * reference).max(metric.info().least_noticed) }
 }

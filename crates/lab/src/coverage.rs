@@ -10,6 +10,7 @@ use crate::scenario::{Runs, Scenario};
 use crate::stopping::{first, next, open};
 use crate::study::{Stopped, Study, VariantRuns};
 use base::{Chance, Purpose};
+use traffic::Measure;
 
 /// Counts over the replicates of one situation.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -78,7 +79,7 @@ impl Coverage {
             return;
         };
         let answer = judged.answer(metric.name());
-        let value = |name: &Option<String>| mean_of(pool, name.as_deref()?);
+        let value = |name: &Option<String>| mean_of(pool, metric, name.as_deref()?);
         let truth = value(&answer.variant).zip(value(&answer.baseline));
         let Some(((variant, baseline), interval)) = truth.zip(answer.interval) else {
             self.without += 1;
@@ -114,9 +115,9 @@ fn draw(study: &mut Study, pool: &Study, chance: &Chance, number: u32) {
 }
 
 /// The mean of a variant's finished runs.
-fn mean_of(pool: &Study, name: &str) -> Option<f64> {
+fn mean_of(pool: &Study, metric: Measure, name: &str) -> Option<f64> {
     let of = pool.variants.iter().find(|of| of.variant.name == name)?;
-    let values: Vec<f64> = of.runs.iter().filter_map(|run| run.value).collect();
+    let values: Vec<f64> = of.runs.iter().filter_map(|run| run.measured(metric)).collect();
     crate::statistics::mean(&values)
 }
 

@@ -5,13 +5,15 @@
 //! of failures after which nothing was delivered, `failovers_unresumed`. They are therefore in
 //! every file of runs.
 
-use crate::run::Run;
+use crate::run::{FAILOVER_AT_LEAST as AT_LEAST, Run};
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean, mean_interval, median};
+use base::Duration;
 use harness::FailoverTime;
+use traffic::Measure;
 
 /// The largest time of a run, in seconds; absent if nothing was delivered after a failure.
-pub(crate) const LARGEST: &str = "failover_time";
+const LARGEST: &str = Measure::FAILOVER.name();
 /// Prefix of single times, in seconds.
 const SINGLE: &str = "failover_time/";
 /// Number of failures of a run after which nothing was delivered.
@@ -51,46 +53,53 @@ pub struct FailoverEvent {
 
 /// Whether a further number of a run is one of these.
 pub(crate) fn is_failover(name: &str) -> bool {
-    name == LARGEST || name == UNRESUMED || name.starts_with(SINGLE)
+    [LARGEST, AT_LEAST, UNRESUMED].contains(&name) || name.starts_with(SINGLE)
 }
 
 /// The further numbers of a run of this scenario.
-pub(crate) fn numbers(scenario: &Scenario, times: &[FailoverTime]) -> Vec<(String, f64)> {
+pub(crate) fn numbers(
+    scenario: &Scenario,
+    times: &[FailoverTime],
+    ended: Duration,
+) -> Vec<(String, f64)> {
     let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
-    numbers_on(&paths, times)
+    numbers_on(&paths, times, ended)
 }
 
 /// The same; `paths` are the names of the paths.
-fn numbers_on(paths: &[&str], times: &[FailoverTime]) -> Vec<(String, f64)> {
+fn numbers_on(paths: &[&str], times: &[FailoverTime], ended: Duration) -> Vec<(String, f64)> {
     let seconds = |of: &FailoverTime| of.time.map(|time| time.as_secs_f64());
     let largest = times.iter().map(seconds).try_fold(0.0, |most: f64, time| Some(most.max(time?)));
     let largest = largest.filter(|_| !times.is_empty()).map(|time| (LARGEST.to_owned(), time));
     let unresumed = times.iter().filter(|of| of.time.is_none()).count();
+    let waited = |of: &FailoverTime| {
+        let since = |at| ended.saturating_sub(at).as_secs_f64();
+        seconds(of).unwrap_or_else(|| since(of.at))
+    };
+    let at_least = times.iter().map(waited).fold(0.0, f64::max);
+    let at_least = (unresumed > 0).then(|| (AT_LEAST.to_owned(), at_least));
     let unresumed = (!times.is_empty()).then(|| (UNRESUMED.to_owned(), unresumed as f64));
     let single = times.iter().filter_map(|of| {
         let path = paths.get(of.path)?;
         Some((format!("{SINGLE}{}:{path}@{}", of.kind.name(), of.at), seconds(of)?))
     });
-    largest.into_iter().chain(unresumed).chain(single).collect()
+    largest.into_iter().chain(unresumed).chain(at_least).chain(single).collect()
 }
 
 impl Failovers {
     /// The fail-over times of these runs; `None` if no path failed in any.
     pub(crate) fn of(runs: &[Run]) -> Option<Failovers> {
-        let number = |run: &Run, name: &str| {
-            run.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
-        };
-        let met: Vec<&Run> = runs.iter().filter(|run| number(run, UNRESUMED).is_some()).collect();
+        let met: Vec<&Run> = runs.iter().filter(|run| run.further(UNRESUMED).is_some()).collect();
         if met.is_empty() {
             return None;
         }
-        let times: Vec<f64> = met.iter().filter_map(|run| number(run, LARGEST)).collect();
+        let times: Vec<f64> = met.iter().filter_map(|run| run.further(LARGEST)).collect();
         let mut events: Vec<FailoverEvent> = Vec::new();
         let single = |name: &&(String, f64)| name.0.starts_with(SINGLE);
         // The run with the most failures has all.
         let most = met.iter().max_by_key(|run| run.extra.iter().filter(single).count());
         for (name, _) in most.into_iter().flat_map(|run| run.extra.iter().filter(single)) {
-            let times: Vec<f64> = met.iter().filter_map(|run| number(run, name)).collect();
+            let times: Vec<f64> = met.iter().filter_map(|run| run.further(name)).collect();
             events.push(FailoverEvent::new(name[SINGLE.len()..].to_owned(), times));
         }
         Some(Failovers {
@@ -114,7 +123,6 @@ impl FailoverEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::Duration;
     use harness::FailureKind;
 
     fn time(kind: FailureKind, at: u64, millis: Option<u64>) -> FailoverTime {
@@ -126,7 +134,8 @@ mod tests {
     fn largest_is_given_beside_each_and_how_many_never_resumed() {
         let times =
             [time(FailureKind::Silent, 5, Some(400)), time(FailureKind::Reset, 9, Some(30))];
-        let numbers_of = |times: &[FailoverTime]| numbers_on(&["lte", "wlan"], times);
+        let end = Duration::from_secs(20);
+        let numbers_of = |times: &[FailoverTime]| numbers_on(&["lte", "wlan"], times, end);
         let named = |name: &str, value| (name.to_owned(), value);
         let all = [
             named("failover_time", 0.4),
@@ -136,7 +145,8 @@ mod tests {
         ];
         assert_eq!(numbers_of(&times), all);
         let lost = [time(FailureKind::Silent, 5, None)];
-        assert_eq!(numbers_of(&lost), [named("failovers_unresumed", 1.0)]);
+        let at_least = [named("failovers_unresumed", 1.0), named("failover_at_least", 15.0)];
+        assert_eq!(numbers_of(&lost), at_least);
         assert_eq!(numbers_of(&[]), []);
         assert!(all.iter().all(|(name, _)| is_failover(name)) && !is_failover("jitter"));
     }

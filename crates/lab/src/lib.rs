@@ -19,6 +19,7 @@ mod error;
 mod execution;
 pub mod failover;
 pub mod fairness;
+mod goal;
 mod kept;
 pub mod path_spec;
 

@@ -29,6 +29,8 @@ impl Scale {
             "bit/s" if smallest >= 1e6 => (1e6, "Mbit/s"),
             "bit/s" if smallest >= 1e3 => (1e3, "kbit/s"),
             "bit/s" => (1.0, "bit/s"),
+            // A share.
+            "1" => (0.01, "%"),
             _ => (1.0, ""),
         };
         let shown = smallest / factor;

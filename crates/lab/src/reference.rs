@@ -3,16 +3,16 @@
 use crate::comparison::Series;
 use crate::scenario::{Baseline, Scenario};
 use crate::summary::Summary;
-use traffic::Metric;
+use traffic::Measure;
 
 /// The best variant over a single path, or else the best of all.
-pub(crate) fn reference(metric: Metric, variants: &[Summary]) -> Option<usize> {
+pub(crate) fn reference(metric: Measure, variants: &[Summary]) -> Option<usize> {
     let alone = best(metric, variants, |v| v.variant.single_path().is_some());
     alone.or_else(|| best_of_all(metric, variants))
 }
 
 /// The variant with the best mean.
-pub(crate) fn best_of_all(metric: Metric, variants: &[Summary]) -> Option<usize> {
+pub(crate) fn best_of_all(metric: Measure, variants: &[Summary]) -> Option<usize> {
     best(metric, variants, |_| true)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn baseline(
 }
 
 /// The variant with the best mean among those that qualify and count.
-fn best(metric: Metric, variants: &[Summary], counts: impl Fn(&Summary) -> bool) -> Option<usize> {
+fn best(metric: Measure, variants: &[Summary], counts: impl Fn(&Summary) -> bool) -> Option<usize> {
     let better = |a: f64, b: f64| if metric.larger_is_better() { a > b } else { a < b };
     let mut best: Option<(usize, f64)> = None;
     let rivals = variants.iter().enumerate().filter(|(_, v)| v.qualifies() && counts(v));

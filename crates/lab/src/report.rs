@@ -5,9 +5,11 @@
 //! `results` the files.
 
 use crate::advice::advice;
-use crate::answer::{Answer, Stopped, answer, compare, judge, judge_failures};
+use crate::answer::{
+    Answer, MetricRow, Stopped, answer, compare, judge, judge_failures, metric_rows,
+};
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
-use crate::failover::LARGEST;
+use crate::goal::{Aim, aim};
 use crate::reference::{baseline, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::statistics::{FEWEST, Independent, mean, ratio_interval};
@@ -15,17 +17,21 @@ use crate::study::{Study, VariantRuns, hex};
 use crate::summary::Summary;
 use crate::verdict::{beside, verdict};
 use base::chance::owner_of;
-use traffic::Metric;
+use traffic::Measure;
 
 /// The result of a study.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The metric.
-    pub metric: Metric,
+    pub metric: Measure,
     /// Repetitions of each variant, as requested or as determined by `--runs auto`.
     pub runs: u32,
     /// The answer to the question of the study.
     pub answer: Answer,
+    /// Every number of the runs, judged by itself.
+    pub metrics: Vec<MetricRow>,
+    /// The goal and the variants, if there is one.
+    pub goal: Option<Aim>,
     /// Why the repetitions ended.
     pub stopped: Stopped,
     /// Name of the baseline, or `average`; `None` if no variant qualifies.
@@ -57,8 +63,9 @@ impl Report {
     /// The same for runs with these seeds, one of each variant; those of different seeds are
     /// compared without pairing.
     pub(crate) fn of_seeds(scenario: &Scenario, study: &Study, seeds: &[u64]) -> Option<Report> {
-        let metric = study.metric()?;
-        let comparison = Comparison { scenario, study, metric, time: None, seeds };
+        study.metric()?;
+        let metric = scenario.metric;
+        let comparison = Comparison { scenario, study, metric, seeds };
         let summary = |runs: &VariantRuns| Summary::new(scenario, runs);
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
         // The verdict compares multi-path with the best single path.
@@ -69,15 +76,19 @@ impl Report {
         }
         let failures = judge_failures(&comparison, &judged);
         let answer = answer(metric, &judged, failures.as_ref());
-        let of_failures = failures.as_ref().filter(|_| answer.metric == LARGEST);
+        let of_failures = failures.as_ref().filter(|_| answer.metric == Measure::FAILOVER.name());
         let answering = &of_failures.unwrap_or(&judged).variants;
         let beside = baseline.and_then(|baseline| beside(&judged, &variants, baseline));
         let name = baseline.map(|series| match series {
             Series::Variant(index) => variants[index].variant.name.clone(),
             Series::Average => Baseline::Average.to_string(),
         });
+        let goal = aim(scenario, study);
+        let verdict = verdict(scenario, &judged, failures.as_ref(), goal.as_ref(), beside);
         Some(Report {
             metric,
+            metrics: metric_rows(&comparison),
+            goal,
             runs: match scenario.runs {
                 Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
                 _ => study.repetitions(),
@@ -89,7 +100,7 @@ impl Report {
             best: best_of_all(metric, &variants),
             ratios: ratios(&comparison, &variants),
             pairs: pairs(&comparison, &variants),
-            verdict: verdict(scenario, metric, &judged, failures.as_ref(), beside),
+            verdict,
             variants,
             hash: hex(&study.hash()),
             interrupted: study.interrupted,
@@ -149,4 +160,4 @@ fn pairs(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Pair> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

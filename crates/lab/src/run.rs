@@ -5,7 +5,7 @@
 use crate::scenario::{Scenario, Variant};
 use harness::{Account, Repeated};
 use network::{LinkStats, PathCounters};
-use traffic::Metric;
+use traffic::{Measure, Metric, Source};
 
 /// A repetition of a variant.
 #[derive(Clone, PartialEq, Debug)]
@@ -87,6 +87,10 @@ pub struct Labels {
 /// Prefix of the numbers of single objects of a page.
 pub(crate) const OBJECT_TIME: &str = "object_time/";
 
+/// The least that the largest fail-over time of a run can be, in seconds, where nothing was
+/// delivered after a failure until the run ended.
+pub(crate) const FAILOVER_AT_LEAST: &str = "failover_at_least";
+
 /// Beginning of the failure of a discarded run.
 pub(crate) const DISTURBED: &str = "the emulation was disturbed";
 
@@ -99,6 +103,24 @@ impl Run {
             + self.repeated.capacity() * size_of::<Repeated>();
         let failure = self.failure.as_ref().map_or(0, String::capacity);
         size_of::<Run>() + numbers + pairs + paths + failure
+    }
+
+    /// The number that `measure` is of this run; `None` where there is none, as of a run that did
+    /// not finish.
+    pub fn measured(&self, measure: Measure) -> Option<f64> {
+        match measure.source {
+            Source::Value => self.value,
+            Source::Rate => self.value.map(|time| self.bytes_read as f64 * 8.0 / time),
+            Source::Further(name) if measure == Measure::FAILOVER => {
+                self.further(name).or_else(|| self.further(FAILOVER_AT_LEAST))
+            }
+            Source::Further(name) => self.value.and_then(|_| self.further(name)),
+        }
+    }
+
+    /// The further number of this name.
+    pub(crate) fn further(&self, name: &str) -> Option<f64> {
+        self.extra.iter().find(|(other, _)| other == name).map(|(_, value)| *value)
     }
 
     /// Whether the run was discarded because the machine disturbed its emulation. It says nothing

@@ -7,6 +7,7 @@
 
 use crate::answer::{Judged, Open, judged_so_far};
 use crate::comparison::Class;
+use crate::goal::{Aim, Outcome, aim};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::study::Study;
 use crate::summary::Summary;
@@ -35,14 +36,33 @@ pub(crate) fn next(scenario: &Scenario, open: Option<&Open>, done: u32) -> Optio
 /// What is not known yet; `None` if the answer is known, or no variant qualifies for one.
 pub(crate) fn open(scenario: &Scenario, study: &Study) -> Option<Open> {
     let (_, judged) = judged_so_far(scenario, study)?;
+    of_answer(scenario, &judged).or_else(|| of_goal(&aim(scenario, study)?))
+}
+
+/// The goal, if it is undecided.
+fn of_goal(aim: &Aim) -> Option<Open> {
+    let best = aim.variants.get(aim.best?).filter(|_| aim.outcome == Outcome::Undecided)?;
+    let share = |end: f64| (end - aim.goal.bound) / aim.goal.bound;
+    let interval = best.interval.filter(|_| aim.goal.quantile.is_none() && aim.goal.bound > 0.0);
+    Some(Open {
+        variant: best.variant.clone(),
+        baseline: None,
+        low: interval.map_or(f64::NEG_INFINITY, |of| share(of.low)),
+        high: interval.map_or(f64::INFINITY, |of| share(of.high)),
+    })
+}
+
+/// What is not known of the answer.
+fn of_answer(scenario: &Scenario, judged: &Judged) -> Option<Open> {
     let reference = &judged.variants[judged.reference?];
-    let mean = reference.mean.filter(|mean| *mean > 0.0)?;
-    let Some(deciding) = judged.deciding() else { return only(scenario, &judged, reference) };
+    let mean = reference.mean?;
+    let Some(deciding) = judged.deciding() else { return only(scenario, judged, reference) };
     if deciding.class.is_some_and(|class| class != Class::Undecided) {
         return None;
     }
     let interval = deciding.difference.as_ref().and_then(|difference| difference.interval);
-    let share = |end: f64| end / mean;
+    // A share of late messages may be zero.
+    let share = |end: f64| if end == 0.0 { 0.0 } else { end / mean.abs() };
     Some(Open {
         variant: deciding.variant.name.clone(),
         baseline: Some(reference.variant.name.clone()),
@@ -140,6 +160,18 @@ mod tests {
         assert_eq!(next_after(&scenario, &study(&scenario, 20, 9.0), 20), Some(30));
         assert_eq!(next_after(&scenario, &study(&scenario, 30, 9.0), 30), None);
         assert_eq!(first(&self::scenario(" loss 1%", "7")), 7);
+    }
+
+    /// Regression: without a late message on the best path the repetitions ended unanswered.
+    #[test]
+    fn baseline_of_zero_does_not_end_it() {
+        let scenario = scenario(" loss 1%", "1000");
+        let mut study = study(&scenario, 20, 0.0);
+        for (variant, of) in study.variants.iter_mut().enumerate() {
+            let late = |run: &mut Run| run.value = Some(if variant == 0 { 0.0 } else { 0.01 });
+            of.runs.iter_mut().for_each(late);
+        }
+        assert!(open(&scenario, &study).is_some());
     }
 
     #[test]

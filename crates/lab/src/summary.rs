@@ -3,7 +3,7 @@
 //! `comparison` compares variants.
 
 use crate::blocking::{Blocking, Repeats};
-use crate::comparison::{Class, Difference};
+use crate::comparison::{Class, Comparison, Difference};
 use crate::failover::{Failovers, is_failover};
 use crate::fairness::{Fairness, is_of_flows};
 use crate::quantity::Scale;
@@ -15,6 +15,7 @@ use crate::statistics::{
 use crate::study::VariantRuns;
 use base::Duration;
 use base::chance::owner_of;
+use traffic::Measure;
 
 /// Above this share of incomplete runs a variant gets no verdict.
 const MOST_INCOMPLETE: f64 = 0.05;
@@ -90,14 +91,29 @@ pub struct Quantile {
 impl Summary {
     /// Computes the statistics of a variant's repetitions.
     pub(crate) fn new(scenario: &Scenario, runs: &VariantRuns) -> Summary {
-        let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
+        let values = measured(scenario.metric, runs);
         let (median_interval, quantiles) = quantiles(scenario, &runs.variant.name, &values);
-        Summary { median_interval, quantiles, ..Summary::without_resamples(scenario, runs) }
+        Summary {
+            median_interval,
+            quantiles,
+            ..Summary::without_resamples(scenario, runs, scenario.metric)
+        }
+    }
+
+    /// Statistics of every variant of a comparison, without the values that need resamples.
+    pub(crate) fn all_of(comparison: &Comparison<'_>) -> Vec<Summary> {
+        let Comparison { scenario, study, metric, .. } = *comparison;
+        let summary = |runs| Summary::without_resamples(scenario, runs, metric);
+        study.variants.iter().map(summary).collect()
     }
 
     /// The same without the values that need resamples.
-    pub(crate) fn without_resamples(scenario: &Scenario, runs: &VariantRuns) -> Summary {
-        let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.value).collect();
+    pub(crate) fn without_resamples(
+        scenario: &Scenario,
+        runs: &VariantRuns,
+        metric: Measure,
+    ) -> Summary {
+        let values = measured(metric, runs);
         let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
         let deterministic = equal && !values.is_empty() && !is_random(scenario, runs);
         let per_run = |of: fn(&Run) -> u64| {
@@ -164,6 +180,11 @@ impl Summary {
             _ => format!("{unfinished}; {thrown}"),
         }
     }
+}
+
+/// The number of every run that has it.
+fn measured(metric: Measure, runs: &VariantRuns) -> Vec<f64> {
+    runs.runs.iter().filter_map(|run| run.measured(metric)).collect()
 }
 
 /// Without what no time and no rate can be.

@@ -7,21 +7,18 @@
 use crate::path_spec::PathSpec;
 use crate::scenario::Scenario;
 use base::Duration;
-use traffic::Metric;
+use traffic::Measure;
 
-/// The initial RTO, in seconds.
-const TIME_OUT: f64 = 1.0;
 /// The effect of a second of silence on a metric whose mean is `reference`, in the metric's unit;
 /// zero without random loss.
-pub(crate) fn unseen(scenario: &Scenario, metric: Metric, reference: f64) -> f64 {
+pub(crate) fn unseen(scenario: &Scenario, metric: Measure, reference: f64) -> f64 {
     let links = scenario.paths.iter().chain(&scenario.links);
     if !links.into_iter().any(PathSpec::loses) {
         return 0.0;
     }
-    // The share of the messages, or of the time, that a second is.
-    let share = |length: Duration| (TIME_OUT / length.as_secs_f64()).min(1.0);
+    let share = |length: Duration| 1.0 / length.as_secs_f64();
     let share = scenario.traffic.duration().map_or(1.0, share);
-    share * if metric.larger_is_better() { reference } else { TIME_OUT }
+    metric.of_silence(share, reference)
 }
 
 #[cfg(test)]
@@ -38,15 +35,18 @@ mod tests {
 
     #[test]
     fn second_of_silence_counts_by_its_share_of_the_run() {
-        let of = |traffic, metric, mean| unseen(&scenario("loss 1%", traffic), metric, mean);
-        assert_eq!(of("bulk:1MiB", Metric::CompletionTime, 2.0), 1.0);
-        assert_eq!(of("bulk:10s", Metric::Goodput, 4e6), 4e5);
-        assert_eq!(of("video:20s", Metric::MessageDelay, 0.1), 0.05);
+        let of = |traffic, mean| {
+            let scenario = scenario("loss 1%", traffic);
+            unseen(&scenario, scenario.metric, mean)
+        };
+        assert_eq!(of("bulk:1MiB", 2.0), 1.0);
+        assert_eq!(of("bulk:10s", 4e6), 4e5);
+        assert_eq!(of("video:20s", 0.1), 0.05);
         let whole = scenario("delay 10ms", "bulk:1MiB");
-        assert_eq!(unseen(&whole, Metric::CompletionTime, 2.0), 0.0, "nothing is lost");
+        assert_eq!(unseen(&whole, whole.metric, 2.0), 0.0, "nothing is lost");
         let later = scenario("loss 1% @1s..2s", "bulk:1MiB");
-        assert_eq!(unseen(&later, Metric::CompletionTime, 2.0), 1.0);
+        assert_eq!(unseen(&later, later.metric, 2.0), 1.0);
         let bursts = scenario("loss gemodel 1% 30% 100% 0%", "bulk:1MiB");
-        assert_eq!(unseen(&bursts, Metric::CompletionTime, 2.0), 1.0);
+        assert_eq!(unseen(&bursts, bursts.metric, 2.0), 1.0);
     }
 }

@@ -5,11 +5,12 @@
 
 use crate::answer::{Judged, is_together};
 use crate::comparison::{Class, Series, margin};
+use crate::goal::{Aim, Outcome};
 use crate::quantity::{Scale, percent};
 use crate::scenario::{Matters, Scenario};
 use crate::statistics::Interval;
 use crate::summary::Summary;
-use traffic::Metric;
+use traffic::Measure;
 
 /// Largest number of variants named individually.
 const MOST_NAMED: usize = 4;
@@ -19,11 +20,12 @@ const LATE: f64 = 0.001;
 /// The verdict on a judged study.
 pub(crate) fn verdict(
     scenario: &Scenario,
-    metric: Metric,
     judged: &Judged,
     failures: Option<&Judged>,
+    goal: Option<&Aim>,
     beside: Option<String>,
 ) -> String {
+    let metric = scenario.metric;
     let variants = &judged.variants;
     let excluded: Vec<String> = variants
         .iter()
@@ -31,7 +33,8 @@ pub(crate) fn verdict(
         .map(|variant| format!("{}: {}", variant.variant.name, variant.disqualification()))
         .collect();
     let Some(best) = judged.reference.and_then(|index| variants.get(index)) else {
-        return format!("Verdict: none. {}.", excluded.join("; "));
+        let goal = goal.map_or(String::new(), |goal| format!(" {}", on_goal(goal)));
+        return format!("Verdict: none. {}.{goal}", excluded.join("; "));
     };
     let words = Words { scenario, metric, scale: scale(metric, variants), family: judged.family };
     let together = judged.deciding().filter(|deciding| is_together(deciding) && !is_together(best));
@@ -40,10 +43,11 @@ pub(crate) fn verdict(
         None => words.on_rivals(best, variants),
     };
     sentences.splice(1..1, beside.filter(|_| together.is_some()));
+    sentences.extend(goal.map(on_goal));
     let headline = together.unwrap_or(best);
     let failures = failures.filter(|_| together.is_some());
     let of_failures = failures.and_then(|failures| words.when_a_path_fails(failures));
-    if of_failures.is_none() {
+    if of_failures.is_none() && metric != Measure::FAILOVER {
         sentences.extend(words.on_failures(headline, together.map(|_| best), variants));
     }
     sentences.extend(words.on_tail(headline, together.map(|_| best)));
@@ -92,7 +96,7 @@ pub(crate) fn beside(judged: &Judged, rows: &[Summary], baseline: Series) -> Opt
 }
 
 /// The scale for all means of a table.
-pub fn scale(metric: Metric, variants: &[Summary]) -> Scale {
+pub fn scale(metric: Measure, variants: &[Summary]) -> Scale {
     let smallest = variants.iter().filter_map(|v| v.mean).fold(f64::INFINITY, f64::min);
     Scale::of(metric.unit(), if smallest.is_finite() { smallest } else { 0.0 })
 }
@@ -100,7 +104,7 @@ pub fn scale(metric: Metric, variants: &[Summary]) -> Scale {
 #[derive(Clone, Copy)]
 struct Words<'a> {
     scenario: &'a Scenario,
-    metric: Metric,
+    metric: Measure,
     scale: Scale,
     /// Number of comparisons that are corrected together.
     family: usize,
@@ -354,7 +358,8 @@ impl Words<'_> {
         let Some(difference) = &summary.difference else { return String::new() };
         let by = self.scale.value(difference.mean.abs());
         let more = if difference.mean > 0.0 { "more" } else { "less" };
-        let share = difference.relative.map_or(String::new(), |share| percent(share.abs()));
+        let share =
+            difference.relative.map_or(String::new(), |of| format!("{}; ", percent(of.abs())));
         let magnitude = match summary.class {
             Some(Class::PaysOff | Class::Hurts) => format!(": {}", difference.magnitude()),
             _ => String::new(),
@@ -364,7 +369,7 @@ impl Words<'_> {
             Some(_) => "deterministic".to_owned(),
             None => "no interval with fewer than 4 runs".to_owned(),
         };
-        format!(", {by} {more} than {reference} ({share}; {ends}){magnitude}")
+        format!(", {by} {more} than {reference} ({share}{ends}){magnitude}")
     }
 
     /// The interval of a difference, and how many comparisons it is corrected for.
@@ -463,6 +468,43 @@ impl Words<'_> {
             (Some(path), 0 | 1) => path.name.clone(),
             (Some(path), _) => format!("{} with {}", path.name, summary.variant.congestion),
             (None, _) => summary.variant.name.clone(),
+        }
+    }
+}
+
+/// Text on a goal: the variant that meets it, or that is nearest.
+fn on_goal(aim: &Aim) -> String {
+    let Aim { goal, outcome, variants, best } = aim;
+    let best = best.and_then(|best| variants.get(best));
+    let name = best.map_or("", |of| of.variant.as_str());
+    let scale = |of: f64| Scale::of(goal.metric.unit(), of);
+    let value = best.and_then(|of| of.value).map_or(String::new(), |value| {
+        let value = scale(value).value(value);
+        match goal.quantile {
+            Some(0.5) => format!("median of the runs {value}"),
+            Some(share) => format!("{:.0} % of the runs within {value}", 100.0 * share),
+            None => format!("{value} on average"),
+        }
+    });
+    let ends = best.and_then(|of| of.interval).filter(|of| of.half_width() > 0.0).map(|of| {
+        match goal.quantile {
+            Some(_) => {
+                let (low, high) = (percent(of.low), percent(of.high));
+                format!("95 % interval of the share of runs beyond the goal {low} to {high}")
+            }
+            None => format!("95 % interval {}", scale(goal.bound).interval(of)),
+        }
+    });
+    let parts: Vec<String> = [value].into_iter().filter(|of| !of.is_empty()).chain(ends).collect();
+    let known = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
+    match outcome {
+        Outcome::Met => format!("Goal {goal}: met by {name}{known}."),
+        Outcome::Missed if variants.len() == 1 => format!("Goal {goal}: missed{known}."),
+        Outcome::Missed => {
+            format!("Goal {goal}: missed by every variant; {name} is nearest{known}.")
+        }
+        Outcome::Undecided => {
+            format!("Goal {goal}: undecided; {name} is nearest{known}.")
         }
     }
 }

@@ -9,6 +9,7 @@
 mod application;
 mod check;
 mod half;
+mod measure;
 pub mod model;
 mod one_way;
 mod outcome;
@@ -17,6 +18,7 @@ pub mod web;
 pub use application::{Application, StreamFailure, StreamHost};
 pub use check::{StreamCheck, StreamMismatch};
 pub use half::Half;
+pub use measure::{Measure, Silence, Source};
 pub use model::{Due, MODELS, Message, Model, ModelInfo, Traffic, TrafficModel};
 pub use one_way::{OneWay, Report, Role};
 pub use outcome::{Metric, MetricInfo, Outcome, Part};

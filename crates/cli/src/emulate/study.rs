@@ -2,13 +2,14 @@
 //! the document and the files of `compare`.
 
 use super::{EmulateArgs, failed, fit_for_emulation};
+use crate::compare::show;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
-use crate::output::{Screen, counted, error, message, print};
+use crate::output::{counted, error, message};
 use crate::progress::{Progress, Shown, real_time};
 use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_folder};
 use crate::table;
 use lab::emulation::{Emulation, emulate};
-use lab::results::{Provenance, ResultFolder, Written, document, use_copies};
+use lab::results::{Provenance, ResultFolder, Written, use_copies};
 use lab::scenario::{Key, Protocol, Variant};
 use lab::stack::{Emulated, StackKind, emulated_of};
 use lab::{Given, InputError, Report, Scenario};
@@ -57,6 +58,7 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         );
     }
     let overwrite = Overwrite { force: args.asked.force };
+    args.asked.require_goal(&scenario)?;
     let out = overwrite.out(out)?;
     let out = out.map(ResultFolder::for_an_emulation).transpose()?;
     let variants: Vec<Variant> =
@@ -91,12 +93,8 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
         message("interrupted before any repetition was complete: no result");
         return Ok(INTERRUPTED);
     };
-    if asked.json {
-        print(&format!("{:#}\n", document(scenario, &report)));
-    } else {
-        let ask = table::Ask { pairs: asked.pairs, why: false, wide: false };
-        print(&table::text(&shown, &report, ask, Screen::detect(asked.no_color)));
-    }
+    let ask = table::Ask { pairs: asked.pairs, why: false, wide: asked.wide };
+    show(asked, (scenario, &shown), &report, ask);
     if !asked.quiet || emulation.invalid() > 0 {
         message(&conduct(&emulation));
     }
@@ -117,7 +115,7 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
     {
         message(&format!("wrote {}", out.path().display()));
     }
-    Ok(if report.interrupted { INTERRUPTED } else { 0 })
+    Ok(asked.code(&report))
 }
 
 /// Protocols of the variants, each once.

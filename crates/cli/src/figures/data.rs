@@ -8,14 +8,16 @@ use lab::results::StoredStudy;
 use lab::series::Quantity;
 use lab::statistics::Interval;
 use lab::{Scale, Summary};
-use traffic::Metric;
+use traffic::Measure;
 
 /// Most points of a curve.
 const MOST_POINTS: usize = 1_000;
 
 /// The variants of one or several folders.
 pub(crate) struct Shown {
-    pub metric: Metric,
+    pub metric: Measure,
+    /// The delays are those of a page's objects.
+    pub has_objects: bool,
     pub variants: Vec<ShownVariant>,
     /// Name of the baseline.
     pub baseline: Option<String>,
@@ -85,7 +87,7 @@ impl Shown {
             ShownVariant {
                 name: name.clone(),
                 look: Style::of(of_variant(&stored.scenario, &summary.variant)),
-                values: runs.runs.iter().filter_map(|run| run.value).collect(),
+                values: runs.runs.iter().filter_map(|run| run.measured(report.metric)).collect(),
                 mean: summary.mean,
                 mean_interval: summary.mean_interval,
                 difference: difference.map(|of| (of.mean, of.interval)),
@@ -108,7 +110,14 @@ impl Shown {
         let margin = reference
             .map(|mean| margin(&stored.scenario, report.metric, mean))
             .filter(|m| *m > 0.0);
-        Shown { metric: report.metric, variants, baseline: report.baseline.clone(), margin }
+        let has_objects = stored.scenario.traffic.metric().has_objects();
+        Shown {
+            metric: report.metric,
+            has_objects,
+            variants,
+            baseline: report.baseline.clone(),
+            margin,
+        }
     }
 
     /// The scale of the metric.

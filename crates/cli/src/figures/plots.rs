@@ -249,7 +249,7 @@ fn distributions<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
     let curve = |of: &ShownVariant| {
         if has_delays { of.delays.clone() } else { Curve::of(&of.values) }
     };
-    let (kind, what) = match (has_delays, shown.metric.has_objects()) {
+    let (kind, what) = match (has_delays, shown.has_objects) {
         (true, true) => ("delay", "time of an object"),
         (true, false) => ("delay", "message delay"),
         _ => ("metric", ""),

@@ -6,7 +6,7 @@ use super::drawing::{Colour, Item};
 use super::plots::{Layout, figures};
 use super::*;
 use lab::statistics::Interval;
-use traffic::Metric;
+use traffic::{Measure, Metric};
 
 fn variant(name: &str, colour: &str, symbol: &'static str, shift: f64) -> ShownVariant {
     let mut values: Vec<f64> =
@@ -35,7 +35,8 @@ fn variant(name: &str, colour: &str, symbol: &'static str, shift: f64) -> ShownV
 
 fn shown() -> Shown {
     Shown {
-        metric: Metric::MessageDelay,
+        metric: Measure::of_metric(Metric::MessageDelay),
+        has_objects: false,
         variants: vec![
             variant("tcp/wlan/cubic", "#0072b2", "circle", 0.0),
             variant("mptcp/<lrf>&/cubic", "#d55e00", "diamond", 0.05),

@@ -118,12 +118,17 @@ fn metric(sheet: &Sheet<'_>, scale: &Scale) -> String {
     format!("{} [{}]", sheet.report.metric.name().replace('_', " "), scale.unit)
 }
 
-fn values(runs: &VariantRuns, scale: &Scale) -> Vec<f64> {
-    runs.runs.iter().filter_map(|run| run.value).map(|value| scale.shown(value)).collect()
+fn values(sheet: &Sheet<'_>, runs: &VariantRuns, scale: &Scale) -> Vec<f64> {
+    let metric = sheet.report.metric;
+    runs.runs
+        .iter()
+        .filter_map(|run| run.measured(metric))
+        .map(|value| scale.shown(value))
+        .collect()
 }
 
 fn all_values(sheet: &Sheet<'_>, scale: &Scale) -> Vec<f64> {
-    sheet.study.variants.iter().flat_map(|runs| values(runs, scale)).collect()
+    sheet.study.variants.iter().flat_map(|runs| values(sheet, runs, scale)).collect()
 }
 
 /// At most `MOST_VALUES` of the sorted values, the first and the last among them.
@@ -152,7 +157,7 @@ fn boxes(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report.metric, &sheet.report.variants);
     let (mut traces, mut names) = (Vec::new(), Vec::new());
     for runs in &sheet.study.variants {
-        let values = values(runs, &scale);
+        let values = values(sheet, runs, &scale);
         if values.is_empty() {
             continue;
         }
@@ -198,7 +203,7 @@ pub(super) fn rows_axis(names: &[String]) -> Value {
 fn distribution(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report.metric, &sheet.report.variants);
     let of = |runs: &VariantRuns| {
-        let points = ranks(&values(runs, &scale));
+        let points = ranks(&values(sheet, runs, &scale));
         let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
         (!x.is_empty()).then(|| steps(runs, sheet, json!(x), json!(y)))
     };

@@ -31,7 +31,8 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     page.line("</table></div>");
     let baseline = report.baseline.as_ref().filter(|_| report.variants.len() > 1);
     let differences = || report.variants.iter().filter_map(|summary| summary.difference.as_ref());
-    let paired = differences().any(|difference| difference.correlation.is_some());
+    let paired = differences().all(|difference| difference.is_paired)
+        && differences().any(|difference| difference.correlation.is_some());
     let paired = if paired { ", repetition by repetition" } else { "" };
     let baseline = baseline.map_or(String::new(), |baseline| {
         format!("Differences are from {}{paired}. ", escaped(baseline))
@@ -246,7 +247,7 @@ pub(super) fn pairs(page: &mut Page, sheet: &Sheet<'_>) {
     page.line(&format!("<details{open}><summary>{} pairs</summary>", report.pairs.len()));
     page.line("<div class=\"scroll\"><table><tr><th>variant</th><th>against</th>");
     page.line(&format!("<th class=\"n\">difference [{}]</th>", scale.unit));
-    page.line("<th>corrected interval, paired</th><th>result of the first</th></tr>");
+    page.line("<th>corrected interval</th><th>result of the first</th></tr>");
     for pair in &report.pairs {
         page.line(&pair_row(sheet, pair, &scale));
     }
@@ -302,7 +303,7 @@ fn numbers(sheet: &Sheet<'_>, of: &Variant, run: &Run, scale: &Scale) -> String 
         bytes => format!("<td class=\"n\">{:.0} %</td>", 100.0 * bytes as f64 / sent as f64),
     };
     let shares: String = run.first_sent_bytes.iter().map(share).collect();
-    let value = match (run.value, &run.failure) {
+    let value = match (run.measured(sheet.report.metric), &run.failure) {
         (Some(value), _) => scale.number(value),
         (None, why) => format!("incomplete {}", escaped(why.as_deref().unwrap_or_default())),
     };

@@ -6,8 +6,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Options that do not affect results.
-const NOT_OF_RESULTS: [&str; 16] = [
+const NOT_OF_RESULTS: [&str; 18] = [
     "matters",
+    "metric",
+    "goal",
     "time",
     "data",
     "title",

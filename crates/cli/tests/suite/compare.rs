@@ -167,6 +167,28 @@ fn answer_of_fail_if_has_an_exit_code_of_its_own() {
 }
 
 #[test]
+fn goal_has_a_class_in_the_document_and_an_exit_code() {
+    let study =
+        ["compare", "--path", "a=rate 5mbit delay 10ms", "--path", "b=rate 5mbit delay 9ms"];
+    let traffic = ["--traffic", "bulk:256KiB", "--json"];
+    let with = |more: &[&str]| anabranch(&[&study[..], &traffic, more].concat());
+    let class = |more: &[&str]| {
+        let output = with(&[more, &["--fail-if", "goal-missed"]].concat());
+        let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        assert_eq!(document["answer"]["goal"], document["goal"]["class"]);
+        (document["answer"]["goal"].clone(), output.status.code())
+    };
+    assert_eq!(class(&["--goal", "completion_time < 60s"]), ("met".into(), Some(0)));
+    assert_eq!(class(&["--goal", "completion_time < 1ms"]), ("missed".into(), Some(4)));
+    assert_eq!(class(&["--goal", "goodput > 1kbit"]), ("met".into(), Some(0)));
+    let document: Value = serde_json::from_slice(&with(&[]).stdout).expect("a document");
+    assert_eq!(document["answer"]["goal"], Value::Null);
+    let rows = document["metrics"].as_array().expect("a row for each");
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["metric"].as_str()).collect();
+    assert_eq!(names, ["completion_time", "goodput"]);
+}
+
+#[test]
 fn markdown_is_a_table_and_the_verdict() {
     let text = succeeds(&[&SMALL[..], &["--markdown"]].concat());
     let lines: Vec<&str> = text.lines().collect();

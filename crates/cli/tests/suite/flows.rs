@@ -91,6 +91,14 @@ fn stored_runs_are_read_again_equal_and_other_flows_are_another_study() {
     for column in ["flows/jain", "flows/tcp_share", "flow/beside-2", "flow/other/a"] {
         assert!(header.split(',').any(|name| name == column), "{column} of {header}");
     }
+    let summary = std::fs::read_to_string(format!("{out}/summary.csv")).expect("the variants");
+    let rows: Vec<Vec<&str>> = summary.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!((rows.len(), rows[0][5], rows[0][13]), (5, "mean", "class"), "{summary}");
+    let variant = &first["variants"][0];
+    assert_eq!(
+        (rows[1][0], rows[1][5].parse().ok()),
+        (variant["name"].as_str().expect("a name"), variant["mean"].as_f64())
+    );
     succeeds(&["report", &out]);
     let again = std::fs::read_to_string(format!("{out}/report.html")).expect("the page");
     assert!(page == again, "the page of the stored runs is the same page");

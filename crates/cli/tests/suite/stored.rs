@@ -301,6 +301,14 @@ fn folders_of_different_seeds_are_combined_without_pairing() {
         paired += usize::from(has_correlation);
     }
     assert!(paired > 0, "those of the baseline's folder");
+    let page = scratch.path("page.html");
+    combined(&[&one, &two, "--out", &page]);
+    let html = fs::read_to_string(&page).expect("the page");
+    assert!(html.contains("differences between them are not paired"), "a note on the page");
+    assert!(!html.contains(&format!("from {baseline}, repetition by repetition")), "{baseline}");
+    combined(&[&one, "--out", &page]);
+    let html = fs::read_to_string(&page).expect("the page");
+    assert!(html.contains(", repetition by repetition. "), "a study of one seed");
     let boxes = fs::read_to_string(format!("{figs}/metric-boxes.svg")).expect("a figure");
     assert!(boxes.contains("mptcp/linux/cubic (two)"));
 }

@@ -8,7 +8,7 @@ use crate::scenario::{Key, Matters, Options, variants_of};
 use base::Duration;
 use harness::{FlowRecord, RunRecord, SentRecord, SimulatedRecord};
 use serde_json::Value;
-use traffic::Outcome;
+use traffic::{Metric, Outcome};
 
 /// A scenario over these paths, all of them random or none.
 fn scenario(paths: &[&str], random: bool, metric: Metric, baseline: &str) -> Scenario {
@@ -25,7 +25,7 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
     let first_sent_bytes = vec![1000, 0];
     let sent = SentRecord { first_sent_bytes, retransmitted_segs: 2, ..SentRecord::default() };
     RunRecord {
-        outcome: Outcome::single(metric, value, 1000),
+        outcome: Outcome::single(metric, value, 1 << 20),
         ended: Duration::from_secs(1),
         flows: vec![FlowRecord { sent, data_packets: 10, ..FlowRecord::default() }],
         links: Vec::new(),
@@ -33,6 +33,13 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
         captures: None,
         simulated: Some(SimulatedRecord { hash: Some([7; 32]), ..SimulatedRecord::default() }),
     }
+}
+
+/// A study of these values.
+pub(crate) fn study_of(scenario: &Scenario, values: &[&[f64]]) -> Study {
+    let values: Vec<Vec<Option<f64>>> =
+        values.iter().map(|of| of.iter().copied().map(Some).collect()).collect();
+    study(scenario, scenario.traffic.metric(), &values)
 }
 
 fn study(scenario: &Scenario, metric: Metric, values: &[Vec<Option<f64>>]) -> Study {

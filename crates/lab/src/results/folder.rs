@@ -1,7 +1,7 @@
 //! The folder of `--out`: `run.json`, `runs.parquet`, `delays.parquet`, `series.parquet`,
 //! `scenario.toml`, `result.json`, copies of the inputs, and what the caller adds.
 
-use super::csv::csv;
+use super::csv::{csv, summary};
 use super::delays_table;
 use super::document;
 use super::inputs;
@@ -71,8 +71,8 @@ pub struct Written<'a> {
 }
 
 /// Names of the files of a study's folder, without pages.
-pub const FILES: [&str; 7] =
-    [TABLE, DELAYS, SERIES, "scenario.toml", "result.json", "runs.csv", "run.json"];
+pub const FILES: [&str; 8] =
+    [TABLE, DELAYS, SERIES, "scenario.toml", "result.json", "runs.csv", "summary.csv", "run.json"];
 
 impl ResultFolder {
     /// Creates the folder of `--out`, and checks that files can be written there.
@@ -153,6 +153,7 @@ impl ResultFolder {
         }
         if provenance.csv {
             files.push(("runs.csv", csv(scenario, &rows).into_bytes()));
+            files.push(("summary.csv", summary(report).into_bytes()));
         }
         files.extend(pages.iter().map(|(name, text)| (*name, text.clone().into_bytes())));
         let mut outputs = Map::new();

@@ -1,10 +1,12 @@
 //! The document of `compare --json` (docs/interface.md).
 
+use crate::answer::MetricRow;
 use crate::blocking::{Blocking, Lost, Repeats};
 use crate::comparison::Pair;
 use crate::comparison::{Class, Difference};
 use crate::failover::{FailoverEvent, Failovers};
 use crate::fairness::{Estimate, FlowSummary};
+use crate::goal::{Aim, Standing};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::report::Report;
 use crate::run::OBJECT_TIME;
@@ -36,6 +38,8 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "paths": paths,
         "variants": variants,
         "answer": answer(report),
+        "metrics": metrics(report),
+        "goal": report.goal.as_ref().map(goal),
         "matters": scenario.matters.0,
         "advice": report.advice,
         "verdict": report.verdict,
@@ -301,6 +305,49 @@ fn difference(difference: &Difference) -> Value {
     })
 }
 
+/// Every number of the runs.
+fn metrics(report: &Report) -> Vec<Value> {
+    let row = |row: &MetricRow| {
+        let answer = &row.answer;
+        json!({
+            "metric": row.metric.name(),
+            "unit": row.metric.unit(),
+            "class": answer.class.map(Class::name),
+            "magnitude": row.magnitude,
+            "variant": answer.variant,
+            "baseline": answer.baseline,
+            "mean": row.mean,
+            "baseline_mean": row.baseline_mean,
+            "effect": answer.effect,
+            "ci95": answer.interval.map(ends),
+            "needs": answer.needs,
+        })
+    };
+    report.metrics.iter().map(row).collect()
+}
+
+/// The goal and every variant.
+fn goal(aim: &Aim) -> Value {
+    let standing = |of: &Standing| {
+        json!({
+            "name": of.variant,
+            "class": of.outcome.name(),
+            "value": of.value,
+            "ci95": of.interval.map(ends),
+        })
+    };
+    json!({
+        "text": aim.goal.text,
+        "metric": aim.goal.metric.name(),
+        "bound": aim.goal.bound,
+        "below": aim.goal.below,
+        "quantile": aim.goal.quantile,
+        "class": aim.outcome.name(),
+        "variant": aim.best.and_then(|best| aim.variants.get(best)).map(|of| &of.variant),
+        "variants": aim.variants.iter().map(standing).collect::<Vec<_>>(),
+    })
+}
+
 /// The answer; `goal` is null without one.
 fn answer(report: &Report) -> Value {
     let answer = &report.answer;
@@ -314,7 +361,7 @@ fn answer(report: &Report) -> Value {
         "ci95": answer.interval.map(ends),
         "comparisons": answer.family,
         "needs": answer.needs,
-        "goal": Value::Null,
+        "goal": report.goal.as_ref().map(|aim| aim.outcome.name()),
         "runs": report.runs,
         "stopped": report.stopped.name(),
     })

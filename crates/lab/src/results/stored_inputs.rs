@@ -5,7 +5,7 @@
 
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{PathSpec, name_recordings, without_recordings};
-use crate::scenario::{Key, PathOption, Scenario};
+use crate::scenario::{Key, PathOption, Scenario, measures};
 use crate::traffic_spec::parse_http;
 use base::Duration;
 use serde_json::Value;
@@ -30,10 +30,13 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
         }
     }
     let page = page(document);
+    let judged = options.clone();
     if page.is_some() {
         options.add(Key::Traffic, Given::argument(name, STAND_IN));
         options.forget(Key::Http);
         options.forget(Key::PerHost);
+        options.forget(Key::Metric);
+        options.forget(Key::Goal);
     }
     let mut scenario = options.resolve()?;
     let lists = [
@@ -47,6 +50,8 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
     }
     if let Some(web) = page {
         scenario.traffic = Traffic::Web(web);
+        let measures = measures(&scenario.traffic, &scenario.paths, &scenario.links);
+        (scenario.metric, scenario.goal) = judged.resolve_judged(&measures)?;
     }
     let notes = document["notes"].as_array().into_iter().flatten();
     scenario.notes = notes.filter_map(|note| note.as_str().map(str::to_owned)).collect();

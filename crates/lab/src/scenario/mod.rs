@@ -11,6 +11,7 @@ mod endpoints;
 mod file;
 mod flow;
 mod flow_table;
+mod judge;
 mod options;
 mod path_table;
 mod schema;
@@ -22,6 +23,8 @@ mod variants;
 pub(crate) use file::{load, split, table_of};
 pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
+pub use judge::Goal;
+pub(crate) use judge::measures;
 pub use options::{Options, PathOption};
 pub use schema::schema as scenario_schema;
 pub use single::{SingleChoices, SingleOptions};
@@ -42,7 +45,7 @@ use sha2::{Digest, Sha256};
 use simulator::{KernelSetup, NicSetup};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use traffic::Traffic;
+use traffic::{Measure, Traffic};
 use transport::Failover;
 use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
@@ -93,6 +96,10 @@ pub struct Scenario {
     pub jobs: usize,
     /// Baseline of comparisons.
     pub baseline: Baseline,
+    /// The number of each run that variants are compared by.
+    pub metric: Measure,
+    /// A bound of such a number.
+    pub goal: Option<Goal>,
     /// Smallest difference that matters.
     pub matters: Matters,
     /// Real time after which no further repetition is started, if limited.

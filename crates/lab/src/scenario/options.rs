@@ -4,8 +4,8 @@ use super::choice::Chosen;
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
-    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, Matters, Runs,
-    Scenario, endpoints, values,
+    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, Goal, Matters,
+    Runs, Scenario, endpoints, judge, measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::PathSpec;
@@ -16,8 +16,8 @@ use base::Duration;
 use simulator::NicSetup;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use traffic::Traffic;
 use traffic::web::Http;
+use traffic::{Measure, Traffic};
 use transport::path_manager::PathManagerKind;
 use transport::{Buffers, Profile};
 
@@ -178,6 +178,7 @@ impl Options {
         if let Some(kernel) = &kernel {
             notes.extend(endpoints::unused_announcements(kernel, &paths, first));
         }
+        let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
         let choices = Choices {
             protocols: chosen.protocols,
             congestion: chosen.congestion,
@@ -204,6 +205,8 @@ impl Options {
             seed: said(self.text(Key::Seed), values::seed)?.unwrap_or(DEFAULT_SEED),
             jobs: said(self.text(Key::Jobs), values::jobs)?.unwrap_or_else(all_cores),
             baseline: Baseline::Best,
+            metric,
+            goal,
             matters: Matters(
                 said(self.text(Key::Matters), values::matters)?.unwrap_or(DEFAULT_MATTERS),
             ),
@@ -215,6 +218,23 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    /// The metric, and the goal, whose metric it is unless another one is given.
+    pub(crate) fn resolve_judged(
+        &self,
+        measures: &[Measure],
+    ) -> Result<(Measure, Option<Goal>), InputError> {
+        let goal = said(self.text(Key::Goal), |given| {
+            judge::goal(&given.text, measures)
+                .map_err(|refusal| given.refuse_whole(refusal.problem, refusal.help))
+        })?;
+        let metric = said(self.text(Key::Metric), |given| {
+            judge::metric(&given.text, measures)
+                .map_err(|refusal| given.refuse_whole(refusal.problem, refusal.help))
+        })?;
+        let own = goal.as_ref().map_or(measures[0], |goal| goal.metric);
+        Ok((metric.unwrap_or(own), goal))
     }
 
     fn about(&self) -> About {

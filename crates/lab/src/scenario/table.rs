@@ -580,6 +580,35 @@ options! {
             })
         })
         .counts(Counts::Scenario, "7");
+    Metric: text(
+            "metric",
+            "Number of each run that variants are compared by: that of the traffic, or of its \
+             messages or objects median, p95, p99, slowest or late (share over 150 ms), goodput, \
+             failover. Default: that of the goal, or of the traffic.",
+        )
+        .argument(
+            28,
+            "NAME",
+            "Number of each run that variants are compared by: that of the traffic; of its \
+             messages or objects median, p95, p99, slowest or late (share over 150 ms); goodput; \
+             failover [default: that of --goal, or of the traffic]",
+        )
+        .of_repeating()
+        .shown(|s| Some(quoted(s.metric.name())))
+        .counts(Counts::Scenario, "goodput");
+    Goal: text(
+            "goal",
+            "Bound that some variant is to keep: `p95 message_delay < 150ms`. A quantile of \
+             traffic with one value per run is over the runs.",
+        )
+        .argument(
+            29,
+            "BOUND",
+            "Bound that some variant is to keep: 'p95 message_delay < 150ms', 'goodput > 5mbit'",
+        )
+        .of_repeating()
+        .shown(|s| s.goal.as_ref().map(|goal| quoted(&goal.text)))
+        .counts(Counts::Scenario, "goodput > 90mbit");
     Matters: text(
             "matters",
             "Smallest difference that matters, as a share of the baseline; of message delays and \
@@ -650,7 +679,7 @@ options! {
     Json: switch("json", "Print one JSON document instead of the table.");
     Out: text("out", "Folder for the results, relative to this file.")
         .counts(Counts::Nowhere, "results");
-    Csv: switch("csv", "Also write runs.csv to the folder `out`.");
+    Csv: switch("csv", "Also write runs.csv and summary.csv to the folder `out`.");
     Pcap: text(
             "pcap",
             "Folder for captures of every variant's first repetition, relative to this file.",

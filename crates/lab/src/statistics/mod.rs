@@ -15,6 +15,7 @@ pub use compare::{Holm, Paired, holm, paired, welch};
 pub use modes::{Mode, modes};
 pub use sequence::{
     FEWEST, Independent, needed_runs, sequence_half, sequence_interval, sequence_p_value,
+    share_interval,
 };
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};

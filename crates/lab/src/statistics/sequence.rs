@@ -59,6 +59,37 @@ pub fn sequence_interval(values: &[f64], alpha: f64, unseen: f64) -> Option<Inte
     Some(Interval { low: mean - half - below, high: mean + half + above })
 }
 
+/// The interval of the share that `of` out of `n` runs estimate, with the error `alpha` at all
+/// times together; `None` with fewer than four.
+///
+/// The mixture of binomial likelihoods over Jeffreys' prior is a martingale at the true share, so
+/// that Ville's inequality makes the interval exact (Howard and others 2021, section 3.2).
+pub fn share_interval(of: usize, n: usize, alpha: f64) -> Option<Interval> {
+    if n < FEWEST || of > n {
+        return None;
+    }
+    let (with, without) = (of as f64, (n - of) as f64);
+    let log_beta = |a: f64, b: f64| libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
+    let mixture = log_beta(with + 0.5, without + 0.5) - log_beta(0.5, 0.5);
+    let weighted =
+        |count: f64, share: f64| if count > 0.0 { count * libm::log(share) } else { 0.0 };
+    let is_excluded = |share: f64| {
+        mixture - weighted(with, share) - weighted(without, 1.0 - share) > -libm::log(alpha)
+    };
+    let end = |mut outside: f64| {
+        let mut inside = with / n as f64;
+        if !is_excluded(outside) {
+            return outside;
+        }
+        for _ in 0..60 {
+            let middle = f64::midpoint(inside, outside);
+            *(if is_excluded(middle) { &mut outside } else { &mut inside }) = middle;
+        }
+        outside
+    };
+    Some(Interval { low: end(0.0), high: end(1.0) })
+}
+
 /// The largest deviations below the mean and above it.
 fn deviations(values: &[f64]) -> Option<(f64, f64)> {
     let mean = super::mean(values)?;
@@ -180,6 +211,26 @@ mod tests {
         assert_eq!((interval.low, interval.high), (1.9, 2.1));
         let certain = sequence_interval(&[2.0; 10], 0.05, 0.0).unwrap();
         assert_eq!((certain.low, certain.high), (2.0, 2.0));
+    }
+
+    #[test]
+    fn share_interval_is_that_of_the_mixture_and_covers_at_every_look() {
+        assert_eq!(share_interval(0, 3, 0.05), None);
+        // ln B(1/2, 401/2) - ln pi = -3.2254 for none of 200: -200 ln(1 - p) = 6.2212.
+        let none = share_interval(0, 200, 0.05).unwrap();
+        assert!(none.low == 0.0 && (none.high - 0.030_63).abs() < 2e-4, "{none:?}");
+        let all = share_interval(200, 200, 0.05).unwrap();
+        assert!(all.high == 1.0 && (all.low - (1.0 - none.high)).abs() < 1e-9, "{all:?}");
+        let missed = (0..500u64).filter(|replicate| {
+            let chance = Chance::new(7, *replicate);
+            let mut late = 0;
+            (1..=300usize).any(|n| {
+                late += usize::from(chance.below(20, 0, Purpose::Resample, n as u64) == 0);
+                let interval = share_interval(late, n, 0.05);
+                interval.is_some_and(|of| !(of.low..=of.high).contains(&0.05))
+            })
+        });
+        assert!(missed.count() <= 25, "5 % of 500");
     }
 
     #[test]

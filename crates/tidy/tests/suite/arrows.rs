@@ -60,6 +60,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "comparison",
             "summary",
             "reference",
+            "goal",
             "answer",
             "stopping",
             "coverage",
@@ -77,9 +78,9 @@ const ORDERS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "exit", "output", "columns", "progress", "cost", "list", "meanings", "why", "fairness",
-            "table", "options", "args", "report", "figures", "save", "doctor", "man", "analyze",
-            "explain", "live", "run", "stored", "compare", "emulate", "validate", "command",
-            "help",
+            "metrics", "table", "options", "args", "report", "figures", "save", "doctor", "man",
+            "analyze", "explain", "live", "run", "stored", "compare", "emulate", "validate",
+            "command", "help",
         ],
     ),
 ];

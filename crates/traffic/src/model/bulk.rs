@@ -3,6 +3,7 @@
 //! SIZE: time from the start of `connect` to the last byte read. TIME: bytes read until TIME
 //! after `connect` returned, per TIME. Writes are of 64 KiB, as in the measured kernel runs.
 
+use crate::measure::Measure;
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
 use crate::outcome::{Metric, Outcome};
@@ -34,11 +35,19 @@ impl TrafficModel for BulkSize {
         WRITE_BYTES
     }
 
+    fn metric(&self) -> Metric {
+        Metric::CompletionTime
+    }
+
+    fn further(&self) -> &'static [Measure] {
+        &[Measure::RATE]
+    }
+
     fn outcome(&self, client: &Report, _sender: &Report, receiver: &Report) -> Outcome {
         let whole = receiver.bytes_read == self.bytes;
         let end = receiver.last_read.or(client.connected).filter(|_| whole);
         let value = end.zip(client.started).map(|(end, start)| (end - start).as_secs_f64());
-        Outcome::single(Metric::CompletionTime, value, receiver.bytes_read)
+        Outcome::single(self.metric(), value, receiver.bytes_read)
     }
 }
 
@@ -55,10 +64,14 @@ impl TrafficModel for BulkTime {
         Some(self.time)
     }
 
+    fn metric(&self) -> Metric {
+        Metric::Goodput
+    }
+
     fn outcome(&self, client: &Report, _sender: &Report, receiver: &Report) -> Outcome {
         let bits = receiver.bytes_read as f64 * 8.0;
         let value = client.timed_out.then(|| bits / self.time.as_secs_f64());
-        Outcome::single(Metric::Goodput, value, receiver.bytes_read)
+        Outcome::single(self.metric(), value, receiver.bytes_read)
     }
 }
 

@@ -41,10 +41,14 @@ impl TrafficModel for Burst {
         }
     }
 
+    fn metric(&self) -> Metric {
+        Metric::MessageDelay
+    }
+
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
         let delays = receiver.delays_since(sender);
         Outcome {
-            metric: Metric::MessageDelay,
+            metric: self.metric(),
             value: mean(&delays),
             bytes_read: receiver.bytes_read,
             message_delays: delays,

@@ -7,9 +7,10 @@ pub mod bulk;
 pub mod burst;
 pub mod video;
 
+use crate::measure::Measure;
 use crate::one_way::Report;
-use crate::outcome::Outcome;
-use crate::web::Web;
+use crate::outcome::{Metric, Outcome};
+use crate::web::{self, Web};
 use base::Duration;
 use bulk::{BulkSize, BulkTime};
 use burst::Burst;
@@ -30,6 +31,12 @@ pub trait TrafficModel {
     /// Duration of the traffic, where its configuration defines it.
     fn duration(&self) -> Option<Duration> {
         self.ends_after()
+    }
+    /// What the value of a run is.
+    fn metric(&self) -> Metric;
+    /// Numbers of a run that may be compared in place of the metric.
+    fn further(&self) -> &'static [Measure] {
+        &[]
     }
     /// The result of the run, from the reports of the client, the sender and the receiver.
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome;
@@ -97,6 +104,24 @@ impl Traffic {
             Traffic::Video(time) => Box::new(Video { time }),
             Traffic::Web(ref web) => return Model::Web(web),
         })
+    }
+
+    /// What the value of a run is.
+    pub fn metric(&self) -> Metric {
+        match self.model() {
+            Model::OneWay(model) => model.metric(),
+            Model::Web(_) => web::METRIC,
+        }
+    }
+
+    /// The numbers of a run that variants may be compared by, the metric first.
+    pub fn measures(&self) -> Vec<Measure> {
+        let further = match self.model() {
+            Model::OneWay(model) => model.further(),
+            Model::Web(_) => web::FURTHER,
+        };
+        let metric = Measure::of_metric(self.metric());
+        [metric].into_iter().chain(further.iter().copied()).collect()
     }
 
     /// Duration of the traffic, where its configuration defines it.

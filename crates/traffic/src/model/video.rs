@@ -4,9 +4,10 @@
 //! time in which a sender is blocked is included. The thresholds of 100 and 150 ms are those of 000
 //! s3.1.
 
+use crate::measure::{Measure, Silence, Source};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
-use crate::outcome::{Metric, Outcome, jitter, mean, quantile, share_above};
+use crate::outcome::{Metric, MetricInfo, Outcome, jitter, mean, quantile, share_above};
 use base::Duration;
 
 /// Messages per second.
@@ -15,6 +16,50 @@ const MESSAGES_PER_SECOND: u64 = 30;
 const MESSAGE_BYTES: u64 = 3958;
 /// From the request to the first message.
 const LEAD_IN: Duration = Duration::from_millis(500);
+
+/// Numbers of a call that may be compared in place of the mean delay.
+const FURTHER: &[Measure] = &[
+    Measure::delay(
+        ("median", METRIC),
+        ("median", "median"),
+        ["median delay", "median message delay", "has a median message delay of"],
+        Silence::Above(0.5),
+    ),
+    Measure::delay(
+        ("p95", METRIC),
+        ("p95", "p95"),
+        ["p95 delay", "95 % of messages within", "delivers 95 % of messages within"],
+        Silence::Above(0.05),
+    ),
+    Measure::delay(
+        ("p99", METRIC),
+        ("p99", "p99"),
+        ["p99 delay", "99 % of messages within", "delivers 99 % of messages within"],
+        Silence::Above(0.01),
+    ),
+    LATE,
+];
+/// The metric that the numbers are of.
+const METRIC: &str = Metric::MessageDelay.name();
+/// Share of messages later than 150 ms.
+const LATE: Measure = Measure {
+    info: MetricInfo {
+        name: "late",
+        unit: "1",
+        larger_is_better: false,
+        heading: "over 150 ms",
+        short: "messages later than 150 ms:",
+        verb: "has messages later than 150 ms:",
+        worse: ("has", "more late messages"),
+        parts: "messages",
+        // One message in a thousand.
+        least_noticed: 0.001,
+    },
+    statistic: "late",
+    of: METRIC,
+    source: Source::Further("over_150ms"),
+    silence: Silence::Late,
+};
 
 /// A video call.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +95,19 @@ impl TrafficModel for Video {
         Some(self.time)
     }
 
+    fn metric(&self) -> Metric {
+        Metric::MessageDelay
+    }
+
+    fn further(&self) -> &'static [Measure] {
+        FURTHER
+    }
+
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
         let delays = receiver.delays_since(sender);
         let complete = delays.len() as u64 == self.messages();
         Outcome {
-            metric: Metric::MessageDelay,
+            metric: self.metric(),
             value: mean(&delays).filter(|_| complete),
             bytes_read: receiver.bytes_read,
             extra: distribution(&delays),

@@ -22,7 +22,7 @@ mod progress;
 mod server;
 
 pub use browser::Browser;
-pub(crate) use outcome::nothing_loaded;
+pub(crate) use outcome::{FURTHER, METRIC, nothing_loaded};
 pub use page::{
     Action, Activity, LEAST_URGENT, MOST_ACTIVITIES, Object, Page, PageFault, Trigger, Wait,
 };

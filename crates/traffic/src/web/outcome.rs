@@ -5,8 +5,41 @@
 //! read.
 
 use super::browser::Fetch;
+use crate::measure::{Measure, Silence};
 use crate::outcome::{Metric, Outcome, Part, mean, quantile};
 use base::Instant;
+
+/// What the value of a page load is.
+pub(crate) const METRIC: Metric = Metric::PageLoadTime;
+/// Numbers of a page load that may be compared in place of its time.
+pub(crate) const FURTHER: &[Measure] = &[
+    Measure::delay(
+        ("mean", OBJECT_TIME),
+        (OBJECT_TIME, OBJECT_TIME),
+        ["object", "loads an object in", "loads an object in"],
+        Silence::Whole,
+    ),
+    Measure::delay(
+        ("median", OBJECT_TIME),
+        ("median", "object_time_median"),
+        ["median object", "median time of an object", "has a median time of an object of"],
+        Silence::Whole,
+    ),
+    Measure::delay(
+        ("p95", OBJECT_TIME),
+        ("p95", "object_time_p95"),
+        ["p95 object", "95 % of objects within", "loads 95 % of objects within"],
+        Silence::Whole,
+    ),
+    Measure::delay(
+        ("slowest", OBJECT_TIME),
+        ("slowest", "object_time_max"),
+        ["slowest object", "slowest object in", "loads the slowest object in"],
+        Silence::Whole,
+    ),
+];
+/// The time of an object.
+const OBJECT_TIME: &str = "object_time";
 
 /// What a browser measured of the whole page, in seconds since its start.
 pub(super) struct Times {
@@ -20,7 +53,7 @@ pub(super) fn outcome(times: &Times, fetches: &[Fetch], started: Option<Instant>
     let object_times: Vec<f64> = fetches.iter().filter_map(object_time).collect();
     let by_object = fetches.iter().map(|fetch| object_time(fetch).unwrap_or(f64::NAN));
     Outcome {
-        metric: Metric::PageLoadTime,
+        metric: METRIC,
         value: times.loaded,
         bytes_read: times.bytes_read,
         extra: extra(times, fetches, &object_times),
@@ -39,7 +72,7 @@ fn part(fetch: &Fetch, started: Option<Instant>) -> Part {
 
 /// The outcome of a run without a browser.
 pub(crate) const fn nothing_loaded() -> Outcome {
-    Outcome::single(Metric::PageLoadTime, None, 0)
+    Outcome::single(METRIC, None, 0)
 }
 
 /// Seconds from the request to the last byte.
@@ -58,7 +91,7 @@ fn extra(times: &Times, fetches: &[Fetch], object_times: &[f64]) -> Vec<(&'stati
     sorted.sort_by(f64::total_cmp);
     let waits: Vec<f64> = fetches.iter().filter_map(waiting_time).collect();
     [
-        ("object_time", mean(object_times)),
+        (OBJECT_TIME, mean(object_times)),
         ("object_time_median", quantile(&sorted, 0.5)),
         ("object_time_p95", quantile(&sorted, 0.95)),
         ("object_time_max", sorted.last().copied()),

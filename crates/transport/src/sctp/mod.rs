@@ -1,15 +1,21 @@
-//! SCTP (RFC 9260): the handshake and the data structures of an association, without sockets,
-//! streams and paths.
+//! SCTP (RFC 9260): parts of an association, each without sockets and timers of its own.
 //!
-//! `handshake` sets an association up.
-//! `ReceivedTsns` is what a receiver knows of TSNs and reports in SACKs, `Outstanding` what a
-//! sender has in the network and what SACKs do to it. Both cost O(log n) per TSN that changes and
-//! O(1) or O(log n) per block of a report, whatever the span of the gaps: a linear list of gaps can
-//! occupy a whole processor (003 sIII-D). Formats are left to `wire`, windows to `congestion`.
+//! `handshake` sets an association up, `accept` says which packets belong to it. `ReceivedTsns` is
+//! what a receiver knows of TSNs and reports in SACKs, `Outstanding` what a sender has in the
+//! network and what SACKs do to it. Both cost O(log n) per TSN that changes and per block of a
+//! report, whatever the span of the gaps: a linear list of gaps can occupy a whole processor (003
+//! sIII-D). `PathStates` says which destinations work, `Rto` when a packet to one is overdue.
+//! Formats are left to `wire`, windows to `congestion`.
 
+mod accept;
 pub mod handshake;
 mod outstanding;
+mod path_state;
 mod received;
+mod rto;
 
+pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
 pub use outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
+pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
 pub use received::{Arrival, Keep, ReceivedTsns};
+pub use rto::{Rto, RtoBounds};

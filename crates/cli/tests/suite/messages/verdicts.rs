@@ -83,8 +83,42 @@ fn options_of_the_decision_that_are_refused() {
         ["--time", "0s"],
         ["--time", "long"],
         ["--fail-if", "loses"],
+        ["--fail-if", "goal-missed"],
+        ["--metric", "p95"],
+        ["--metric", "speed"],
+        ["--metric", "failover"],
+        ["--goal", "completion_time"],
+        ["--goal", "p95 of time < 1s"],
+        ["--goal", "p98 completion_time < 1s"],
     ] {
         study(&mut session, [NEAR, FAR], &[&["--traffic", "bulk:64KiB"], &more[..]].concat());
     }
+    session.end();
+}
+
+#[test]
+fn metrics_and_goals() {
+    let mut session = Session::new("goals");
+    let video = ["--traffic", "video:10s", "--schedulers", "ecf", "--runs", "12"];
+    let goal = |text| ["--goal", text];
+    study(&mut session, ["wlan", "3g"], &[&video[..], &["--metric", "late"]].concat());
+    study(&mut session, ["wlan", "3g"], &[&video[..], &goal("p95 message_delay < 150ms")].concat());
+    study(
+        &mut session,
+        ["wlan", "3g"],
+        &[&video[..], &goal("median message_delay < 5ms")].concat(),
+    );
+    let bulk = ["--traffic", "bulk:512KiB", "--schedulers", "lrf", "--runs", "40"];
+    let far = "far=rate 8mbit delay 40ms loss 0.2%";
+    for text in ["p95 completion_time < 9s", "median completion_time < 2s", "goodput > 90mbit"] {
+        study(&mut session, [LOSSY, far], &[&bulk[..], &goal(text)].concat());
+    }
+    let alone = ["--protocols", "tcp", "--traffic", "bulk:512KiB"];
+    study(&mut session, [NEAR, FAR], &[&alone[..], &goal("completion_time < 10ms")].concat());
+    let dead = "dead=rate 8mbit delay 15ms loss 0.5% silent @200ms";
+    let bulk = ["--traffic", "bulk:5s", "--schedulers", "lrf", "--runs", "6"];
+    study(&mut session, [dead, FAR], &[&bulk[..], &["--metric", "failover"]].concat());
+    let alone = ["--protocols", "tcp", "--metric", "failover", "--traffic", "bulk:5s"];
+    study(&mut session, [dead, FAR], &[&alone[..], &["--runs", "6"]].concat());
     session.end();
 }

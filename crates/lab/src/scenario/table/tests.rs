@@ -16,6 +16,7 @@ fn base(key: Key) -> Sayings<'static> {
     ];
     said.push(match key {
         Key::Http | Key::PerHost => (Key::Traffic, "web:wikipedia"),
+        Key::Metric => (Key::Traffic, "bulk:4MiB"),
         _ => (Key::Traffic, "bulk:30s"),
     });
     match key {
