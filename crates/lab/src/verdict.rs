@@ -14,7 +14,7 @@ use traffic::Measure;
 
 /// Largest number of variants named individually.
 const MOST_NAMED: usize = 4;
-/// A share of late messages that is worth a sentence.
+/// Smallest share of late messages that is said as a number.
 const LATE: f64 = 0.001;
 
 /// The verdict on a judged study.
@@ -226,7 +226,7 @@ impl Words<'_> {
             _ => return None,
         };
         let interval = deciding.difference.as_ref()?.interval?;
-        let scale = Scale::of("s", deciding.mean?);
+        let scale = Scale::of("s", deciding.mean?.max(alone.mean?));
         let words = Words { scale, family: failures.family, ..*self };
         let (time, other) = (scale.value(deciding.mean?), scale.value(alone.mean?));
         let (name, best) = (&deciding.variant.name, self.name(alone));
@@ -283,14 +283,18 @@ impl Words<'_> {
             summary.extra.iter().filter_map(over).next_back()
         };
         if let (Some((limit, ours)), Some((_, theirs))) = (late(headline), late(alone)) {
-            return (ours.max(theirs) >= LATE).then(|| {
-                let (name, best) = (self.name(headline), self.name(alone));
-                let (ours, theirs) = (percent(ours), percent(theirs));
-                format!(
-                    "Later than {limit} ms: {ours} of the messages with {name}, {theirs} with \
+            let (name, best) = (self.name(headline), self.name(alone));
+            if ours.max(theirs) < LATE {
+                let most = percent(LATE);
+                return Some(format!(
+                    "Later than {limit} ms: less than {most} of the messages with {name} and with \
                      {best}."
-                )
-            });
+                ));
+            }
+            let (ours, theirs) = (percent(ours), percent(theirs));
+            return Some(format!(
+                "Later than {limit} ms: {ours} of the messages with {name}, {theirs} with {best}."
+            ));
         }
         let p95 = |summary: &Summary| {
             let found = summary.quantiles.iter().find(|quantile| quantile.name == "p95")?;

@@ -45,6 +45,7 @@ fn classes_in_words() {
     study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "40"));
     study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "2"));
     study(&mut session, ["wlan", "3g"], &with("video:5s", "linux", "20"));
+    study(&mut session, [NEAR, FAR], &with("video:5s", "linux", "4"));
     study(&mut session, ["wlan", "3g"], &with("bulk:256KiB", "lrf", "80"));
     let named = ["--baseline", "tcp/slow/cubic"];
     let slow = "slow=rate 300kbit delay 400ms";
