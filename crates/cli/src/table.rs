@@ -306,6 +306,9 @@ fn result(summary: &Summary) -> String {
         (None, _) if !summary.qualifies() && summary.incomplete == 0 && summary.discarded > 0 => {
             format!("no verdict: {} of {} discarded", summary.discarded, summary.n)
         }
+        (None, _) if summary.unmeasured > 0 && summary.unmeasured == summary.incomplete => {
+            format!("no verdict: no value in {} of {}", summary.unmeasured, summary.n)
+        }
         (None, _) if !summary.qualifies() => {
             format!("no verdict: {} of {} incomplete", summary.incomplete, summary.n)
         }

@@ -31,6 +31,8 @@ pub struct Summary {
     pub n: usize,
     /// Repetitions not finished within `deadline`.
     pub incomplete: usize,
+    /// Those of `incomplete` that finished, but have no value of the metric.
+    pub unmeasured: usize,
     /// Virtual time after which a repetition is incomplete.
     pub deadline: Duration,
     /// Repetitions discarded because the machine disturbed their emulation.
@@ -127,6 +129,7 @@ impl Summary {
             variant: runs.variant.clone(),
             n: runs.runs.len(),
             incomplete: runs.runs.len() - values.len() - discarded,
+            unmeasured: runs.runs.iter().filter(|run| is_unmeasured(run, metric)).count(),
             deadline: scenario.deadline,
             discarded,
             mean: mean(&values),
@@ -171,7 +174,13 @@ impl Summary {
     /// Reason for the missing verdict, in words.
     pub fn disqualification(&self) -> String {
         let why = self.failure.as_ref().map_or(String::new(), |failure| format!(" ({failure})"));
-        let Summary { incomplete, discarded, deadline, n, .. } = *self;
+        let Summary { incomplete, unmeasured, discarded, deadline, n, .. } = *self;
+        if unmeasured > 0 && unmeasured == incomplete {
+            return format!(
+                "{unmeasured} of {n} runs have no value of the metric (no failure of a path, or no \
+                 delivery after it)"
+            );
+        }
         let unfinished = format!("{incomplete} of {n} runs did not finish within {deadline}{why}");
         let thrown = format!("{discarded} of {n} runs were discarded: other load disturbed them");
         match (incomplete, discarded) {
@@ -180,6 +189,11 @@ impl Summary {
             _ => format!("{unfinished}; {thrown}"),
         }
     }
+}
+
+/// Whether a finished run has no value of the metric: a fail-over time without a failure.
+fn is_unmeasured(run: &Run, metric: Measure) -> bool {
+    run.value.is_some() && run.measured(metric).is_none()
 }
 
 /// The number of every run that has it.

@@ -380,6 +380,27 @@ fn failures_of_paths_are_the_answer_where_the_metric_shows_no_difference() {
     assert!(!report.advice.iter().any(|line| line.contains("alone")), "{:?}", report.advice);
 }
 
+/// Regression: with `--metric failover`, runs over a path that never fails "did not finish".
+#[test]
+fn path_without_a_failure_has_no_value_and_is_not_unfinished() {
+    let mut scenario = together_scenario("lrf", true, "best");
+    scenario.metric = Measure::FAILOVER;
+    let values = [noisy(9.0, 0.2, 1), noisy(2.0, 0.05, 2), noisy(1.0, 0.05, 3)];
+    let mut study = study(&scenario, Metric::CompletionTime, &values);
+    for (of, time) in study.variants.iter_mut().zip([Some(6.0), None, Some(1.5)]) {
+        for run in of.runs.iter_mut().filter(|_| time.is_some()) {
+            run.extra.push(("failover_time".to_owned(), time.unwrap()));
+            run.extra.push(("failovers_unresumed".to_owned(), 0.0));
+        }
+    }
+    let verdict = Report::new(&scenario, &study).unwrap().verdict;
+    assert!(
+        verdict.contains("No verdict on tcp/b/cubic: 20 of 20 runs have no value"),
+        "{verdict}"
+    );
+    assert!(!verdict.contains("did not finish"), "{verdict}");
+}
+
 /// Regression: the variant of the headline on failures was called undecided without the metric.
 #[test]
 fn undecided_variants_are_said_with_the_metric() {
