@@ -7,7 +7,12 @@ use super::talkers::Counts;
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use wire::{Body, CaptureError, CaptureReader, Flags, Packet, ParseError, SeqNumber, TcpOptions};
+use wire::{
+    Body, CaptureError, CaptureReader, Flags, Layer, Packet, ParseError, SeqNumber, TcpOptions,
+};
+
+/// IP protocol of SCTP.
+const SCTP: u8 = 132;
 
 /// A segment as seen at the point of capture.
 #[derive(Clone, Debug)]
@@ -89,10 +94,10 @@ fn segment(datagram: &[u8]) -> Result<Option<Segment>, String> {
     } else {
         Packet::parse_captured(datagram)
     };
-    let packet = packet.map_err(|error| error.to_string())?;
+    let packet = packet.map_err(|error| without_sctp(error).to_string())?;
     let segment = match packet.body {
         Body::Tcp(segment) => segment,
-        Body::Sctp(_) => return Err(ParseError::Protocol(132).to_string()),
+        Body::Sctp(_) => return Err(ParseError::Protocol(SCTP).to_string()),
         _ => return Ok(None),
     };
     let len = u64::from(segment.payload.len());
@@ -107,6 +112,17 @@ fn segment(datagram: &[u8]) -> Result<Option<Segment>, String> {
         options: segment.options,
         len,
     }))
+}
+
+/// The same reason for every SCTP packet, whole or not: it is not analysed.
+const fn without_sctp(error: ParseError) -> ParseError {
+    match error {
+        ParseError::Truncated { layer: Layer::Sctp, .. }
+        | ParseError::Length { layer: Layer::Sctp, .. }
+        | ParseError::PortZero(Layer::Sctp)
+        | ParseError::Adler32 => ParseError::Protocol(SCTP),
+        other => other,
+    }
 }
 
 /// Bytes of the datagram when it was sent; 0 if its headers were cut.

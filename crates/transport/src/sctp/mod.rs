@@ -13,9 +13,13 @@ mod outstanding;
 mod path_state;
 mod received;
 mod rto;
+mod sack_timing;
+mod verifier;
 
 pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
 pub use outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
 pub use received::{Arrival, Keep, ReceivedTsns};
 pub use rto::{Rto, RtoBounds};
+pub use sack_timing::{Content, DataPacket, Gap, SackTiming};
+pub use verifier::Verifier;
