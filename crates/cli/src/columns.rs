@@ -50,6 +50,11 @@ impl Column {
         &self.heading
     }
 
+    /// Whether the cells are aligned to the right.
+    pub(crate) fn is_right(&self) -> bool {
+        self.right
+    }
+
     /// Cells, one per row.
     pub(crate) fn cells(&self) -> &[String] {
         &self.cells

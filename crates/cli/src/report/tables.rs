@@ -4,6 +4,8 @@ use super::Sheet;
 use super::page::{Page, escaped};
 use super::palette;
 use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
+use crate::columns::Column;
+use crate::metrics;
 use lab::comparison::{Class, Difference, Pair, Ratio};
 use lab::run::Run;
 use lab::scenario::Variant;
@@ -45,7 +47,36 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
             family => format!(" and is corrected for {family} comparisons"),
         }
     ));
+    metrics(page, sheet);
     ratios(page, sheet);
+}
+
+/// Every number of the runs, judged by itself.
+fn metrics(page: &mut Page, sheet: &Sheet<'_>) {
+    if let Some(table) = metrics::table(sheet.scenario, sheet.report) {
+        page.line("<h3>Other numbers of the same runs</h3>");
+        let cells = |tag: &str, cells: Vec<(bool, &str)>| -> String {
+            let cell = |(right, text): (bool, &str)| {
+                let class = if right { " class=\"n\"" } else { "" };
+                format!("<{tag}{class}>{}</{tag}>", escaped(text))
+            };
+            format!("<tr>{}</tr>", cells.into_iter().map(cell).collect::<String>())
+        };
+        let heading = table.columns.iter().map(|of| (of.is_right(), of.heading())).collect();
+        let row = |index: usize| {
+            let cell = |of: &Column| -> Option<(bool, String)> {
+                Some((of.is_right(), of.cells().get(index)?.clone()))
+            };
+            let row: Vec<(bool, String)> = table.columns.iter().filter_map(cell).collect();
+            cells("td", row.iter().map(|(right, text)| (*right, text.as_str())).collect())
+        };
+        let rows = table.columns.first().map_or(0, |of| of.cells().len());
+        let rows: String = (0..rows).map(row).collect();
+        page.line(&format!(
+            "<div class=\"scroll\"><table id=\"metrics\">{}{rows}</table></div>",
+            cells("th", heading)
+        ));
+    }
 }
 
 /// How many times as good the best variant is as each other one.

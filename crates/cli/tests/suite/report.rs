@@ -139,3 +139,19 @@ fn every_note_below_the_table_stands_in_the_report_too() {
         assert!(page.contains(note), "{note}");
     }
 }
+
+#[test]
+fn page_has_every_number_of_the_runs_and_the_goal() {
+    let scratch = Scratch::new("page-metrics");
+    let out = scratch.path("results");
+    let paths = ["--path", "a=rate 10mbit delay 10ms", "--path", "b=rate 10mbit delay 30ms"];
+    let goal = ["--goal", "p95 message_delay < 150ms", "--quiet", "--out", &out];
+    succeeds(&[&["compare", "--traffic", "video:2s"], &paths[..], &goal].concat());
+    let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the report");
+    let table = page.split("<table id=\"metrics\">").nth(1).expect("a table of metrics");
+    let table = table.split("</table>").next().unwrap_or_default();
+    for name in ["delay", "median delay", "p95 delay", "p99 delay", "over 150 ms"] {
+        assert!(table.contains(&format!("<td>{name}</td>")), "{name}: {table}");
+    }
+    assert!(page.contains("goal p95 message_delay &lt; 150ms: met by tcp/a/cubic"), "the goal");
+}
