@@ -54,7 +54,7 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
 /// Every number of the runs, judged by itself.
 fn metrics(page: &mut Page, sheet: &Sheet<'_>) {
     if let Some(table) = metrics::table(sheet.scenario, sheet.report) {
-        page.line("<h3>Other numbers of the same runs</h3>");
+        page.line("<h3>Numbers of the same runs</h3>");
         let cells = |tag: &str, cells: Vec<(bool, &str)>| -> String {
             let cell = |(right, text): (bool, &str)| {
                 let class = if right { " class=\"n\"" } else { "" };
