@@ -8,6 +8,9 @@ use lab::scenario::variants_of;
 use lab::{Report, Scale, Scenario, percent};
 use traffic::Source;
 
+/// Ratio of two means above which the larger one has the unit.
+const FAR: f64 = 10.0;
+
 /// One row per number; `None` where there is only one.
 pub(crate) fn table(scenario: &Scenario, report: &Report) -> Option<Table> {
     // The goodput of a transfer says the same as its time.
@@ -19,8 +22,10 @@ pub(crate) fn table(scenario: &Scenario, report: &Report) -> Option<Table> {
     }
     let each = |cell: &dyn Fn(&MetricRow) -> String| rows.iter().copied().map(cell).collect();
     let value = |row: &MetricRow, mean: Option<f64>| {
-        let smallest = row.mean.unwrap_or(0.0).min(row.baseline_mean.unwrap_or(0.0));
-        let scale = Scale::of(row.metric.unit(), smallest);
+        let (a, b) = (row.mean.unwrap_or(0.0), row.baseline_mean.unwrap_or(0.0));
+        // One unit for both: that of the smaller one, unless they are far apart.
+        let (small, large) = (a.min(b), a.max(b));
+        let scale = Scale::of(row.metric.unit(), if large > FAR * small { large } else { small });
         mean.map_or("-".to_owned(), |mean| scale.value(mean))
     };
     let mut result = Column::new("result", false, 0, each(&result));

@@ -477,9 +477,9 @@ fn on_goal(aim: &Aim) -> String {
     let Aim { goal, outcome, variants, best } = aim;
     let best = best.and_then(|best| variants.get(best));
     let name = best.map_or("", |of| of.variant.as_str());
-    let scale = |of: f64| Scale::of(goal.metric.unit(), of);
+    let scale = Scale::of(goal.metric.unit(), goal.bound);
     let value = best.and_then(|of| of.value).map_or(String::new(), |value| {
-        let value = scale(value).value(value);
+        let value = scale.value(value);
         match goal.quantile {
             Some(0.5) => format!("median of the runs {value}"),
             Some(share) => format!("{:.0} % of the runs within {value}", 100.0 * share),
@@ -492,7 +492,7 @@ fn on_goal(aim: &Aim) -> String {
                 let (low, high) = (percent(of.low), percent(of.high));
                 format!("95 % interval of the share of runs beyond the goal {low} to {high}")
             }
-            None => format!("95 % interval {}", scale(goal.bound).interval(of)),
+            None => format!("95 % interval {}", scale.interval(of)),
         }
     });
     let parts: Vec<String> = [value].into_iter().filter(|of| !of.is_empty()).chain(ends).collect();
