@@ -92,8 +92,8 @@ impl Class {
 }
 
 impl Difference {
-    /// `significant` if the difference is more than a tenth of the baseline, as any is of zero; else
-    /// `slight`.
+    /// `significant` if the difference is more than a tenth of the baseline, as any difference is
+    /// of zero; else `slight`.
     pub fn magnitude(&self) -> &'static str {
         if self.relative.is_none_or(|share| share.abs() > SIGNIFICANT) {
             "significant"
