@@ -228,7 +228,12 @@ impl Words<'_> {
         let interval = deciding.difference.as_ref()?.interval?;
         let scale = Scale::of("s", deciding.mean?.max(alone.mean?));
         let words = Words { scale, family: failures.family, ..*self };
-        let (time, other) = (scale.value(deciding.mean?), scale.value(alone.mean?));
+        let time = |of: &Summary| {
+            let lasts = of.failovers.as_ref().is_some_and(|failovers| failovers.unresumed > 0);
+            let at_least = if lasts { "at least " } else { "" };
+            Some(format!("{at_least}{}", scale.value(of.mean?)))
+        };
+        let (time, other) = (time(deciding)?, time(alone)?);
         let (name, best) = (&deciding.variant.name, self.name(alone));
         let ends = words.corrected(interval);
         Some(format!(

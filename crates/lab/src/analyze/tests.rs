@@ -421,5 +421,5 @@ fn capture_without_tcp_has_its_time() {
     let analysis = analyze(&file).unwrap();
     assert_eq!((analysis.packets, analysis.tcp_segments), (2, 0));
     assert!((analysis.duration - 1.5).abs() < 1e-9, "{}", analysis.duration);
-    assert_eq!(analysis.notes, ["2 left out: SCTP cut short: 16 bytes needed, 0 there"]);
+    assert_eq!(analysis.notes, ["2 left out: SCTP (IP protocol 132) is not supported"]);
 }
