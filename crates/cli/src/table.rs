@@ -10,6 +10,7 @@ use lab::scenario::{Protocol, Runs};
 use lab::statistics::Interval;
 use lab::{Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
 use std::fmt::Write;
+use traffic::Measure;
 
 /// Options of the text output.
 #[derive(Clone, Copy, Debug)]
@@ -184,7 +185,7 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
         table.columns.extend(shares(scenario, report));
     }
     // Not beside the same number as the metric.
-    let failovers = failovers(report).filter(|_| report.metric.name() != "failover_time");
+    let failovers = failovers(report).filter(|_| report.metric != Measure::FAILOVER);
     table.columns.extend(failovers);
     table.columns.push(result);
     table
