@@ -69,6 +69,7 @@ impl SctpConfig {
         }
     }
 
+    #[allow(dead_code, reason = "its association follows")]
     /// The congestion controller of one association; `reno` if the one chosen has no form in bytes.
     pub(super) fn new_controller(&self) -> Controller {
         let limit = self.parameters.slow_start_limit;
@@ -77,6 +78,7 @@ impl SctpConfig {
         made.unwrap_or_else(|| ControllerChoice::RENO.make(&crate::congestion::Options::LINUX))
     }
 
+    #[allow(dead_code, reason = "its association follows")]
     /// The first window of a path to `address`, in bytes.
     pub(super) fn initial_window(&self, pmdcs: u32, mtu: u32, address: IpAddr) -> u64 {
         match self.parameters.initial_window {
