@@ -130,8 +130,8 @@ pub enum Carrier {
     Single(Protocol),
     /// Connections over all paths of the flow.
     Multipath(Multipath),
-    /// Associations (SCTP). If all addresses are listed they may use all paths of the flow, one at a
-    /// time; congestion control, buffers and Nagle's algorithm are those of `FlowSetup::tcp`.
+    /// Associations (SCTP). If all addresses are listed, they may use all paths of the flow, one at
+    /// a time; congestion control, buffers and Nagle's algorithm are those of `FlowSetup::tcp`.
     Sctp(Box<SctpConfig>),
 }
 

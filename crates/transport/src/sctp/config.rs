@@ -70,7 +70,8 @@ impl SctpConfig {
     }
 
     #[allow(dead_code, reason = "its association follows")]
-    /// The congestion controller of one association; `reno` if the one chosen has no form in bytes.
+    /// The congestion controller of one association; `reno` if the one chosen has no form in
+    /// bytes.
     pub(super) fn new_controller(&self) -> Controller {
         let limit = self.parameters.slow_start_limit;
         let reno = || ControllerChoice::RENO.make_over_bytes(limit);
