@@ -18,7 +18,6 @@ use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
 use traffic::Traffic;
 use traffic::web::Object;
-use transport::Failover;
 
 /// The version of the document.
 pub(super) const SCHEMA: u32 = 1;
@@ -127,7 +126,7 @@ fn span<T: Copy + PartialEq>(span: Span<T>, number: impl Fn(T) -> f64) -> Value 
 fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let path = summary.variant.single_path().and_then(|path| scenario.paths.get(path));
     let path_manager = match summary.variant.carrier {
-        Carrier::Single { .. } => None,
+        Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
         Carrier::Multipath { path_manager, .. } => Some(path_manager.to_string()),
     };
     let share: Map<String, Value> =
@@ -150,7 +149,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "path_manager": path_manager,
         "cc": summary.variant.congestion.to_string(),
         "policy": summary.variant.policy().map(ToString::to_string),
-        "failover": summary.variant.failover().map(Failover::name),
+        "failover": summary.variant.failover(),
         "profile": scenario.ends.profile.name(),
         "n": summary.n,
         "incomplete": summary.incomplete,
@@ -173,6 +172,10 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "repeated": repeated(&summary.repeats),
         "failover_time": failovers(summary.failovers.as_ref()),
     });
+    // Elsewhere all have that of the document.
+    if scenario.compares_sctp() {
+        variant["baseline"] = json!(summary.baseline);
+    }
     if !summary.values.is_empty() {
         variant["values"] = json!(summary.values);
     }
