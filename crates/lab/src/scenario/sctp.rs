@@ -267,3 +267,126 @@ fn on_or_off(given: &Given) -> Result<bool, InputError> {
 pub(super) const fn show_switch(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Scenario, variants_of};
+
+    fn resolve(said: &[(Key, &str)]) -> Result<Scenario, InputError> {
+        let options = Options::default()
+            .with(Key::Path, "a=rate 10mbit removed @3s..5s")
+            .with(Key::Path, "b=rate 5mbit")
+            .with(Key::Traffic, "bulk:10s");
+        said.iter().fold(options, |all, (key, text)| all.with(*key, text)).resolve()
+    }
+
+    fn names(said: &[(Key, &str)]) -> Vec<String> {
+        let scenario = resolve(said).unwrap_or_else(|error| panic!("{error}"));
+        variants_of(&scenario).into_iter().map(|variant| variant.name).collect()
+    }
+
+    #[track_caller]
+    fn refused(said: &[(Key, &str)], parts: &[&str]) {
+        let message = resolve(said).unwrap_err().to_string();
+        for part in parts {
+            assert!(message.contains(part), "`{part}` is missing in:\n{message}");
+        }
+    }
+
+    const SCTP: (Key, &str) = (Key::Protocols, "sctp");
+
+    #[test]
+    fn each_path_alone_and_all_in_turn() {
+        assert_eq!(names(&[SCTP]), ["sctp/a/reno", "sctp/b/reno", "sctp/multihomed/reno"]);
+        let all = names(&[(Key::Protocols, "tcp,sctp,mptcp")]);
+        let expected = [
+            "tcp/a/cubic",
+            "tcp/b/cubic",
+            "sctp/a/reno",
+            "sctp/b/reno",
+            "sctp/multihomed/reno",
+            "mptcp/linux/cubic",
+        ];
+        assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn rules_and_policies_other_than_the_usual_ones_are_in_names() {
+        let said = [SCTP, (Key::Failover, "pf,pmr"), (Key::RtxPolicy, "next,rtt")];
+        let expected = [
+            "sctp/a/reno",
+            "sctp/b/reno",
+            "sctp/multihomed/reno",
+            "sctp/multihomed/reno/rtt",
+            "sctp/multihomed/reno/pmr",
+            "sctp/multihomed/reno/pmr/rtt",
+        ];
+        assert_eq!(names(&said), expected);
+        let with = |profile| [&said[..], &[(Key::SctpProfile, profile)]].concat();
+        assert_eq!(names(&with("inet000"))[2..4], ["sctp/multihomed/reno/pf", "sctp/multihomed/reno/pf/rtt"]);
+        let every = names(&[(Key::Protocols, "mptcp,sctp"), (Key::Failover, "all")]);
+        assert_eq!(every.len(), 3 + 2 + 2, "{every:?}");
+    }
+
+    #[test]
+    fn control_that_sctp_lacks_is_reno_with_a_note() {
+        let scenario = resolve(&[SCTP]).unwrap();
+        assert!(scenario.notes.iter().any(|note| note == "sctp has no `cubic`: it takes `reno`"));
+        let both = resolve(&[SCTP, (Key::Cc, "reno,cubic")]).unwrap();
+        let note = "skipped `cubic` with sctp, which lacks it";
+        assert!(both.notes.iter().any(|found| found == note), "{:?}", both.notes);
+        assert_eq!(names(&[SCTP, (Key::Cc, "lia")])[0], "sctp/a/reno");
+    }
+
+    #[test]
+    fn options_become_the_configuration() {
+        let said = [
+            SCTP,
+            (Key::SctpProfile, "inet000"),
+            (Key::Streams, "10"),
+            (Key::NrSack, "off"),
+            (Key::Interleaving, "on"),
+        ];
+        let choices = resolve(&said).unwrap().choices.sctp;
+        let config = choices.config(Addresses::All, SctpFailover::Pf, RtxPolicy::Rtt);
+        assert_eq!((config.streams, config.message_size), (10, Some(1452)));
+        assert_eq!(config.parameters.limits.potentially_failed, Some(0));
+        assert_eq!(config.rtx_policy, RtxPolicy::Rtt);
+        assert!(config.features.contains(Features::INTERLEAVING));
+        assert!(!config.features.contains(Features::NR_SACK));
+        assert_eq!(choices.single().parameters.limits.potentially_failed, None, "of the profile");
+        let own = [SCTP, (Key::SctpProfile, "inet000"), (Key::MessageSize, "1000")];
+        assert_eq!(resolve(&own).unwrap().choices.sctp.message_size, Some(1000));
+    }
+
+    #[test]
+    fn what_sctp_cannot_do_is_refused_with_a_remedy() {
+        refused(&[(Key::Protocols, "cmt-sctp")], &["`cmt-sctp` is not available yet", "sctp"]);
+        let reset = [SCTP, (Key::Path, "c=rate 1mbit reset @3s")];
+        refused(&reset, &["path `c` is reset", "write `removed @20s..35s`"]);
+        refused(&[SCTP, (Key::Path, "multihomed=rate 1mbit")], &["another name"]);
+        refused(&[(Key::Streams, "3")], &["--streams", "add `sctp` to the protocols"]);
+        refused(&[(Key::Failover, "pf")], &["`pf` is a rule of sctp", "add `sctp`"]);
+        refused(&[SCTP, (Key::Failover, "probe")], &["`probe` is a rule of mptcp"]);
+        refused(&[SCTP, (Key::Failover, "pff")], &["did you mean `pf`"]);
+        refused(&[SCTP, (Key::RtxPolicy, "fastest")], &["same, next, asap, cwnd"]);
+        refused(&[SCTP, (Key::MessageSize, "1MiB")], &["between 1 byte and 64KiB"]);
+        refused(&[SCTP, (Key::NrSack, "maybe")], &["write `on` or `off`"]);
+        refused(&[SCTP, (Key::SctpProfile, "inet")], &["unknown profile `inet` of SCTP"]);
+        refused(&[(Key::Flow, "x=sctp on a cc cubic")], &["SCTP has no `cubic`", "`cc reno`"]);
+    }
+
+    #[test]
+    fn competing_association_takes_the_profile_and_several_paths() {
+        let said = [
+            (Key::Protocols, "tcp"),
+            (Key::Flow, "x=sctp on b,a start 1s"),
+            (Key::SctpProfile, "bsd"),
+        ];
+        let scenario = resolve(&said).unwrap();
+        assert_eq!(scenario.flows[0].show(&scenario.paths), "sctp on b,a cc reno start 1s");
+        assert_eq!(scenario.choices.sctp.profile, SctpProfile::Bsd);
+        assert!(scenario.to_toml().contains("sctp-profile = \"bsd\""));
+    }
+}
