@@ -111,6 +111,7 @@ pub(crate) fn timed_traffic(scenario: &Scenario) -> String {
 pub(crate) fn protocols(scenario: &Scenario) -> String {
     let words = scenario.choices.protocols.iter().map(|protocol| match protocol {
         Protocol::Tcp => "TCP over each path alone".to_owned(),
+        Protocol::Sctp => "SCTP over each path alone and over all, one at a time".to_owned(),
         Protocol::Mptcp => {
             let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
             format!("MPTCP over all paths, {first} first")

@@ -11,6 +11,7 @@ use traffic::Role;
 use transport::Failover;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
+use transport::sctp::SctpConfig;
 use transport::{Protocol, ProtocolConfig, TcpConfig};
 
 /// Lists of gateways that `binder` takes, as its kernel module.
@@ -24,10 +25,23 @@ pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
             (&Multipath { protocol: *protocol, ..Multipath::default() }, 1)
         }
         Carrier::Multipath(multipath) => (multipath, flow.paths.len()),
+        Carrier::Sctp(config) => return sctp_config(config, tcp).into(),
     };
     match multipath.protocol {
         Protocol::Tcp => tcp.into(),
         Protocol::Mptcp => mptcp_config(multipath, tcp, paths, ipv6).into(),
+        Protocol::Sctp => sctp_config(&SctpConfig::default(), tcp).into(),
+    }
+}
+
+/// What TCP and SCTP have in common is given once, for TCP.
+fn sctp_config(config: &SctpConfig, tcp: TcpConfig) -> SctpConfig {
+    SctpConfig {
+        congestion: tcp.congestion,
+        send_buffer: tcp.buffers.send_max,
+        receive_buffer: tcp.buffers.receive_max,
+        nagle: tcp.nagle,
+        ..config.clone()
     }
 }
 

@@ -9,19 +9,25 @@
 //! windows to `congestion`.
 
 mod accept;
+mod config;
 pub mod handshake;
 mod outstanding;
 mod path_state;
+mod profile;
 mod received;
 mod rto;
+mod rtx_policy;
 mod sack_timing;
 pub mod streams;
 mod verifier;
 
 pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
+pub use config::{Addresses, SctpConfig};
 pub use outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
+pub use profile::{BurstRule, InitialWindow, SctpParameters, SctpProfile};
 pub use received::{Arrival, Keep, ReceivedTsns};
 pub use rto::{Rto, RtoBounds};
+pub use rtx_policy::{Candidate, RtxPolicy};
 pub use sack_timing::{Content, DataPacket, Gap, SackTiming};
 pub use verifier::Verifier;
