@@ -264,9 +264,8 @@ fn expired_messages_leave_no_gap_in_the_ssns() {
 #[test]
 fn less_important_messages_make_room() {
     let mut out = fcfs(Framing::Data);
-    let ranked = |priority, len| {
-        Message { reliability: Reliability::Priority(priority), ..message(0, len) }
-    };
+    let ranked =
+        |priority, len| Message { reliability: Reliability::Priority(priority), ..message(0, len) };
     for (priority, len) in [(9, 100), (3, 10), (5, 20), (7, 40), (5, 80)] {
         out.push(ranked(priority, len)).unwrap();
     }
