@@ -1,3 +1,5 @@
+//! Reassembly, order of delivery, skipped messages, hostile chunks.
+
 use super::*;
 use crate::sctp::streams::{Message, OutboundStreams, Reliability, StreamOrder};
 use proptest::prelude::*;
@@ -396,7 +398,8 @@ proptest! {
             if let Some(what) = disturbance {
                 disturb(&mut streams, what, at);
             } else if seen.insert(at) {
-                let (before, bytes) = (streams.held_bytes(), chunk.payload().map_or(0, Payload::len));
+                let bytes = chunk.payload().map_or(0, Payload::len);
+                let before = streams.held_bytes();
                 let result = insert(&mut streams, at, chunk);
                 let kept = if result.is_ok() { u64::from(bytes) } else { 0 };
                 prop_assert!(streams.held_bytes() <= before + kept);

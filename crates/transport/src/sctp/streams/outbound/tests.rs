@@ -1,3 +1,5 @@
+//! Fragments, numbers and the order of stream schedulers.
+
 use super::*;
 
 /// Payload of a full DATA chunk in a packet of 1500 bytes.
