@@ -2,8 +2,8 @@
 
 use crate::output::{Screen, width_of};
 use clap::ValueEnum;
-use lab::scenario::SCTP_FAILOVERS;
 use lab::path_spec::{BUILT_IN_TRACES, Profile as PathProfile};
+use lab::scenario::SCTP_FAILOVERS;
 use lab::web_page::{BUILT_IN_PAGES, BuiltIn};
 use std::fmt::{Display, Write};
 use transport::FAILOVER_NAMES;

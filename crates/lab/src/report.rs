@@ -72,7 +72,8 @@ impl Report {
         let judged = judge(&comparison, variants.clone());
         let baselines = baselines(scenario, &variants, &judged.references);
         compare(&comparison, &mut variants, &baselines, Depth::All);
-        let names: Vec<String> = baselines.iter().map(|series| name_of(*series, &variants)).collect();
+        let names: Vec<String> =
+            baselines.iter().map(|series| name_of(*series, &variants)).collect();
         for (summary, name) in variants.iter_mut().zip(&names) {
             summary.baseline = Some(name.clone());
         }

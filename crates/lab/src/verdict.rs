@@ -178,8 +178,8 @@ impl Words<'_> {
     fn on_other_family(&self, judged: &Judged, together: &Summary) -> Option<String> {
         let family = together.variant.family();
         let variants = judged.variants.iter().zip(&judged.references);
-        let others =
-            variants.filter(|(v, _)| is_together(v) && v.variant.family() != family && v.qualifies());
+        let others = variants
+            .filter(|(v, _)| is_together(v) && v.variant.family() != family && v.qualifies());
         let pays_off = |class: Option<Class>| u8::from(class == Some(Class::PaysOff));
         let gain = |v: &Summary| {
             let mean = v.mean.unwrap_or(f64::INFINITY);

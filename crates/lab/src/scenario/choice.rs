@@ -118,8 +118,7 @@ impl Chosen {
                     .to_owned(),
             );
         }
-        let sctp =
-            SctpChoices { congestion: of_sctp, failovers: rules, ..SctpChoices::default() };
+        let sctp = SctpChoices { congestion: of_sctp, failovers: rules, ..SctpChoices::default() };
         Ok(Chosen {
             protocols,
             congestion,

@@ -324,7 +324,10 @@ mod tests {
         ];
         assert_eq!(names(&said), expected);
         let with = |profile| [&said[..], &[(Key::SctpProfile, profile)]].concat();
-        assert_eq!(names(&with("inet000"))[2..4], ["sctp/multihomed/reno/pf", "sctp/multihomed/reno/pf/rtt"]);
+        assert_eq!(
+            names(&with("inet000"))[2..4],
+            ["sctp/multihomed/reno/pf", "sctp/multihomed/reno/pf/rtt"]
+        );
         let every = names(&[(Key::Protocols, "mptcp,sctp"), (Key::Failover, "all")]);
         assert_eq!(every.len(), 3 + 2 + 2, "{every:?}");
     }

@@ -9,10 +9,8 @@ type Sayings<'a> = Vec<(Key, &'a str)>;
 
 /// A study in which `key` is valid.
 fn base(key: Key) -> Sayings<'static> {
-    let mut said = vec![
-        (Key::Path, "a=rate 5mbit delay 10ms"),
-        (Key::Path, "b=rate 3mbit delay 20ms"),
-    ];
+    let mut said =
+        vec![(Key::Path, "a=rate 5mbit delay 10ms"), (Key::Path, "b=rate 3mbit delay 20ms")];
     let of_sctp = [
         Key::SctpProfile,
         Key::RtxPolicy,
