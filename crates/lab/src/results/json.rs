@@ -10,7 +10,7 @@ use crate::goal::{Aim, Standing};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::report::Report;
 use crate::run::OBJECT_TIME;
-use crate::scenario::{Carrier, FlowSpec, Runs, Scenario};
+use crate::scenario::{Carrier, FlowSpec, Runs, Scenario, Variant};
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
@@ -125,10 +125,6 @@ fn span<T: Copy + PartialEq>(span: Span<T>, number: impl Fn(T) -> f64) -> Value 
 
 fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let path = summary.variant.single_path().and_then(|path| scenario.paths.get(path));
-    let path_manager = match summary.variant.carrier {
-        Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
-        Carrier::Multipath { path_manager, .. } => Some(path_manager.to_string()),
-    };
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();
     let (single, extra): (Vec<_>, Vec<_>) =
@@ -146,7 +142,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "protocol": summary.variant.protocol().name(),
         "path": path.map(|path| path.name.as_str()),
         "scheduler": summary.variant.scheduler().map(ToString::to_string),
-        "path_manager": path_manager,
+        "path_manager": path_manager(&summary.variant),
         "cc": summary.variant.congestion.to_string(),
         "policy": summary.variant.policy().map(ToString::to_string),
         "failover": summary.variant.failover(),
@@ -194,6 +190,13 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         variant["converged_runs"] = json!(fairness.converged);
     }
     variant
+}
+
+fn path_manager(variant: &Variant) -> Option<String> {
+    match variant.carrier {
+        Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
+        Carrier::Multipath { path_manager, .. } => Some(path_manager.to_string()),
+    }
 }
 
 /// A competing connection: its goodput in bit/s, and its path shares with several paths.

@@ -516,15 +516,15 @@ options! {
     Failover: list(
             "failover",
             "Rules for declaring a path failed; a list is compared: rto, stale, probe of mptcp, pf \
-             and pmr of sctp. Default: rto; stale with scheduler and profile linux; pf, or pmr with \
-             other profiles of sctp.",
+             and pmr of sctp. Default: rto; stale with scheduler and profile linux; pf, or pmr \
+             with other profiles of sctp.",
         )
         .argument(
             18,
             "LIST",
             "Rules for declaring a path failed; a list is compared: rto, stale, probe of mptcp, pf \
-             and pmr of sctp, see `anabranch list failover` [default: rto; stale with scheduler and \
-             profile linux; pf, or pmr with other profiles of sctp]",
+             and pmr of sctp, see `anabranch list failover` [default: rto; stale with scheduler \
+             and profile linux; pf, or pmr with other profiles of sctp]",
         )
         .pattern(Of(schema::failovers))
         .shown(|s| {
@@ -565,7 +565,8 @@ options! {
             41,
             "LIST",
             "Path of sctp's retransmissions after a time-out; a list is compared: same, next, \
-             asap, cwnd, ssthresh, lossrate, rtt, see `anabranch list rtx-policies` [default: next]",
+             asap, cwnd, ssthresh, lossrate, rtt, see `anabranch list rtx-policies` [default: \
+             next]",
         )
         .pattern(Of(schema::rtx_policies))
         .shown(|s| {
