@@ -290,8 +290,7 @@ impl InboundStreams {
                 self.release(id);
             }
             if let Some(stream) = self.streams.get_mut(&id) {
-                // Both the SSN and the MID of this key are zero.
-                stream.next = stream.next.next_multiple_of(1 << 32);
+                stream.next = 0;
             }
         }
     }
