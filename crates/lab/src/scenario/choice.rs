@@ -99,25 +99,11 @@ impl Chosen {
             policy(word).and_then(|policy| fitting(policy, multipath))
         })?;
         let (failovers, rules) = failovers(options.texts(Key::Failover), &protocols)?;
-        let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
-        if schedulers.iter().filter(is_wrr).any(|scheduler| scheduler.weights().is_none()) {
-            notes.push(
-                "`wrr` without weights is `rr`; write `wrr:3,1`, one weight per \
-                    path"
-                    .to_owned(),
-            );
-        }
+        notes.extend(unweighted(&schedulers));
         check_weights(options.texts(Key::Schedulers), &schedulers, paths)?;
         notes.extend(unnamed(&path_managers, &failovers));
-        let single = !protocols.iter().copied().all(Protocol::is_multipath);
         notes.extend(single_homed(&protocols, paths));
-        if multipath && !single && !options.is_given(Key::Baseline) {
-            notes.push(
-                "no path is used alone, so variants are compared with the best variant; add `tcp` \
-                 to the protocols to learn whether several paths pay off"
-                    .to_owned(),
-            );
-        }
+        notes.extend(none_alone(&protocols).filter(|_| !options.is_given(Key::Baseline)));
         let sctp = SctpChoices { congestion: of_sctp, failovers: rules, ..SctpChoices::default() };
         Ok(Chosen {
             protocols,
@@ -130,6 +116,24 @@ impl Chosen {
             notes,
         })
     }
+}
+
+/// A note on `wrr` without weights.
+fn unweighted(schedulers: &[SchedulerChoice]) -> Option<String> {
+    let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
+    let mut wrr = schedulers.iter().filter(is_wrr);
+    wrr.any(|scheduler| scheduler.weights().is_none())
+        .then(|| "`wrr` without weights is `rr`; write `wrr:3,1`, one weight per path".to_owned())
+}
+
+/// A note on studies without a single path.
+fn none_alone(protocols: &[Protocol]) -> Option<String> {
+    let all = protocols.iter().copied().all(Protocol::is_multipath);
+    all.then(|| {
+        "no path is used alone, so variants are compared with the best variant; add `tcp` to the \
+         protocols to learn whether several paths pay off"
+            .to_owned()
+    })
 }
 
 /// A note on SCTP over one path, which has no other one.
