@@ -21,7 +21,7 @@ mod verifier;
 
 pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
 pub use config::{Addresses, SctpConfig};
-pub use outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
+pub use outstanding::{AckedChunk, Acknowledged, Marked, Outstanding, Report, SackError};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
 pub use profile::{BurstRule, InitialWindow, SctpParameters, SctpProfile};
 pub use received::{Arrival, Keep, ReceivedTsns};

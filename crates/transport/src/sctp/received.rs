@@ -187,8 +187,13 @@ impl ReceivedTsns {
         debug_assert!(!self.above.contains(self.next), "the next TSN is missing");
     }
 
+    /// Whether a chunk with this TSN has arrived or was skipped.
+    pub fn is_known(&self, tsn: Tsn) -> bool {
+        self.offset(tsn).is_none_or(|at| at < self.next || self.above.contains(at))
+    }
+
     /// Offset of a TSN, which is near the next one; `None` before the initial TSN.
-    fn offset(&self, tsn: Tsn) -> Option<u64> {
+    pub fn offset(&self, tsn: Tsn) -> Option<u64> {
         u64::try_from(tsn.to_offset(self.initial, self.next)).ok()
     }
 
