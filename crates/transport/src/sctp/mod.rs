@@ -5,7 +5,8 @@
 //! network and what SACKs do to it. Both cost O(log n) per TSN that changes and per block of a
 //! report, whatever the span of the gaps: a linear list of gaps can occupy a whole processor (003
 //! sIII-D). `PathStates` says which destinations work, `Rto` when a packet to one is overdue.
-//! Formats are left to `wire`, windows to `congestion`.
+//! `streams` cuts messages into fragments and puts them together again. Formats are left to `wire`,
+//! windows to `congestion`.
 
 mod accept;
 mod config;
@@ -17,6 +18,7 @@ mod received;
 mod rto;
 mod rtx_policy;
 mod sack_timing;
+pub mod streams;
 mod verifier;
 
 pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
