@@ -147,7 +147,8 @@ impl Sender {
     /// A window that is open again needs no probe; a SACK answers one that was sent.
     fn update_probe(&mut self) {
         let least = self.streams.next_len(self.setup.fragment);
-        let is_open = least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);
+        let is_open =
+            least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);
         self.probe = match self.probe {
             _ if is_open => Probe::Off,
             Probe::Sent => Probe::Answered,
@@ -160,21 +161,24 @@ impl Sender {
         if before.acked > 0 {
             let in_flight = self.outstanding.in_flight_bytes(path.id);
             let acked = path.counters.acked_bytes;
-            self.control.on_ack(path.id, &AckSample {
-                now: cx.now,
-                acked_segs: before.chunks,
-                acked_bytes: before.acked,
-                rtt: None,
-                srtt: path.srtt(),
-                min_rtt: path.min_rtt.unwrap_or_default(),
-                inflight_before_segs: 0,
-                cwnd_limited: before.in_flight >= before.cwnd,
-                may_grow: advanced || !self.rules.grows_with_cum_tsn,
-                state: path.ca_state(),
-                snd_una: acked,
-                snd_nxt: acked + in_flight,
-                paced: false,
-            });
+            self.control.on_ack(
+                path.id,
+                &AckSample {
+                    now: cx.now,
+                    acked_segs: before.chunks,
+                    acked_bytes: before.acked,
+                    rtt: None,
+                    srtt: path.srtt(),
+                    min_rtt: path.min_rtt.unwrap_or_default(),
+                    inflight_before_segs: 0,
+                    cwnd_limited: before.in_flight >= before.cwnd,
+                    may_grow: advanced || !self.rules.grows_with_cum_tsn,
+                    state: path.ca_state(),
+                    snd_una: acked,
+                    snd_nxt: acked + in_flight,
+                    paced: false,
+                },
+            );
             self.record_acked(cx, path, before);
         }
         if self.control.cwnd_bytes(path.id) != before.cwnd {

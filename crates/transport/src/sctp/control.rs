@@ -21,6 +21,11 @@ impl ControlQueue {
         }
     }
 
+    /// Queues a chunk to `pair` before all others.
+    pub(super) fn push_first(&mut self, pair: PathId, chunk: Chunk) {
+        self.waiting.push_front((pair, chunk));
+    }
+
     /// Where the next chunk goes.
     pub(super) fn next_pair(&self) -> Option<PathId> {
         self.waiting.front().map(|(pair, _)| *pair)
@@ -58,8 +63,7 @@ mod tests {
     #[test]
     fn chunks_to_one_pair_share_a_packet_in_their_order() {
         let mut queue = ControlQueue::default();
-        for (pair, chunk) in
-            [(0, Chunk::CookieAck), (0, Chunk::ShutdownAck), (1, Chunk::CookieAck)]
+        for (pair, chunk) in [(0, Chunk::CookieAck), (0, Chunk::ShutdownAck), (1, Chunk::CookieAck)]
         {
             queue.push(PathId(pair), chunk);
         }

@@ -7,13 +7,14 @@
 use crate::endpoint::Tuple;
 use base::{InterfaceId, PathId};
 use std::net::{IpAddr, SocketAddr};
+use wire::sctp::UdpPorts;
 
 /// Pairs of addresses of one association at most, so that they have numbers of paths.
 const MAX_PAIRS: usize = 128;
 
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct LocalAddress {
+pub(crate) struct LocalAddress {
     pub address: IpAddr,
     pub interface: InterfaceId,
     /// Largest IP datagram of the interface, in bytes.
@@ -40,6 +41,8 @@ pub(super) struct Ends {
     pairs: Vec<Pair>,
     /// How many of `pairs` are paths.
     paths: usize,
+    /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first.
+    udp: Vec<(Option<IpAddr>, UdpPorts)>,
 }
 
 impl Ends {
@@ -50,7 +53,8 @@ impl Ends {
         remotes: Vec<IpAddr>,
     ) -> Ends {
         debug_assert!(!locals.is_empty() && !remotes.is_empty(), "an address at each end");
-        let mut ends = Ends { port, peer_port, locals, remotes, pairs: Vec::new(), paths: 0 };
+        let mut ends =
+            Ends { port, peer_port, locals, remotes, pairs: Vec::new(), paths: 0, udp: vec![] };
         ends.pair();
         ends
     }
@@ -115,6 +119,28 @@ impl Ends {
         self.locals.retain(|known| known.address != local);
     }
 
+    /// Packets are carried in UDP between these ports (RFC 6951).
+    pub(super) fn set_udp(&mut self, ports: UdpPorts) {
+        self.udp = vec![(None, ports)];
+    }
+
+    /// A packet from an address of the peer came in UDP: the answer goes to these ports (RFC 6951
+    /// s5.4).
+    pub(super) fn learn_udp(&mut self, remote: IpAddr, ports: UdpPorts) {
+        match self.udp.iter_mut().find(|(address, _)| *address == Some(remote)) {
+            Some((_, known)) => *known = ports,
+            None => self.udp.push((Some(remote), ports)),
+        }
+    }
+
+    /// The UDP ports of packets to an address of the peer.
+    pub(super) fn udp_to(&self, remote: IpAddr) -> Option<UdpPorts> {
+        let of = |wanted: Option<IpAddr>| {
+            self.udp.iter().find(|(address, _)| *address == wanted).map(|(_, ports)| *ports)
+        };
+        of(Some(remote)).or_else(|| of(None))
+    }
+
     /// Port of this side and of the peer.
     pub(super) const fn ports(&self) -> (u16, u16) {
         (self.port, self.peer_port)
@@ -162,6 +188,11 @@ impl Ends {
             (Tuple { local, remote }, pair.local.interface)
         };
         self.pairs.iter().map(tuple).collect()
+    }
+
+    /// Whether the first path is one of IPv4.
+    pub(super) fn is_ipv4(&self) -> bool {
+        self.remotes[0].is_ipv4()
     }
 
     /// The smallest MTU of the paths, in bytes.

@@ -5,7 +5,6 @@
 use super::outstanding::{Report, SackError};
 use super::path::Heartbeat;
 use super::receiver::{Accepted, Answer};
-use super::sender::Sent;
 use super::shutdown::Stage;
 use super::transfer::Transfer;
 use base::{Context, Event, EventMask, PathId};
@@ -35,24 +34,31 @@ impl Transfer {
     pub(super) fn on_chunk(
         &mut self,
         cx: &mut Context<'_>,
-        pair: PathId,
+        (pair, path): (PathId, PathId),
         chunk: &mut Chunk,
         stage: Stage,
     ) -> Verdict {
         match chunk {
-            Chunk::Data(_) | Chunk::IData(_) => self.on_user_data(cx, pair, chunk, stage),
-            Chunk::Sack(sack) => self.on_report(cx, &Reported {
-                cum_tsn: sack.cum_tsn,
-                gaps: &sack.gaps,
-                nr_gaps: &[],
-                a_rwnd: Some(sack.a_rwnd),
-            }),
-            Chunk::NrSack(sack) => self.on_report(cx, &Reported {
-                cum_tsn: sack.cum_tsn,
-                gaps: &sack.gaps,
-                nr_gaps: &sack.nr_gaps,
-                a_rwnd: Some(sack.a_rwnd),
-            }),
+            Chunk::Data(_) | Chunk::IData(_) if !stage.takes_data() => Verdict::Go,
+            Chunk::Data(_) | Chunk::IData(_) => self.on_user_data(cx, (pair, path), chunk),
+            Chunk::Sack(sack) => self.on_report(
+                cx,
+                &Reported {
+                    cum_tsn: sack.cum_tsn,
+                    gaps: &sack.gaps,
+                    nr_gaps: &[],
+                    a_rwnd: Some(sack.a_rwnd),
+                },
+            ),
+            Chunk::NrSack(sack) => self.on_report(
+                cx,
+                &Reported {
+                    cum_tsn: sack.cum_tsn,
+                    gaps: &sack.gaps,
+                    nr_gaps: &sack.nr_gaps,
+                    a_rwnd: Some(sack.a_rwnd),
+                },
+            ),
             Chunk::Heartbeat(parameters) => {
                 let answers = !matches!(stage, Stage::ShutdownSent | Stage::ShutdownAckSent);
                 if answers {
@@ -76,7 +82,7 @@ impl Transfer {
             Chunk::Unknown(raw) => {
                 let rule = UnknownRule::of_chunk(raw.kind);
                 if rule.report {
-                    let cause = Cause::UnrecognizedChunk(chunk.to_bytes());
+                    let cause = Cause::UnrecognizedChunk(chunk.to_unpadded_bytes());
                     self.control.push(pair, Chunk::Error(vec![cause]));
                 }
                 if rule.stop { Verdict::Stop } else { Verdict::Go }
@@ -92,13 +98,9 @@ impl Transfer {
     fn on_user_data(
         &mut self,
         cx: &mut Context<'_>,
-        pair: PathId,
+        (pair, path): (PathId, PathId),
         chunk: &mut Chunk,
-        stage: Stage,
     ) -> Verdict {
-        if !stage.takes_data() {
-            return Verdict::Go;
-        }
         let accepted = match chunk {
             Chunk::Data(data) => self.receiver.on_data(data),
             Chunk::IData(data) => self.receiver.on_i_data(data),
@@ -106,13 +108,7 @@ impl Transfer {
         };
         match accepted {
             Ok(Accepted::New { offset, len }) => {
-                let (socket, path) = (self.socket, pair);
-                cx.record(EventMask::ARRIVAL, || Event::SegmentArrived {
-                    socket,
-                    path,
-                    offset,
-                    len,
-                });
+                self.record_arrival(cx, path, offset, len);
                 Verdict::Go
             }
             Ok(Accepted::Nothing) => Verdict::Go,
@@ -121,6 +117,21 @@ impl Transfer {
                 Verdict::Go
             }
             Err(Answer::Abort(cause)) => Verdict::Abort(cause),
+        }
+    }
+
+    fn record_arrival(&self, cx: &mut Context<'_>, path: PathId, offset: u64, len: u32) {
+        let socket = self.socket;
+        cx.record(EventMask::ARRIVAL, || Event::SegmentArrived { socket, path, offset, len });
+        if self.paths.len() > 1 {
+            let subflow_offset = offset;
+            cx.record(EventMask::ARRIVAL, || Event::DataArrived {
+                socket,
+                path,
+                offset,
+                subflow_offset,
+                len,
+            });
         }
     }
 
@@ -142,7 +153,6 @@ impl Transfer {
         match self.sender.on_sack(cx, &mut self.paths, &report, a_rwnd) {
             Ok(effects) => {
                 self.on_acknowledged(cx, &effects.alive, effects.acknowledged);
-                self.on_released(&effects.released);
                 Verdict::Go
             }
             Err(SackError::Old) => Verdict::Go,
@@ -178,8 +188,6 @@ impl Transfer {
         }
     }
 
-    fn on_released(&mut self, _released: &[Sent]) {}
-
     /// HEARTBEAT ACK: it counts if it answers the last heartbeat of its path (RFC 9260 s8.3).
     fn on_heartbeat_ack(&mut self, cx: &mut Context<'_>, parameters: &[Parameter]) {
         let Some(info) = HeartbeatInfo::of(parameters) else { return };
@@ -191,7 +199,7 @@ impl Transfer {
         if let Some((_, after)) = self.states.on_alive(id) {
             self.record_state(cx, after);
         }
-        let period = self.heartbeat_period_of(cx.chance, rto);
+        let period = self.heartbeat_period(cx.chance, rto);
         self.paths[index].heartbeat = Heartbeat::Next(cx.now + period);
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Path {
     pub timed: Option<Tsn>,
     /// The highest TSN that was outstanding when fast recovery began (RFC 9260 s7.2.4).
     pub recovery_exit: Option<Tsn>,
+    /// The path of retransmissions after T3-rtx expired here, once it is chosen.
+    pub rtx_to: Option<PathId>,
     /// One packet may be sent whatever the window is: the first retransmission after a loss.
     pub owes_packet: bool,
     /// Bytes of chunks in a packet to this path.
@@ -54,6 +56,10 @@ pub(super) struct Counters {
     pub retransmitted: u64,
     /// User data of first transmissions, in bytes.
     pub first_bytes: u64,
+    /// Chunks that another path had sent before.
+    pub moved: u64,
+    /// Their user data, in bytes.
+    pub moved_bytes: u64,
     /// User data of all transmissions, in bytes.
     pub bytes: u64,
     /// User data acknowledged, in bytes.
@@ -103,6 +109,7 @@ impl Path {
             last_sent: now,
             timed: None,
             recovery_exit: None,
+            rtx_to: None,
             owes_packet: false,
             room,
             min_rtt: None,
@@ -110,6 +117,8 @@ impl Path {
             counters: Counters {
                 packets: 0,
                 retransmitted: 0,
+                moved: 0,
+                moved_bytes: 0,
                 first_bytes: 0,
                 bytes: 0,
                 acked_bytes: 0,

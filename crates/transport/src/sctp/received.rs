@@ -129,6 +129,11 @@ impl ReceivedTsns {
         !self.above.is_empty()
     }
 
+    /// Blocks that a report would have, without limit.
+    pub fn gaps(&self) -> usize {
+        self.above.len() + self.renegable.len()
+    }
+
     /// Duplicates since the last report.
     pub const fn duplicates(&self) -> usize {
         self.duplicates.len()

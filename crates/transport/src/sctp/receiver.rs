@@ -6,10 +6,10 @@
 
 use super::received::{Arrival, Keep, ReceivedTsns};
 use super::sack_timing::{Content, DataPacket, Gap, SackTiming};
-use super::streams::{Framing, InboundStreams, Violation};
+use super::streams::{Framing, InboundStreams, Received, Violation};
 use base::{Duration, Instant, PathId};
-use wire::sctp::{Cause, Chunk, Data, DataFlags, ForwardTsn, IData, IForwardTsn, Tsn};
-use wire::{Payload, sctp::Ssn};
+use wire::Payload;
+use wire::sctp::{Cause, Chunk, Data, DataFlags, ForwardTsn, IData, IForwardTsn, NrSack, Ssn, Tsn};
 
 /// Advertised windows below this many packets are advertised as 0 (silly window syndrome).
 const SILLY_PACKETS: u32 = 2;
@@ -50,6 +50,10 @@ pub(super) struct Receiver {
     advertised: u32,
     /// User data that the application took, in bytes.
     taken: u64,
+    /// User data that have arrived, in bytes.
+    arrived: u64,
+    /// User data of chunks that had arrived before, in bytes.
+    duplicated: u64,
 }
 
 /// What a packet brought.
@@ -64,8 +68,8 @@ struct PacketContent {
 /// What a DATA chunk is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Accepted {
-    /// Its first arrival, with this many bytes of user data.
-    New(u32),
+    /// Its first arrival: user data, in bytes, and their position among all that were sent.
+    New { offset: u64, len: u32 },
     /// It is a duplicate, or is dropped for lack of memory.
     Nothing,
 }
@@ -92,13 +96,14 @@ impl Receiver {
             reply_to: PathId(0),
             advertised: setup.buffer,
             taken: 0,
+            arrived: 0,
+            duplicated: 0,
         }
     }
 
     /// A packet from `pair` is going to be processed.
     pub(super) const fn begin_packet(&mut self) {
-        self.packet =
-            PacketContent { data: false, new: false, immediate: false, dropped: false };
+        self.packet = PacketContent { data: false, new: false, immediate: false, dropped: false };
     }
 
     /// DATA arrives (RFC 9260 s6.2).
@@ -114,8 +119,9 @@ impl Receiver {
             return Ok(Accepted::Nothing);
         };
         let stream = data.stream;
+        let offset = self.position(&data.payload);
         self.streams.insert(at, data).map_err(|fault| answer_to(fault, stream))?;
-        Ok(Accepted::New(len))
+        Ok(Accepted::New { offset, len })
     }
 
     /// I-DATA arrives (RFC 8260 s2.1).
@@ -131,8 +137,20 @@ impl Receiver {
             return Ok(Accepted::Nothing);
         };
         let stream = data.stream;
+        let offset = self.position(&data.payload);
         self.streams.insert_interleaved(at, data).map_err(|fault| answer_to(fault, stream))?;
-        Ok(Accepted::New(len))
+        Ok(Accepted::New { offset, len })
+    }
+
+    /// The position of user data for the recorder. Chunks have no byte positions: it is that in the
+    /// virtual stream, otherwise what has arrived before.
+    fn position(&mut self, payload: &Payload) -> u64 {
+        let arrived = self.arrived;
+        self.arrived += u64::from(payload.len());
+        match payload {
+            Payload::Virtual(range) => range.offset,
+            _ => arrived,
+        }
     }
 
     /// Whether a chunk is kept: the offset of its TSN.
@@ -144,6 +162,7 @@ impl Receiver {
         self.packet.immediate |= flags.contains(DataFlags::IMMEDIATE);
         if self.tsns.is_known(tsn) {
             self.tsns.insert(tsn, self.setup.keep);
+            self.duplicated += u64::from(len);
             return Ok(None);
         }
         if !self.make_room(tsn, len) {
@@ -205,16 +224,17 @@ impl Receiver {
         })
     }
 
-    /// The packet from `pair` is processed. `had_gap`: TSNs were missing before it.
+    /// The packet from `pair` is processed; returns whether it had data. `had_gap`: TSNs were
+    /// missing before it.
     pub(super) fn end_packet(
         &mut self,
         now: Instant,
         pair: PathId,
         had_gap: bool,
         shutting_down: bool,
-    ) {
+    ) -> bool {
         if !self.packet.data {
-            return;
+            return false;
         }
         self.reply_to = pair;
         let gap = match (had_gap, self.tsns.has_gap()) {
@@ -227,6 +247,7 @@ impl Receiver {
         let packet = DataPacket { content, gap, immediate, dropped };
         self.sack_due |= self.timing.on_packet(now, &packet, shutting_down);
         self.packet = PacketContent::default();
+        true
     }
 
     /// Whether TSNs are missing below one that has arrived.
@@ -242,6 +263,16 @@ impl Receiver {
     /// Whether data have arrived that no SACK has reported.
     pub(super) fn has_pending_sack(&self) -> bool {
         self.sack_due || self.timing.deadline().is_some()
+    }
+
+    /// Bytes of the SACK to send, if nothing is left out.
+    pub(super) fn sack_len(&self) -> u32 {
+        NrSack::HEADER + 4 * (self.tsns.gaps() + self.tsns.duplicates()) as u32
+    }
+
+    /// Where the last packet with data came from.
+    pub(super) const fn reply_to(&self) -> PathId {
+        self.reply_to
     }
 
     /// The time of the delayed SACK.
@@ -282,6 +313,13 @@ impl Receiver {
         payload
     }
 
+    /// The application takes the next whole message.
+    pub(super) fn receive(&mut self) -> Option<Received> {
+        let received = self.streams.pop()?;
+        self.on_taken(u64::from(received.payload.len()));
+        Some(received)
+    }
+
     /// The application took `bytes`: a SACK reports a window that opened by a quarter of the
     /// buffer, or from 0.
     pub(super) fn on_taken(&mut self, bytes: u64) {
@@ -309,6 +347,16 @@ impl Receiver {
     /// User data that the application took, in bytes.
     pub(super) const fn taken(&self) -> u64 {
         self.taken
+    }
+
+    /// User data that were delivered to the application or can be, in bytes.
+    pub(super) fn delivered(&self) -> u64 {
+        self.taken + self.streams.readable()
+    }
+
+    /// User data of chunks that had arrived before, in bytes.
+    pub(super) const fn duplicate_bytes(&self) -> u64 {
+        self.duplicated
     }
 
     /// The window in the last SACK, in bytes.

@@ -10,8 +10,8 @@ use super::profile::{BurstRule, SctpParameters};
 use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
 use crate::congestion::{CongestionControl, Controller};
 use base::{Blocked, Context, Event, EventMask, Instant, PathId, SocketId};
-use wire::sctp::{Chunk, Data, IData, Tsn};
 use wire::Payload;
+use wire::sctp::{Chunk, Data, IData, Tsn};
 
 /// A chunk that was sent.
 #[derive(Clone, Debug)]
@@ -155,6 +155,22 @@ impl Sender {
         self.bound
     }
 
+    /// Bytes of windows that the next new chunk takes; 0 if there is none.
+    pub(super) fn next_new_len(&self) -> u32 {
+        self.streams.next_len(self.setup.fragment).map_or(0, |payload| self.window_len(payload))
+    }
+
+    /// The peer's window with what is in the network, in bytes: what it advertised last.
+    pub(super) fn total_window(&self) -> u32 {
+        let total = self.peer_rwnd + self.outstanding.total_in_flight_bytes();
+        u32::try_from(total).unwrap_or(u32::MAX)
+    }
+
+    /// When a message that has not begun expires.
+    pub(super) fn next_expiry(&self) -> Instant {
+        self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE)
+    }
+
     /// Bytes of windows that a fragment takes.
     pub(super) fn window_len(&self, payload: u32) -> u32 {
         if self.rules.counts_payload_only {
@@ -228,7 +244,7 @@ impl Sender {
         tsn: Tsn,
     ) -> Option<Chunk> {
         let Sent { fragment, offset } = self.outstanding.data(tsn)?.clone();
-        let (_, len) = self.outstanding.sent_on(tsn)?;
+        let (before, len) = self.outstanding.sent_on(tsn)?;
         if !self.outstanding.retransmit(cx.now, tsn, path.id) {
             return None;
         }
@@ -237,6 +253,10 @@ impl Sender {
             self.probe = Probe::Sent;
         }
         path.counters.retransmitted += 1;
+        if before != path.id {
+            path.counters.moved += 1;
+            path.counters.moved_bytes += u64::from(fragment.payload.len());
+        }
         self.on_sent(cx, path, fragment.payload.len(), offset, true);
         Some(fragment.to_chunk(tsn, fragment.immediate))
     }

@@ -110,14 +110,19 @@ impl Transfer {
         let id = PathId(index as u8);
         let state = self.states.state(id);
         if state == Some(PathState::Active) {
-            let path = self.paths[index].clone_timing();
-            let period = self.heartbeat_period_of(cx.chance, path.rto);
-            let quiet_until = path.last_sent + period;
-            if path.has_traffic && quiet_until > cx.now {
+            let (last_sent, rto) = (self.paths[index].last_sent, self.paths[index].rto.rto());
+            let quiet_until = last_sent + self.heartbeat_period(cx.chance, rto);
+            if quiet_until > cx.now {
                 self.paths[index].heartbeat = Heartbeat::Next(quiet_until);
                 return;
             }
         }
+        self.probe(cx, index);
+    }
+
+    /// Sends a heartbeat.
+    fn probe(&mut self, cx: &Context<'_>, index: usize) {
+        let id = PathId(index as u8);
         let nonce = self.draw(cx.chance);
         let path = &mut self.paths[index];
         let chunk = path.verifier.probe(cx.now, nonce);
@@ -150,10 +155,34 @@ impl Transfer {
             self.on_heartbeat_due(cx, index);
         } else {
             let rto = self.paths[index].rto.rto();
-            let period = self.heartbeat_period_of(cx.chance, rto);
+            let period = self.heartbeat_period(cx.chance, rto);
             self.paths[index].heartbeat = Heartbeat::Next(cx.now + period);
         }
         Ok(())
+    }
+
+    /// The local address of a path can be used again, which a heartbeat proves, or cannot: the path
+    /// is inactive at once, and what was sent there is sent again elsewhere.
+    pub(super) fn on_local_address(&mut self, cx: &mut Context<'_>, id: PathId, works: bool) {
+        let Some(path) = self.paths.get_mut(id.index()) else { return };
+        if works {
+            if path.heartbeat != Heartbeat::Off {
+                path.verifier.give_up();
+                self.probe(cx, id.index());
+            }
+            return;
+        }
+        path.t3 = None;
+        path.recovery_exit = None;
+        if let Some((_, after)) = self.states.fail(id) {
+            self.record_state(cx, after);
+        }
+        self.mark_lost(cx, id);
+        let chosen = self.choose_rtx_path(cx.chance, id);
+        self.paths[id.index()].rtx_to = chosen;
+        if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
+            path.owes_packet = true;
+        }
     }
 
     /// No more heartbeats: SHUTDOWN or SHUTDOWN ACK was sent (RFC 9260 s8.3).

@@ -14,7 +14,7 @@ use super::receiver::{Receiver, ReceiverSetup};
 use super::sender::{Sender, SenderSetup};
 use super::streams::Framing;
 use crate::congestion::{CongestionControl, PathStart};
-use base::{Chance, Context, Instant, PathId, Purpose, SocketId};
+use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::SctpPacket;
 use wire::sctp::{Data, Features, IData, VerificationTag};
@@ -58,7 +58,7 @@ impl Transfer {
         let is_confirmed = |remote: &IpAddr| confirmed.contains(remote);
         let pairs = || (0..ends.paths()).filter_map(|path| ends.pair_of(PathId(path as u8)));
         let known: Vec<bool> = pairs().map(|pair| is_confirmed(&pair.remote)).collect();
-        let room = room(ends.mtu(), ends.is_ipv4(), config.udp_port.is_some());
+        let room = room(ends.mtu(), ends.is_ipv4(), config.udp.is_some());
         let fragment = fragment_size(room, framing);
         let message_size = config.message_size.unwrap_or(fragment).max(1);
         let setup = SenderSetup {
@@ -104,7 +104,7 @@ impl Transfer {
             let id = PathId(number as u8);
             let Some(pair) = ends.pair_of(id) else { return };
             let (remote, mtu) = (pair.remote, pair.local.mtu);
-            let room = room(mtu, remote.is_ipv4(), self.config.udp_port.is_some());
+            let room = room(mtu, remote.is_ipv4(), self.config.udp.is_some());
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
             let start = PathStart {
@@ -112,9 +112,12 @@ impl Transfer {
                 mss: room,
                 initial_window_bytes: self.config.initial_window(room, mtu, remote),
                 initial_ssthresh_bytes: Some(self.sender.setup.peer_rwnd.into()),
-                srtt: base::Duration::ZERO,
+                srtt: Duration::ZERO,
             };
             self.sender.control.on_path_added(id, &start);
+            if self.states.state(id).is_none() {
+                self.states.add();
+            }
             let first = self.first_heartbeat(cx, id, &path);
             path.heartbeat = Heartbeat::Next(first);
             self.paths.push(path);
@@ -124,23 +127,36 @@ impl Transfer {
     /// A path that is not confirmed is probed at once, any other one when it was idle.
     fn first_heartbeat(&mut self, cx: &Context<'_>, id: PathId, path: &Path) -> Instant {
         match self.states.is_confirmed(id) {
-            true => cx.now + self.heartbeat_period(cx.chance, path),
+            true => cx.now + self.heartbeat_period(cx.chance, path.rto.rto()),
             false => cx.now,
         }
     }
 
     /// Time between heartbeats of an idle path: HB.interval and an RTO with a random deviation of
     /// half of it (RFC 9260 s8.3).
-    pub(super) fn heartbeat_period(&mut self, chance: Chance, path: &Path) -> base::Duration {
-        let rto = path.rto.rto().as_nanos();
+    pub(super) fn heartbeat_period(&mut self, chance: Chance, rto: Duration) -> Duration {
+        let rto = rto.as_nanos();
         let random = self.draw(chance) % rto.max(1);
-        self.config.parameters.heartbeat_interval + base::Duration::from_nanos(rto / 2 + random)
+        self.config.parameters.heartbeat_interval + Duration::from_nanos(rto / 2 + random)
     }
 
     /// The next random number of the association.
     pub(super) const fn draw(&mut self, chance: Chance) -> u64 {
         self.draws.count += 1;
         chance.bits(self.draws.key, Purpose::Association, self.draws.count)
+    }
+
+    /// The round trip of INIT and INIT ACK, on the first path (RFC 9260 s6.3.1).
+    pub(super) fn on_handshake_rtt(&mut self, rtt: Duration) {
+        if let Some(path) = self.paths.first_mut() {
+            path.on_rtt(rtt);
+        }
+    }
+
+    /// Retransmission time-out of a path.
+    pub(super) fn rto(&self, path: PathId) -> Duration {
+        let initial = self.config.parameters.rto.initial;
+        self.paths.get(path.index()).map_or(initial, |path| path.rto.rto())
     }
 
     /// When a timer expires next.

@@ -37,12 +37,12 @@ impl Stack {
                 let ends = Tuple { local, remote };
                 self.handle_flow(cx, interface, (IpProtocol::Tcp, &ends), &mut packet.body);
             }
+            Body::Sctp(_) => self.handle_sctp(cx, interface, (src, dst), &mut packet.body),
             _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
-            // No endpoint understands SCTP, and the driver of a stack parses packets before it
-            // passes them in.
-            Body::Sctp(_) | Body::Opaque(_) => {}
+            // The driver of a stack parses packets before it passes them in.
+            Body::Opaque(_) => {}
         }
     }
 
@@ -70,6 +70,7 @@ impl Stack {
         match self.sockets.get_mut(flow.socket) {
             Some(Socket::Tcp(connection)) => connection.handle(cx, flow.path, body),
             Some(Socket::Mptcp(connection)) => connection.handle(cx, flow.path, body),
+            Some(Socket::Sctp(association)) => association.handle(cx, flow.path, body),
             _ => return,
         }
         self.reader = Some(flow.socket);
