@@ -251,7 +251,7 @@ impl InboundStreams {
             return;
         }
         let stream = self.streams.entry(id).or_default();
-        if let Some(key) = stream.key(self.framing, number) {
+        if let Some(key) = stream.skipped_key(self.framing, number) {
             stream.next = key + 1;
             self.release(id);
         }
@@ -290,8 +290,7 @@ impl InboundStreams {
                 self.release(id);
             }
             if let Some(stream) = self.streams.get_mut(&id) {
-                // Both the SSN and the MID of this key are zero.
-                stream.next = stream.next.next_multiple_of(1 << 32);
+                stream.next = 0;
             }
         }
     }
@@ -308,8 +307,23 @@ impl InboundStreams {
 }
 
 impl Stream {
-    /// Key of the message with this SSN or MID; `None` if it is before the one expected.
+    /// Key of a message that arrives with this SSN or MID; `None` if it is before the one expected.
+    ///
+    /// A new message is never before: every SSN is ahead, so that 65,535 messages can wait for a
+    /// lost one.
     fn key(&self, framing: Framing, number: u32) -> Option<u64> {
+        match framing {
+            Framing::Data => {
+                let ahead = (number as u16).wrapping_sub(self.next as u16);
+                Some(self.next + u64::from(ahead))
+            }
+            Framing::Interleaved => self.skipped_key(framing, number),
+        }
+    }
+
+    /// Key of the message with this SSN or MID, which is skipped; `None` if it is before the one
+    /// expected.
+    fn skipped_key(&self, framing: Framing, number: u32) -> Option<u64> {
         let ahead = match framing {
             Framing::Data => i64::from(Ssn(number as u16).distance_from(Ssn(self.next as u16))),
             Framing::Interleaved => i64::from(Mid(number).distance_from(Mid(self.next as u32))),

@@ -11,6 +11,11 @@ const END: DataFlags = DataFlags::END;
 const WHOLE: DataFlags = DataFlags::WHOLE;
 const UNORDERED: DataFlags = DataFlags::UNORDERED;
 
+/// Offset of the TSN, stream, SSN and flags of DATA.
+type Plain = (u64, u16, u16, DataFlags);
+/// FSN and flags of I-DATA.
+type Interleaved = (u32, DataFlags);
+
 /// A chunk of 10 bytes.
 fn data(stream: u16, ssn: u16, flags: DataFlags) -> Data {
     let payload = Payload::virtual_range(stream.into(), 0, 10);
@@ -33,7 +38,7 @@ fn pop(streams: &mut InboundStreams) -> Vec<(u16, u32)> {
 }
 
 /// DATA chunks in this order of arrival.
-fn arrive(streams: &mut InboundStreams, chunks: &[(u64, u16, u16, DataFlags)]) {
+fn arrive(streams: &mut InboundStreams, chunks: &[Plain]) {
     for (at, stream, ssn, flags) in chunks.iter().copied() {
         streams.insert(at, &mut data(stream, ssn, flags)).unwrap();
     }
@@ -99,6 +104,28 @@ fn ssn_and_mid_wrap() {
         interleaved.insert_interleaved(at ^ 1, &mut idata(0, mid, 0, WHOLE)).unwrap();
     }
     assert_eq!((plain.readable(), interleaved.readable()), (1_400_000, 1_400_000));
+}
+
+#[test]
+fn all_other_ssns_can_wait_for_a_lost_message() {
+    let mut streams = streams(Framing::Data);
+    for ssn in (1..=u16::MAX).rev() {
+        streams.insert(ssn.into(), &mut data(0, ssn, WHOLE)).unwrap();
+    }
+    assert_eq!((streams.readable(), streams.waiting_bytes()), (0, 655_350));
+    streams.skip(0, &[(0, Ssn(u16::MAX))]);
+    assert_eq!(streams.readable(), 0, "an old FORWARD TSN");
+    streams.insert(0, &mut data(0, 0, WHOLE)).unwrap();
+    assert_eq!(streams.readable(), 655_360);
+}
+
+#[test]
+fn message_of_i_data_that_was_delivered_does_not_come_again() {
+    let mut streams = streams(Framing::Interleaved);
+    streams.insert_interleaved(0, &mut idata(0, 0, 0, WHOLE)).unwrap();
+    let again = streams.insert_interleaved(1, &mut idata(0, 0, 0, WHOLE));
+    assert_eq!(again, Err(Violation::Malformed("two messages with one number")));
+    assert_eq!(streams.held_bytes(), 10);
 }
 
 #[test]
@@ -226,7 +253,7 @@ fn chunk_on_a_stream_that_does_not_exist_is_refused() {
 
 #[test]
 fn contradictory_data_is_a_violation() {
-    let table: [(&str, &[(u64, u16, u16, DataFlags)], (u64, u16, u16, DataFlags)); 11] = [
+    let table: [(&str, &[Plain], Plain); 11] = [
         ("first chunk is not a first fragment", &[], (0, 0, 0, END)),
         ("behind a whole message", &[(0, 0, 0, WHOLE)], (1, 0, 1, NONE)),
         ("behind a last fragment", &[(7, 0, 0, END)], (8, 0, 1, NONE)),
@@ -255,7 +282,7 @@ fn contradictory_data_is_a_violation() {
 
 #[test]
 fn contradictory_i_data_is_a_violation() {
-    let table: [(&str, &[(u32, DataFlags)], (u32, DataFlags)); 6] = [
+    let table: [(&str, &[Interleaved], Interleaved); 6] = [
         ("fragment 0 without B", &[], (0, END)),
         ("an FSN twice", &[(3, NONE)], (3, NONE)),
         ("behind the end", &[(3, END)], (5, NONE)),
