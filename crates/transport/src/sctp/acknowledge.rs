@@ -2,7 +2,7 @@
 
 use super::outstanding::{AckedChunk, Report, SackError};
 use super::path::Path;
-use super::sender::{Probe, Sender, Sent};
+use super::sender::{Probe, Sender};
 use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
 use base::{Context, Event, EventMask, LossReason, PathId};
 use wire::sctp::Tsn;
@@ -14,8 +14,6 @@ pub(super) struct SackEffects {
     pub alive: Vec<PathId>,
     /// Data were acknowledged.
     pub acknowledged: bool,
-    /// Data that are released, in the order of their TSNs.
-    pub released: Vec<Sent>,
 }
 
 /// A path before a SACK, and what the SACK does there.
@@ -76,7 +74,6 @@ impl Sender {
         Ok(SackEffects {
             alive: alive.map(|(path, _)| path.id).collect(),
             acknowledged: !acked.newly.is_empty(),
-            released: acked.released,
         })
     }
 

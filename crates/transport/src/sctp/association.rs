@@ -149,7 +149,7 @@ impl Association {
     }
 
     /// Its configuration.
-    pub(super) const fn config(&self) -> &SctpConfig {
+    pub(crate) const fn config(&self) -> &SctpConfig {
         &self.config
     }
 
@@ -157,7 +157,7 @@ impl Association {
         &self.ends
     }
 
-    pub(super) const fn tags(&self) -> &Tags {
+    pub(crate) const fn tags(&self) -> &Tags {
         &self.tags
     }
 
@@ -185,7 +185,7 @@ impl Association {
 
     /// The peer's cookie is valid and is that of this association, which is open already or opens
     /// from both sides (RFC 9260 s5.2.4 B and D).
-    pub(super) fn on_cookie(&mut self, cx: &mut Context<'_>, agreed: Agreement, cookie: &Tags) {
+    pub(crate) fn on_cookie(&mut self, cx: &mut Context<'_>, agreed: Agreement, cookie: &Tags) {
         match &mut self.phase {
             Phase::Opening(initiator) => {
                 let step = initiator.handle_cookie(agreed, cookie);
@@ -198,7 +198,7 @@ impl Association {
 
     /// The peer has restarted (RFC 9260 s5.2.4 A): what was sent and received before is lost, which
     /// the user learns as a reset; the association goes on with the new tags.
-    pub(super) fn restart(&mut self, cx: &mut Context<'_>, agreed: &Agreement, tags: Tags) {
+    pub(crate) fn restart(&mut self, cx: &mut Context<'_>, agreed: &Agreement, tags: Tags) {
         self.tags = tags;
         self.outbox.clear();
         let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
@@ -511,19 +511,6 @@ impl Association {
         let (socket, offset) = (self.socket, end - u64::from(len));
         cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
     }
-
-    /// Makes the path from or to this address the primary; returns whether it is.
-    pub(crate) fn set_primary(&mut self, local: IpAddr, remote: Option<IpAddr>) -> bool {
-        let Phase::Open(open) = &mut self.phase else { return false };
-        let is_it = |path: &PathId| {
-            let pair = self.ends.pair_of(*path);
-            pair.is_some_and(|pair| {
-                pair.local.address == local && remote.is_none_or(|remote| pair.remote == remote)
-            })
-        };
-        let mut paths = (0..self.ends.paths()).map(|path| PathId(path as u8));
-        paths.find(is_it).is_some_and(|path| open.transfer.states.set_primary(path))
-    }
 }
 
 impl Endpoint for Association {
@@ -760,7 +747,9 @@ impl Endpoint for Association {
         } else {
             paths.find(wanted)
         };
-        chosen.is_some_and(|path| open.transfer.states.set_primary(path));
+        if let Some(path) = chosen {
+            open.transfer.states.set_primary(path);
+        }
         true
     }
 }

@@ -88,6 +88,7 @@ impl Ends {
         self.pair();
     }
 
+    #[allow(dead_code, reason = "address re-configuration follows")]
     /// One more address of the peer; returns whether it was not known.
     pub(super) fn add_remote(&mut self, remote: IpAddr) -> bool {
         let is_new = !self.remotes.contains(&remote);
@@ -98,6 +99,7 @@ impl Ends {
         is_new
     }
 
+    #[allow(dead_code, reason = "address re-configuration follows")]
     /// One more address of this host; returns whether it was not known.
     pub(super) fn add_local(&mut self, local: LocalAddress) -> bool {
         let is_new = !self.locals.iter().any(|known| known.address == local.address);
@@ -108,12 +110,14 @@ impl Ends {
         is_new
     }
 
+    #[allow(dead_code, reason = "address re-configuration follows")]
     /// An address of the peer is not used any more. Paths with it keep their numbers and are left
     /// to the caller.
     pub(super) fn remove_remote(&mut self, remote: IpAddr) {
         self.remotes.retain(|known| *known != remote);
     }
 
+    #[allow(dead_code, reason = "address re-configuration follows")]
     /// An address of this host is not used any more.
     pub(super) fn remove_local(&mut self, local: IpAddr) {
         self.locals.retain(|known| known.address != local);

@@ -335,10 +335,6 @@ impl Receiver {
         &self.streams
     }
 
-    pub(super) const fn streams_mut(&mut self) -> &mut InboundStreams {
-        &mut self.streams
-    }
-
     /// Last TSN before the first gap.
     pub(super) fn cum_tsn(&self) -> Tsn {
         self.tsns.cum_tsn()
@@ -376,7 +372,7 @@ fn violation(what: &'static [u8]) -> Answer {
 
 fn answer_to(fault: Violation, stream: u16) -> Answer {
     match fault {
-        Violation::InvalidStream(_) => Answer::Error(Cause::InvalidStream(stream)),
+        Violation::InvalidStream => Answer::Error(Cause::InvalidStream(stream)),
         Violation::Malformed(what) => violation(what.as_bytes()),
     }
 }

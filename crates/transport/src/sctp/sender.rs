@@ -59,8 +59,6 @@ pub(super) struct Sender {
     pub(super) probe: Probe,
     /// A write was refused or cut short.
     wants_room: bool,
-    /// Bytes of duplicates that the peer reported, of chunks that were sent again.
-    pub(super) duplicates: u64,
 }
 
 /// Zero-window probes (RFC 9260 s6.1 A).
@@ -93,7 +91,6 @@ impl Sender {
             acked: 0,
             probe: Probe::Off,
             wants_room: false,
-            duplicates: 0,
         }
     }
 

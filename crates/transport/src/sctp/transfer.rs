@@ -17,7 +17,7 @@ use crate::congestion::{CongestionControl, PathStart};
 use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::SctpPacket;
-use wire::sctp::{Data, Features, IData, VerificationTag};
+use wire::sctp::{Data, Features, IData};
 
 /// The two sides of an established association and the paths between them.
 pub(super) struct Transfer {
@@ -27,8 +27,6 @@ pub(super) struct Transfer {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) control: ControlQueue,
-    /// Verification tag of packets to the peer.
-    pub(super) peer_tag: VerificationTag,
     pub(super) config: Box<SctpConfig>,
     draws: Draws,
 }
@@ -90,7 +88,6 @@ impl Transfer {
             sender: Sender::new(setup, config.parameters, config.new_controller()),
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),
-            peer_tag: agreed.peer.tag,
             config: Box::new(config.clone()),
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
