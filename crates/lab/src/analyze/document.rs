@@ -3,7 +3,7 @@
 //! Times are in seconds, shares and losses are fractions; unmeasured values are null.
 
 use super::{Analysis, Connection, Counted, Distribution, Flowing, OutOfOrder, Spoken, Subflow};
-use super::{Talkers, Vantage};
+use super::{Talkers, Vantage, sctp};
 use serde_json::{Value, json};
 use transport::Protocol;
 
@@ -14,6 +14,7 @@ pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
         "file": file,
         "packets": analysis.packets,
         "tcp_segments": analysis.tcp_segments,
+        "sctp_packets": analysis.sctp_packets,
         "duration": analysis.duration,
         "protocols": analysis.protocols.iter().map(counted).collect::<Vec<_>>(),
         "talkers": analysis.talkers.iter().take(MOST_TALKERS).map(talkers).collect::<Vec<_>>(),
@@ -41,13 +42,15 @@ fn talkers(pair: &Talkers) -> Value {
 
 fn connection(connection: &Connection) -> Value {
     let (protocol, version) = match connection.spoken {
-        Spoken::Of(Protocol::Tcp) => (Protocol::Tcp, None),
-        Spoken::Of(Protocol::Mptcp) => (Protocol::Mptcp, Some(1)),
-        Spoken::FellBack => (Protocol::Tcp, Some(1)),
-        Spoken::OtherVersion(version) => (Protocol::Tcp, Some(version)),
+        Spoken::Of(protocol) => (protocol.name(), protocol.is_multipath().then_some(1)),
+        Spoken::FellBack => (Protocol::Tcp.name(), Some(1)),
+        Spoken::OtherVersion(version) => (Protocol::Tcp.name(), Some(version)),
+        Spoken::Sctp => ("sctp", None),
     };
-    json!({
-        "protocol": protocol.name(),
+    // The sizes of chunks that the capture lacks are not known.
+    let unknown = connection.sctp.as_ref().is_some_and(|of| of.missed_chunks() > 0);
+    let mut document = json!({
+        "protocol": protocol,
         "mptcp_version": version,
         "fell_back": connection.spoken == Spoken::FellBack,
         "client": connection.client.to_string(),
@@ -60,9 +63,13 @@ fn connection(connection: &Connection) -> Value {
         },
         "start": connection.start,
         "duration": connection.duration,
-        "missed_bytes": connection.missed_bytes,
+        "missed_bytes": (!unknown).then_some(connection.missed_bytes),
         "subflows": connection.subflows.iter().map(subflow).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(of) = &connection.sctp {
+        document["sctp"] = sctp::association(of);
+    }
+    document
 }
 
 fn subflow(subflow: &Subflow) -> Value {
@@ -80,7 +87,7 @@ fn subflow(subflow: &Subflow) -> Value {
 }
 
 fn flowing(flowing: &Flowing) -> Value {
-    json!({
+    let mut document = json!({
         "segments": flowing.segments,
         "bytes": flowing.bytes,
         "first_bytes": flowing.first_bytes,
@@ -91,14 +98,18 @@ fn flowing(flowing: &Flowing) -> Value {
         "loss": flowing.loss,
         "rtt": flowing.rtt.as_ref().map(distribution),
         "out_of_order": flowing.out_of_order.as_ref().map(out_of_order),
-    })
+    });
+    if let Some(of) = &flowing.sctp {
+        document["sctp"] = sctp::path_use(of);
+    }
+    document
 }
 
-fn out_of_order(waited: &OutOfOrder) -> Value {
+pub(super) fn out_of_order(waited: &OutOfOrder) -> Value {
     json!({ "segments": waited.segments, "delay": distribution(&waited.delay) })
 }
 
-fn distribution(of: &Distribution) -> Value {
+pub(super) fn distribution(of: &Distribution) -> Value {
     json!({
         "n": of.n,
         "min": of.min,
