@@ -15,6 +15,7 @@ use lab::analyze::{
     analysis_document,
 };
 use std::path::Path;
+use transport::Protocol;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -208,7 +209,6 @@ fn connections(connections: &[Connection]) -> String {
             Spoken::Of(protocol) => protocol.to_string(),
             Spoken::FellBack => "MPTCP that fell back to TCP".to_owned(),
             Spoken::OtherVersion(version) => format!("MPTCP of version {version}"),
-            Spoken::Sctp => "SCTP".to_owned(),
         };
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,
@@ -235,6 +235,7 @@ fn size(bytes: u64) -> String {
 
 fn heading(number: usize, connection: &Connection) -> String {
     let spoken = match connection.spoken {
+        Spoken::Of(Protocol::Sctp) => sctp::heading(connection),
         Spoken::Of(protocol) if protocol.is_multipath() => match connection.subflows.len() {
             1 => format!("{protocol}, 1 subflow"),
             many => format!("{protocol}, {many} subflows"),
@@ -244,7 +245,6 @@ fn heading(number: usize, connection: &Connection) -> String {
         Spoken::OtherVersion(version) => {
             format!("MPTCP of version {version}, which is not supported: shown as TCP")
         }
-        Spoken::Sctp => sctp::heading(connection),
     };
     let place = match connection.vantage {
         Vantage::Client => ", captured at the client",
@@ -332,7 +332,6 @@ fn percent(value: f64) -> String {
 mod tests {
     use super::*;
     use lab::analyze::Distribution;
-    use transport::Protocol;
 
     fn subflow(path: &str, share: f64) -> Subflow {
         let rtt = Distribution { n: 2, min: 0.02, mean: 0.03, median: 0.03, p95: 0.04, max: 0.04 };

@@ -43,8 +43,8 @@ Paths:
     down @20s..35s          outage with a link-down notification
     silent @20s..35s        outage without one
     removed @20s..35s       the client's address is removed, the link works
-    reset @20s              both ends of its connections receive a reset
-    backup [@20s..35s]      used by mptcp only if no other path works
+    reset @20s              both ends of its connections receive a reset; not with sctp
+    backup [@20s..35s]      used only if no other path works; of sctp another primary
     rate|delay|loss VALUE @20s..35s    another value during that time
     uplink ITEM | downlink ITEM        one direction only
     via LINK                through a link shared with other paths
@@ -52,7 +52,7 @@ Paths:
 Links and flows:
   --link NAME='ITEMS'   a link between paths and the server, in the same syntax
   --flow NAME='ITEMS'   a competing connection between two further hosts, over paths:
-    tcp | mptcp, on PATH[,PATH] | cc NAME | scheduler NAME | traffic MODEL | reverse
+    tcp | mptcp | sctp, on PATH[,PATH] | cc NAME | scheduler NAME | traffic MODEL | reverse
     start 0s..2s            drawn for every repetition
     delay 20ms              added to that of the path, one way
     count 3                 number of such connections

@@ -3,6 +3,7 @@
 use crate::output::{Screen, width_of};
 use clap::ValueEnum;
 use lab::path_spec::{BUILT_IN_TRACES, Profile as PathProfile};
+use lab::scenario::SCTP_FAILOVERS;
 use lab::web_page::{BUILT_IN_PAGES, BuiltIn};
 use std::fmt::{Display, Write};
 use transport::FAILOVER_NAMES;
@@ -12,6 +13,7 @@ use transport::parameters::Parameter;
 use transport::path_policy::PolicyRow;
 use transport::reinjection::{self, Opportunistic};
 use transport::scheduler::SchedulerRow;
+use transport::sctp::{RtxPolicy, SctpProfile};
 use transport::{Profile, path_manager, scheduler};
 
 /// A name, a sentence and its source.
@@ -47,6 +49,10 @@ pub(crate) enum Topic {
     Loss,
     /// Sender profiles
     Profiles,
+    /// Profiles of SCTP
+    SctpProfiles,
+    /// Retransmission policies of SCTP
+    RtxPolicies,
 }
 
 /// One list, or all of them.
@@ -92,7 +98,10 @@ fn one(topic: Topic) -> List {
         Topic::Policies => {
             table::<PolicyRow>("Path policies (--policy), with any scheduler of mptcp")
         }
-        Topic::Failover => List::of("Fail-over rules (--failover)", FAILOVER_NAMES.iter().copied()),
+        Topic::Failover => {
+            let rules = FAILOVER_NAMES.iter().chain(SCTP_FAILOVERS).copied();
+            List::of("Fail-over rules (--failover)", rules)
+        }
         Topic::Queues => {
             let names = network::queue::NAMES.iter().copied();
             List::of("Queue disciplines (`queue` in a path)", names)
@@ -102,6 +111,16 @@ fn one(topic: Topic) -> List {
         }
         Topic::Profiles => {
             List { title: "Sender profiles (--profile)".to_owned(), ..profiles_of_senders() }
+        }
+        Topic::SctpProfiles => {
+            let rows = SctpProfile::ALL.iter().map(|(profile, about)| (profile.name(), *about));
+            plain("Profiles of SCTP (--sctp-profile)", rows)
+        }
+        Topic::RtxPolicies => {
+            let rows = RtxPolicy::ALL.iter().map(|(policy, about)| (policy.name(), *about));
+            let title = "Path of sctp's retransmissions after a time-out (--rtx-policy); a fast \
+                         retransmission stays on its path";
+            plain(title, rows)
         }
     }
 }
@@ -139,6 +158,12 @@ impl List {
         }
         text
     }
+}
+
+/// Names, each with a sentence.
+fn plain(title: &str, rows: impl Iterator<Item = (&'static str, &'static str)>) -> List {
+    let rows = rows.map(|(name, about)| (name, about.to_owned())).collect();
+    List { title: title.to_owned(), rows, ending: Vec::new() }
 }
 
 /// Default reinjection of every scheduler.

@@ -18,6 +18,7 @@ use std::time::Duration;
 use traffic::Application;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
+use transport::sctp::SctpConfig;
 use transport::{Protocol, ProtocolConfig, TcpConfig};
 
 /// Time between two plain lines of progress.
@@ -277,6 +278,9 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
             tcp.congestion
         ))),
         Protocol::Tcp => Ok(ProtocolConfig::Tcp(tcp)),
+        Protocol::Sctp => {
+            Ok(SctpConfig { congestion: tcp.congestion, ..SctpConfig::default() }.into())
+        }
     }
 }
 

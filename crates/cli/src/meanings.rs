@@ -3,13 +3,14 @@
 //! Schedulers, congestion controls and the other choices have the sentence of their table.
 
 use crate::output::Screen;
-use lab::scenario::{Carrier, Variant};
+use lab::scenario::{Carrier, SCTP_FAILOVERS, Variant};
 use lab::{Report, Scenario, Summary};
 use std::collections::BTreeMap;
 use transport::choice::Row;
 use transport::congestion::ControllerRow;
 use transport::path_policy::PolicyRow;
 use transport::scheduler::SchedulerRow;
+use transport::sctp::RtxPolicy;
 use transport::{FAILOVER_NAMES, Profile, path_manager};
 
 /// Largest number of names of one kind that are explained below a table of paths.
@@ -49,6 +50,12 @@ pub(crate) fn choices(variant: &Variant) -> Vec<(&'static str, String, &'static 
         let rule = failover.name();
         let named = FAILOVER_NAMES.iter().find(|row| row.0 == rule);
         add("fail-over rule", rule.to_owned(), named.map(|row| row.1));
+    }
+    if let Carrier::Multihomed { failover, rtx_policy } = &variant.carrier {
+        let named = SCTP_FAILOVERS.iter().find(|row| row.0 == failover.name());
+        add("fail-over rule", failover.name().to_owned(), named.map(|row| row.1));
+        let named = RtxPolicy::ALL.iter().find(|(policy, _)| policy == rtx_policy);
+        add("retransmission", rtx_policy.name().to_owned(), named.map(|row| row.1));
     }
     let written = variant.congestion.to_string();
     add("congestion control", written, about::<ControllerRow>(control));

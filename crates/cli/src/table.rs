@@ -111,6 +111,11 @@ pub(crate) fn timed_traffic(scenario: &Scenario) -> String {
 pub(crate) fn protocols(scenario: &Scenario) -> String {
     let words = scenario.choices.protocols.iter().map(|protocol| match protocol {
         Protocol::Tcp => "TCP over each path alone".to_owned(),
+        Protocol::Sctp if scenario.paths.len() > 1 => {
+            let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
+            format!("SCTP over each path alone and over all, one at a time, {first} first")
+        }
+        Protocol::Sctp => "SCTP over the path".to_owned(),
         Protocol::Mptcp => {
             let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
             format!("MPTCP over all paths, {first} first")
@@ -181,7 +186,7 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
             Column::new("retransmitted", true, 0, each(&|v| format!("{:.1}", v.retransmitted))),
         ]);
     }
-    if scenario.has_multipath() {
+    if scenario.uses_several() {
         table.columns.extend(shares(scenario, report));
     }
     // Not beside the same number as the metric.

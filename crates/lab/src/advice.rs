@@ -5,7 +5,7 @@
 
 use crate::answer::Answer;
 use crate::comparison::Class;
-use crate::scenario::{Carrier, Scenario, Variant};
+use crate::scenario::{Carrier, Protocol, Scenario, SctpFailover, Variant};
 use crate::summary::Summary;
 use transport::choice::Row;
 use transport::{Failover, Profile};
@@ -22,6 +22,9 @@ pub(crate) fn advice(scenario: &Scenario, answer: &Answer, summaries: &[Summary]
         summaries.iter().map(|summary| &summary.variant).find(|variant| variant.name == *name)
     };
     match (answer.class, named(&answer.variant), named(&answer.baseline)) {
+        (Some(class), Some(variant), alone) if variant.protocol() == Protocol::Sctp => {
+            of_sctp(scenario, class, variant, alone)
+        }
         (Some(Class::PaysOff), Some(variant), _) if variant.single_path().is_none() => {
             switch_on(scenario, variant, summaries)
         }
@@ -29,6 +32,41 @@ pub(crate) fn advice(scenario: &Scenario, answer: &Answer, summaries: &[Summary]
             if variant.single_path().is_none() =>
         {
             stay(scenario, class, alone)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// How to use SCTP over several addresses, or over one.
+fn of_sctp(
+    scenario: &Scenario,
+    class: Class,
+    variant: &Variant,
+    alone: Option<&Variant>,
+) -> Vec<String> {
+    let Carrier::Multihomed { failover, .. } = &variant.carrier else { return Vec::new() };
+    let path = alone.and_then(Variant::single_path).and_then(|path| scenario.paths.get(path));
+    match (class, path) {
+        (Class::PaysOff, _) => {
+            let mut lines = vec![
+                "Bind the addresses of all interfaces at both ends before the association is set \
+                 up: `sctp_bindx` (RFC 6458), in Linux and FreeBSD and with usrsctp."
+                    .to_owned(),
+            ];
+            if *failover == SctpFailover::Pf {
+                lines.push(
+                    "On Linux `sysctl -w net.sctp.pf_retrans=0` leaves a path after the first \
+                     time-out; on FreeBSD `sysctl net.inet.sctp.path_pf_threshold=0`."
+                        .to_owned(),
+                );
+            }
+            lines
+        }
+        (Class::Hurts, Some(path)) => {
+            vec![format!("Bind the address of {} alone.", path.name)]
+        }
+        (Class::NoDifference, Some(path)) => {
+            vec![format!("The address of {} alone is enough.", path.name)]
         }
         _ => Vec::new(),
     }

@@ -6,7 +6,7 @@
 
 use crate::comparison::{Asked, Class, Compared, Comparison, Depth, Difference, Series};
 pub use crate::goal::{Aim, Outcome, Standing};
-use crate::reference::reference;
+use crate::reference::references;
 use crate::scenario::{Scenario, measures};
 use crate::statistics::Interval;
 use crate::study::Study;
@@ -56,8 +56,10 @@ pub struct MetricRow {
 pub(crate) struct Judged {
     /// Summaries with their differences from the reference.
     pub variants: Vec<Summary>,
-    /// The best single path, or the best of all.
+    /// The best single path, or the best of all, that the deciding variant is compared with.
     pub reference: Option<usize>,
+    /// The same for each variant; empty if none qualifies.
+    pub references: Vec<usize>,
     /// The deciding variant.
     pub deciding: Option<usize>,
     /// Number of comparisons of the question.
@@ -71,20 +73,25 @@ pub(crate) const fn is_together(summary: &Summary) -> bool {
 
 /// Compares `variants` with the reference.
 pub(crate) fn judge(comparison: &Comparison<'_>, variants: Vec<Summary>) -> Judged {
-    match reference(comparison.metric, &variants) {
-        Some(reference) => judge_against(comparison, variants, reference),
-        None => Judged { variants, reference: None, deciding: None, family: 0 },
+    match references(comparison.metric, &variants) {
+        Some(references) => judge_against(comparison, variants, references),
+        None => {
+            let references = Vec::new();
+            Judged { variants, reference: None, references, deciding: None, family: 0 }
+        }
     }
 }
 
 fn judge_against(
     comparison: &Comparison<'_>,
     mut variants: Vec<Summary>,
-    reference: usize,
+    references: Vec<usize>,
 ) -> Judged {
-    let family = compare(comparison, &mut variants, Series::Variant(reference), Depth::Class);
-    let deciding = deciding(comparison.metric.larger_is_better(), &variants, reference);
-    Judged { variants, reference: Some(reference), deciding, family }
+    let baselines: Vec<Series> = references.iter().copied().map(Series::Variant).collect();
+    let family = compare(comparison, &mut variants, &baselines, Depth::Class);
+    let deciding = deciding(comparison.metric.larger_is_better(), &variants, &references);
+    let reference = references.get(deciding.unwrap_or(0)).copied();
+    Judged { variants, reference, references, deciding, family }
 }
 
 /// The times without a delivery after failures of paths, judged against the same reference; `None`
@@ -97,7 +104,7 @@ pub(crate) fn judge_failures(comparison: &Comparison<'_>, judged: &Judged) -> Op
     let times = Comparison { metric: Measure::FAILOVER, ..*comparison };
     let variants = Summary::all_of(&times);
     variants[reference].mean?;
-    let judged = judge_against(&times, variants, reference);
+    let judged = judge_against(&times, variants, judged.references.clone());
     judged.deciding().is_some().then_some(judged)
 }
 
@@ -106,22 +113,24 @@ pub(crate) fn judge_failures(comparison: &Comparison<'_>, judged: &Judged) -> Op
 pub(crate) fn compare(
     comparison: &Comparison<'_>,
     variants: &mut [Summary],
-    baseline: Series,
+    baselines: &[Series],
     depth: Depth,
 ) -> usize {
-    if comparison.mean(baseline).is_none() {
-        return 0;
-    }
-    let is_other = |index: usize, v: &Summary| v.qualifies() && baseline != Series::Variant(index);
-    let others = || variants.iter().enumerate().filter(|(index, v)| is_other(*index, v));
-    let some_together = others().any(|(_, v)| is_together(v));
-    let alone = match baseline {
-        Series::Variant(index) => !is_together(&variants[index]),
-        Series::Average => true,
+    let is_other = |index: usize, with: Series, v: &Summary| {
+        v.qualifies() && with != Series::Variant(index) && comparison.mean(with).is_some()
     };
-    let in_family = |v: &Summary| !(some_together && alone) || is_together(v);
+    let others = || {
+        let all = variants.iter().zip(baselines.iter().copied()).enumerate();
+        all.filter(|(index, (v, with))| is_other(*index, *with, v))
+    };
+    let some_together = others().any(|(_, (v, _))| is_together(v));
+    let alone = |with: Series| match with {
+        Series::Variant(index) => !is_together(&variants[index]),
+        Series::Average(_) => true,
+    };
+    let in_family = |v: &Summary, with| !(some_together && alone(with)) || is_together(v);
     let asked: Vec<Asked> = others()
-        .map(|(variant, v)| Asked { variant, with: baseline, in_family: in_family(v) })
+        .map(|(variant, (v, with))| Asked { variant, with, in_family: in_family(v, with) })
         .collect();
     let family = asked.iter().filter(|asked| asked.in_family).count();
     for (asked, compared) in asked.iter().zip(comparison.table(&asked, depth)) {
@@ -129,25 +138,27 @@ pub(crate) fn compare(
         variants[asked.variant].class = class;
         variants[asked.variant].difference = difference;
     }
-    if let Series::Variant(index) = baseline
-        && variants[index].qualifies()
-    {
-        variants[index].class = Some(Class::Baseline);
+    for (index, with) in baselines.iter().enumerate() {
+        if *with == Series::Variant(index) && variants[index].qualifies() {
+            variants[index].class = Some(Class::Baseline);
+        }
     }
     family
 }
 
 /// The variant that decides: of those over several paths the best one that pays off, or else the
 /// best one; without any, the nearest rival of the best variant.
-fn deciding(larger_is_better: bool, variants: &[Summary], reference: usize) -> Option<usize> {
+fn deciding(larger_is_better: bool, variants: &[Summary], references: &[usize]) -> Option<usize> {
     let sign = if larger_is_better { -1.0 } else { 1.0 };
-    let rivals = || variants.iter().enumerate().filter(|(i, v)| *i != reference && v.qualifies());
-    let together = || rivals().filter(|(_, v)| is_together(v));
+    let is_reference = |index: &usize| references.get(*index) == Some(index);
+    let rivals = || variants.iter().enumerate().filter(|(i, v)| !is_reference(i) && v.qualifies());
+    let against_one = |index: usize| references.get(index).map(|of| !is_together(&variants[*of]));
+    let together = || rivals().filter(|(i, v)| is_together(v) && against_one(*i).unwrap_or(false));
     let best = |of: &mut dyn Iterator<Item = (usize, &Summary)>| {
         let key = |v: &Summary| sign * v.mean.unwrap_or(f64::INFINITY);
         of.min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(index, _)| index)
     };
-    if !is_together(&variants[reference]) && together().count() > 0 {
+    if together().count() > 0 {
         let pays_off = |v: &Summary| v.class == Some(Class::PaysOff);
         return best(&mut together().filter(|(_, v)| pays_off(v)))
             .or_else(|| best(&mut together()));

@@ -7,7 +7,7 @@
 //! shown yet. `summary` describes single variants, `report` chooses the comparisons.
 
 use crate::run::Run;
-use crate::scenario::{Matters, Scenario};
+use crate::scenario::{Family, Matters, Scenario};
 use crate::statistics::{
     FEWEST, Independent, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval,
     needed_runs, paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
@@ -131,8 +131,8 @@ pub struct Pair {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Series {
     Variant(usize),
-    /// The mean over the single paths, run by run.
-    Average,
+    /// The mean over the single paths, run by run; those of one family if it is named.
+    Average(Option<Family>),
 }
 
 /// Parts of a comparison to compute.
@@ -264,7 +264,7 @@ impl Comparison<'_> {
     pub(crate) fn is_paired(&self, variant: usize, with: Series) -> bool {
         match with {
             Series::Variant(other) => self.seeds.get(variant) == self.seeds.get(other),
-            Series::Average => self.seeds.windows(2).all(|pair| pair[0] == pair[1]),
+            Series::Average(_) => self.seeds.windows(2).all(|pair| pair[0] == pair[1]),
         }
     }
 
@@ -379,8 +379,12 @@ impl Comparison<'_> {
         let of = |runs: &VariantRuns| runs.runs.iter().map(value).collect();
         match series {
             Series::Variant(index) => self.study.variants.get(index).map_or(Vec::new(), of),
-            Series::Average => {
-                let alone = |runs: &&VariantRuns| runs.variant.single_path().is_some();
+            Series::Average(family) => {
+                let alone = |runs: &&VariantRuns| {
+                    let variant = &runs.variant;
+                    let is_in = family.is_none_or(|family| variant.family() == family);
+                    variant.single_path().is_some() && is_in
+                };
                 let alone = self.study.variants.iter().filter(alone);
                 let columns: Vec<Vec<Option<f64>>> = alone.map(of).collect();
                 let rows = columns.first().map_or(0, Vec::len);

@@ -1,14 +1,43 @@
-//! The variant that others are compared with, in the table and in the verdict.
+//! The variants that others are compared with, in the table and in the verdict: one for each family
+//! of protocols.
 
 use crate::comparison::Series;
-use crate::scenario::{Baseline, Scenario};
+use crate::scenario::{Baseline, Family, Scenario};
 use crate::summary::Summary;
 use traffic::Measure;
 
 /// The best variant over a single path, or else the best of all.
-pub(crate) fn reference(metric: Measure, variants: &[Summary]) -> Option<usize> {
+fn reference(metric: Measure, variants: &[Summary]) -> Option<usize> {
     let alone = best(metric, variants, |v| v.variant.single_path().is_some());
     alone.or_else(|| best_of_all(metric, variants))
+}
+
+/// The reference of each variant; `None` if no variant qualifies. Where variants over several paths
+/// are of one of two families, each family has its best single path, or else that of both.
+pub(crate) fn references(metric: Measure, variants: &[Summary]) -> Option<Vec<usize>> {
+    let common = reference(metric, variants)?;
+    let of = |family: Family| {
+        let is_alone = |v: &Summary| v.variant.single_path().is_some();
+        let own = |v: &Summary| is_alone(v) && v.variant.family() == family;
+        best(metric, variants, own).unwrap_or(common)
+    };
+    let is_split = has_families(variants);
+    let of_each = Family::ALL.map(|family| (family, if is_split { of(family) } else { common }));
+    let one = |variant: &Summary| {
+        let mine = of_each.iter().find(|(family, _)| *family == variant.variant.family());
+        mine.map_or(common, |(_, reference)| *reference)
+    };
+    Some(variants.iter().map(one).collect())
+}
+
+/// Whether each family has a reference of its own: both are there, and some variant may use several
+/// paths.
+fn has_families(variants: &[Summary]) -> bool {
+    let several = Family::ALL.iter().all(|family| {
+        let is_in = |v: &Summary| v.variant.family() == *family;
+        variants.iter().any(is_in)
+    });
+    several && variants.iter().any(|v| v.variant.single_path().is_none())
 }
 
 /// The variant with the best mean.
@@ -16,17 +45,27 @@ pub(crate) fn best_of_all(metric: Measure, variants: &[Summary]) -> Option<usize
     best(metric, variants, |_| true)
 }
 
-/// Baseline of the table.
-pub(crate) fn baseline(
+/// Baseline of each variant of the table; empty without any.
+pub(crate) fn baselines(
     scenario: &Scenario,
     variants: &[Summary],
-    reference: Option<usize>,
-) -> Option<Series> {
+    references: &[usize],
+) -> Vec<Series> {
     match &scenario.baseline {
-        Baseline::Best => reference.map(Series::Variant),
-        Baseline::Average => Some(Series::Average),
+        Baseline::Best => references.iter().copied().map(Series::Variant).collect(),
+        Baseline::Average => {
+            let is_split = has_families(variants);
+            let has_alone = |family: Family| {
+                let mut alone = variants.iter().filter(|v| v.variant.single_path().is_some());
+                alone.any(|v| v.variant.family() == family)
+            };
+            let family = |v: &Summary| Some(v.variant.family()).filter(|of| has_alone(*of));
+            let one = |v: &Summary| Series::Average(family(v).filter(|_| is_split));
+            variants.iter().map(one).collect()
+        }
         Baseline::Named(name) => {
-            variants.iter().position(|v| v.variant.name == *name).map(Series::Variant)
+            let found = variants.iter().position(|v| v.variant.name == *name);
+            found.map_or(Vec::new(), |found| vec![Series::Variant(found); variants.len()])
         }
     }
 }

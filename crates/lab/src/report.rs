@@ -10,7 +10,7 @@ use crate::answer::{
 };
 use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
 use crate::goal::{Aim, aim};
-use crate::reference::{baseline, best_of_all};
+use crate::reference::{baselines, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::statistics::{FEWEST, Independent, mean, ratio_interval};
 use crate::study::{Study, VariantRuns, hex};
@@ -70,19 +70,20 @@ impl Report {
         let mut variants: Vec<Summary> = study.variants.iter().map(summary).collect();
         // The verdict compares multi-path with the best single path.
         let judged = judge(&comparison, variants.clone());
-        let baseline = baseline(scenario, &variants, judged.reference);
-        if let Some(baseline) = baseline {
-            compare(&comparison, &mut variants, baseline, Depth::All);
+        let baselines = baselines(scenario, &variants, &judged.references);
+        compare(&comparison, &mut variants, &baselines, Depth::All);
+        let names: Vec<String> =
+            baselines.iter().map(|series| name_of(*series, &variants)).collect();
+        for (summary, name) in variants.iter_mut().zip(&names) {
+            summary.baseline = Some(name.clone());
         }
         let failures = judge_failures(&comparison, &judged);
         let answer = answer(metric, &judged, failures.as_ref());
         let of_failures = failures.as_ref().filter(|_| answer.metric == Measure::FAILOVER.name());
         let answering = &of_failures.unwrap_or(&judged).variants;
-        let beside = baseline.and_then(|baseline| beside(&judged, &variants, baseline));
-        let name = baseline.map(|series| match series {
-            Series::Variant(index) => variants[index].variant.name.clone(),
-            Series::Average => Baseline::Average.to_string(),
-        });
+        let place = judged.deciding.unwrap_or(0);
+        let beside = baselines.get(place).and_then(|series| beside(&judged, &variants, *series));
+        let name = names.get(place).cloned();
         let goal = aim(scenario, study);
         let verdict = verdict(scenario, &judged, failures.as_ref(), goal.as_ref(), beside);
         Some(Report {
@@ -105,6 +106,14 @@ impl Report {
             hash: hex(&study.hash()),
             interrupted: study.interrupted,
         })
+    }
+}
+
+/// Name of a baseline.
+fn name_of(series: Series, variants: &[Summary]) -> String {
+    match series {
+        Series::Variant(index) => variants[index].variant.name.clone(),
+        Series::Average(_) => Baseline::Average.to_string(),
     }
 }
 

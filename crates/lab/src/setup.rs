@@ -1,9 +1,10 @@
 //! The simulator's setup of one repetition of a variant.
 
 use crate::path_spec::PathSpec;
-use crate::scenario::{Carrier, Scenario, Variant, draw_start};
+use crate::scenario::{Carrier, Protocol, Scenario, Variant, draw_start};
 use simulator::{FlowSetup, Multipath, NetworkSetup, PathSetup, Recording, RunSetup, SharedLink};
 use transport::TcpConfig;
+use transport::sctp::Addresses;
 
 /// Inputs of one repetition.
 pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
@@ -11,8 +12,9 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
     let (seed, tcp) = (scenario.seed, tcp_config(scenario, variant));
     let limit = scenario.deadline;
+    let ends = (&tcp, &scenario.choices.sctp);
     let competing: Vec<FlowSetup> =
-        scenario.flows.iter().flat_map(|flow| flow.draw((seed, number), &tcp, limit)).collect();
+        scenario.flows.iter().flat_map(|flow| flow.draw((seed, number), ends, limit)).collect();
     let on_all: Vec<usize> = (0..paths.len()).collect();
     let measured = FlowSetup {
         first: variant.single_path().unwrap_or(scenario.ends.first),
@@ -41,7 +43,14 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
 /// Protocol of the compared connection.
 fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
     match variant.carrier.clone() {
+        Carrier::Single { protocol: Protocol::Sctp, .. } => {
+            simulator::Carrier::Sctp(Box::new(scenario.choices.sctp.single()))
+        }
         Carrier::Single { protocol, .. } => simulator::Carrier::Single(protocol),
+        Carrier::Multihomed { failover, rtx_policy } => {
+            let config = scenario.choices.sctp.config(Addresses::All, failover, rtx_policy);
+            simulator::Carrier::Sctp(Box::new(config))
+        }
         Carrier::Multipath { protocol, scheduler, path_manager, policy, failover } => {
             simulator::Carrier::Multipath(Multipath {
                 protocol,

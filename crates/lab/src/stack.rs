@@ -86,7 +86,9 @@ fn of(scenario: &Scenario, stack: StackKind) -> Vec<Emulated> {
     let named = |variant: Variant| {
         let name = match (stack, &variant.carrier) {
             (StackKind::Anabranch, _) => variant.name.clone(),
-            (_, Carrier::Single { .. }) => format!("kernel-{}", variant.name),
+            (_, Carrier::Single { .. } | Carrier::Multihomed { .. }) => {
+                format!("kernel-{}", variant.name)
+            }
             (_, Carrier::Multipath { .. }) => {
                 format!("kernel-mptcp/default/{}", variant.congestion)
             }

@@ -55,6 +55,8 @@ pub struct Summary {
     pub deterministic: bool,
     /// The interval of the mean is unreliable.
     pub heavy_tail: bool,
+    /// Name of its baseline, or `average`.
+    pub baseline: Option<String>,
     /// Difference from the baseline; `None` for the baseline itself.
     pub difference: Option<Difference>,
     /// Class; `None`: no verdict.
@@ -144,6 +146,7 @@ impl Summary {
             quantiles: Vec::new(),
             deterministic,
             heavy_tail: has_heavy_tail(&values),
+            baseline: None,
             difference: None,
             class: None,
             extra: extra(runs),

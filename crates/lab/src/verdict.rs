@@ -7,7 +7,7 @@ use crate::answer::{Judged, is_together};
 use crate::comparison::{Class, Series, margin};
 use crate::goal::{Aim, Outcome};
 use crate::quantity::{Scale, percent};
-use crate::scenario::{Matters, Scenario};
+use crate::scenario::{Family, Matters, Protocol, Scenario};
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use traffic::Measure;
@@ -39,7 +39,11 @@ pub(crate) fn verdict(
     let words = Words { scenario, metric, scale: scale(metric, variants), family: judged.family };
     let together = judged.deciding().filter(|deciding| is_together(deciding) && !is_together(best));
     let mut sentences = match together {
-        Some(together) => words.on_multipath(best, together, variants),
+        Some(together) => {
+            let mut sentences = words.on_multipath(best, together, variants);
+            sentences.extend(words.on_other_family(judged, together));
+            sentences
+        }
         None => words.on_rivals(best, variants),
     };
     sentences.splice(1..1, beside.filter(|_| together.is_some()));
@@ -90,7 +94,7 @@ pub(crate) fn beside(judged: &Judged, rows: &[Summary], baseline: Series) -> Opt
     };
     let against = match baseline {
         Series::Variant(index) => rows.get(index)?.variant.name.as_str(),
-        Series::Average => "the average of the paths",
+        Series::Average(_) => "the average of the paths",
     };
     Some(format!("Against {against}, the baseline of the table, {} {what}.", row.variant.name))
 }
@@ -149,7 +153,9 @@ impl Words<'_> {
         let distance = self.distance(together, &path);
         let mut sentences = vec![format!("{opening}: {name} {performance}{distance}.")];
         sentences.extend(self.needs(together));
+        let family = together.variant.family();
         let rivals = variants.iter().filter(|v| is_together(v) && v.variant != together.variant);
+        let rivals = rivals.filter(|v| v.variant.family() == family);
         let of = |class: Class| -> Vec<&str> {
             let rivals = rivals.clone().filter(|v| v.class == Some(class));
             rivals.map(|v| v.variant.name.as_str()).collect()
@@ -166,6 +172,37 @@ impl Words<'_> {
             ));
         }
         sentences
+    }
+
+    /// Text on the best variant over several paths of the other family, against its own best path.
+    fn on_other_family(&self, judged: &Judged, together: &Summary) -> Option<String> {
+        let family = together.variant.family();
+        let variants = judged.variants.iter().zip(&judged.references);
+        let others = variants
+            .filter(|(v, _)| is_together(v) && v.variant.family() != family && v.qualifies());
+        let pays_off = |class: Option<Class>| u8::from(class == Some(Class::PaysOff));
+        let gain = |v: &Summary| {
+            let mean = v.mean.unwrap_or(f64::INFINITY);
+            if self.metric.larger_is_better() { mean } else { -mean }
+        };
+        let (best, reference) = others.max_by(|(a, _), (b, _)| {
+            let classes = pays_off(a.class).cmp(&pays_off(b.class));
+            classes.then(gain(a).total_cmp(&gain(b)))
+        })?;
+        let alone = judged.variants.get(*reference)?;
+        if is_together(alone) {
+            return None;
+        }
+        let what = match best.class {
+            Some(Class::PaysOff) => "pays off",
+            Some(Class::Hurts) => "hurts",
+            Some(Class::NoDifference) => "makes no difference that matters",
+            _ => "is undecided",
+        };
+        let (name, path) = (&best.variant.name, self.name(alone));
+        let mean = best.mean.map_or(String::new(), |mean| self.scale.value(mean));
+        let distance = self.distance(best, &format!("{path} alone"));
+        Some(format!("{name} {what}: {mean}{distance}."))
     }
 
     /// Text on what an undecided interval excludes all the same.
@@ -467,11 +504,21 @@ impl Words<'_> {
     /// variant over all paths, its name.
     fn name(&self, summary: &Summary) -> String {
         let path = summary.variant.single_path().and_then(|path| self.scenario.paths.get(path));
-        let controls =
-            self.scenario.choices.congestion.iter().filter(|control| !control.is_coupled()).count();
+        let choices = &self.scenario.choices;
+        let (family, protocol) = (summary.variant.family(), summary.variant.protocol());
+        let controls = match family {
+            Family::Tcp => &choices.congestion,
+            Family::Sctp => &choices.sctp.congestion,
+        };
+        let controls = controls.iter().filter(|control| !control.is_coupled()).count();
+        let is_other = |other: &Protocol| Family::of(*other) != family;
+        let over = match choices.protocols.iter().any(is_other) {
+            true => format!("{protocol} over "),
+            false => String::new(),
+        };
         match (path, controls) {
-            (Some(path), 0 | 1) => path.name.clone(),
-            (Some(path), _) => format!("{} with {}", path.name, summary.variant.congestion),
+            (Some(path), 0 | 1) => format!("{over}{}", path.name),
+            (Some(path), _) => format!("{over}{} with {}", path.name, summary.variant.congestion),
             (None, _) => summary.variant.name.clone(),
         }
     }

@@ -11,7 +11,7 @@
 //! the sender's count and the arrival times those of the links; the world passes both to `Gaps`
 //! when it asks.
 
-use crate::setup::{Carrier, Mark, PathMark, RunSetup};
+use crate::setup::{Mark, PathMark, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
 use harness::{FailoverTime, FailureKind};
 use network::{Direction, LinkChange, LossConfig, PathSetup, ScheduledChange};
@@ -39,10 +39,7 @@ pub(crate) struct Disruption {
 /// the connection is opened does not fail, it appears.
 pub(crate) fn disruptions(setup: &RunSetup) -> Vec<Disruption> {
     let Some(flow) = setup.flows.first() else { return Vec::new() };
-    let used = |path: &&usize| match flow.carrier {
-        Carrier::Single(_) => flow.first_path() == Some(**path),
-        Carrier::Multipath(_) => true,
-    };
+    let used = |path: &&usize| flow.carrier.uses_all_paths() || flow.first_path() == Some(**path);
     let of = |path: &usize| of_path(setup, *path, flow.start);
     let mut all: Vec<Disruption> = flow.paths.iter().filter(used).flat_map(of).collect();
     all.sort_by_key(|disruption| (disruption.at, disruption.path));
@@ -295,6 +292,7 @@ impl Recorder for Gaps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setup::Carrier;
     use crate::setup::Multipath;
     use base::SocketId;
     use network::{LinkConfig, PathEvent};

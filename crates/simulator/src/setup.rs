@@ -42,6 +42,7 @@ use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
+use transport::sctp::{Addresses, SctpConfig};
 use transport::{Failover, Protocol, TcpConfig};
 
 /// Most flows of a run in addition to the measured one.
@@ -123,12 +124,15 @@ pub struct FlowSetup {
 }
 
 /// What carries the traffic of a flow.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Carrier {
     /// Connections of this protocol on the first path.
     Single(Protocol),
     /// Connections over all paths of the flow.
     Multipath(Multipath),
+    /// Associations (SCTP). If all addresses are listed, they may use all paths of the flow, one at
+    /// a time; congestion control, buffers and Nagle's algorithm are those of `FlowSetup::tcp`.
+    Sctp(Box<SctpConfig>),
 }
 
 /// What only a connection over several paths has.
@@ -287,10 +291,19 @@ impl FlowSetup {
 }
 
 impl Carrier {
+    /// Whether its connections can use all paths of the flow.
+    pub fn uses_all_paths(&self) -> bool {
+        match self {
+            Carrier::Single(_) => false,
+            Carrier::Multipath(_) => true,
+            Carrier::Sctp(config) => config.addresses != Addresses::One,
+        }
+    }
+
     /// What it has as a multi-path protocol.
     pub const fn multipath(&self) -> Option<&Multipath> {
         match self {
-            Carrier::Single(_) => None,
+            Carrier::Single(_) | Carrier::Sctp(_) => None,
             Carrier::Multipath(multipath) => Some(multipath),
         }
     }

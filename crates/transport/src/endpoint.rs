@@ -27,16 +27,18 @@ pub struct Tuple {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum IpProtocol {
     Tcp = 6,
+    Sctp = 132,
 }
 
 impl IpProtocol {
     /// Every protocol.
-    pub(crate) const ALL: [IpProtocol; 1] = [IpProtocol::Tcp];
+    pub(crate) const ALL: [IpProtocol; 2] = [IpProtocol::Tcp, IpProtocol::Sctp];
 
     /// The protocol with this number.
     pub(crate) const fn from_number(number: u8) -> Option<Self> {
         match number {
             6 => Some(IpProtocol::Tcp),
+            132 => Some(IpProtocol::Sctp),
             _ => None,
         }
     }

@@ -12,17 +12,20 @@ pub enum Protocol {
     Tcp,
     /// Multi-path TCP (RFC 8684).
     Mptcp,
+    /// SCTP (RFC 9260), one path at a time.
+    Sctp,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Protocol; 2] = [Protocol::Tcp, Protocol::Mptcp];
+    pub const ALL: [Protocol; 3] = [Protocol::Tcp, Protocol::Mptcp, Protocol::Sctp];
 
     /// The name in options and scenario files.
     pub const fn name(self) -> &'static str {
         match self {
             Protocol::Tcp => "tcp",
             Protocol::Mptcp => "mptcp",
+            Protocol::Sctp => "sctp",
         }
     }
 
@@ -36,7 +39,7 @@ impl Protocol {
     /// Whether a connection can have more than one path.
     pub const fn is_multipath(self) -> bool {
         match self {
-            Protocol::Tcp => false,
+            Protocol::Tcp | Protocol::Sctp => false,
             Protocol::Mptcp => true,
         }
     }
@@ -48,6 +51,7 @@ impl fmt::Display for Protocol {
         f.write_str(match self {
             Protocol::Tcp => "TCP",
             Protocol::Mptcp => "MPTCP",
+            Protocol::Sctp => "SCTP",
         })
     }
 }

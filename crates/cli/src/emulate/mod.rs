@@ -312,7 +312,7 @@ fn banner(banner: &Banner<'_>) -> String {
             "Programs run over MPTCP (mptcpize): to {meet} over all paths, {path} first.\n\
              --tcp turns that off."
         ),
-        Ok(Protocol::Tcp) => format!("Programs run over TCP: to {meet} over {path}."),
+        Ok(other) => format!("Programs run over {other}: to {meet} over {path}."),
         Err(NoMptcp::Mptcpize) => format!(
             "Programs run over TCP: mptcpize, which makes them use MPTCP, is not installed\n\
              (sudo apt-get install mptcpize). To {meet} over {path}."

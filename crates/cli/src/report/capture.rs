@@ -1,9 +1,9 @@
 //! The page of a capture: the sequence of every connection over time.
 //!
 //! A point is a segment: its time and the position of its first byte in the connection (of MPTCP
-//! the data sequence number less the first, of SCTP the TSN less the first). Colour and symbol are those of its subflow; segments
-//! that were sent again and reinjections have symbols of their own in the same colour. The line is
-//! what was acknowledged.
+//! the data sequence number less the first, of SCTP the TSN less the first). Colour and symbol are
+//! those of its subflow; segments that were sent again and reinjections have symbols of their own
+//! in the same colour. The line is what was acknowledged.
 
 use super::charts::{axis, layout};
 use super::draw::packed_all;
@@ -13,6 +13,7 @@ use super::palette;
 use lab::analyze::{Analysis, Connection, Sending, SentAt, Spoken, Subflow};
 use lab::results::GENERATOR;
 use serde_json::{Value, json};
+use transport::Protocol;
 
 /// Largest number of points of a subflow and kind; more are thinned.
 const MOST_POINTS: usize = 4_000;
@@ -79,7 +80,7 @@ fn figures(sheet: &CapturePage<'_>) -> (Vec<Figure>, usize) {
         let way = if down { "server to client" } else { "client to server" };
         let (traces, thinned) = traces(connection, down);
         let what = match connection.spoken {
-            Spoken::Sctp => {
+            Spoken::Of(Protocol::Sctp) => {
                 "Each point is a chunk of user data at its TSN, counted from the first one, in \
                  the colour of its path, a pair of addresses; the line is the cumulative TSN"
             }
@@ -116,7 +117,9 @@ struct Scale {
 impl Scale {
     fn of(connection: &Connection, down: bool) -> Scale {
         match connection.first_bytes(down) {
-            _ if connection.spoken == Spoken::Sctp => Scale { name: "TSN", bytes: 1.0 },
+            _ if connection.spoken == Spoken::Of(Protocol::Sctp) => {
+                Scale { name: "TSN", bytes: 1.0 }
+            }
             0..1_000_000 => Scale { name: "kB", bytes: 1e3 },
             _ => Scale { name: "MB", bytes: 1e6 },
         }
@@ -170,7 +173,7 @@ fn label(connection: &Connection, subflow: &Subflow, kind: Sending, count: usize
     match kind {
         Sending::New => format!("{name}: {count} new"),
         Sending::Retransmission => format!("{name}: {count} retransmitted"),
-        Sending::Reinjection if connection.spoken == Spoken::Sctp => {
+        Sending::Reinjection if connection.spoken == Spoken::Of(Protocol::Sctp) => {
             format!("{name}: {count} moved here")
         }
         Sending::Reinjection => format!("{name}: {count} reinjected"),

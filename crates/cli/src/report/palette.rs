@@ -6,11 +6,12 @@
 //! policy and fail-over rule. A style is a function of names and of the position of a path in its
 //! scenario; `draw` has the forms for plotly.js and SVG.
 
-use lab::scenario::{Carrier, Scenario, Variant, variants_of};
+use lab::scenario::{Carrier, Protocol, Scenario, SctpFailover, Variant, variants_of};
 use transport::choice::Row;
 use transport::congestion::{ControllerChoice, ControllerRow};
 use transport::path_policy::PolicyRow;
 use transport::scheduler::{SchedulerChoice, TABLE};
+use transport::sctp::RtxPolicy;
 use transport::{Failover, path_manager};
 
 pub(crate) const BLACK: &str = "#000000";
@@ -94,6 +95,8 @@ const SCHEDULERS: [(&str, Marker); 18] = [
     (PURPLE, Square),
     (GREEN, Square),
 ];
+/// Colour and marker of SCTP over all paths, one at a time.
+const MULTIHOMED: (&str, Marker) = (SKY_BLUE, Hourglass);
 /// Markers of variants of one scheduler beyond those that dash and fill distinguish.
 const FURTHER: [Marker; 4] = [Pentagon, Hexagon, Hourglass, Bowtie];
 /// Combinations of dash and fill.
@@ -139,6 +142,7 @@ fn further(name: &str, own: &str) -> usize {
 /// Colour and marker of the path or the scheduler of a variant.
 fn base(variant: &Variant) -> (&'static str, Marker) {
     match (variant.single_path(), variant.scheduler()) {
+        (None, None) if variant.protocol() == Protocol::Sctp => MULTIHOMED,
         (Some(path), _) => (of_path(path).colour, of_path(path).marker),
         (None, scheduler) => scheduler.map_or((BLACK, Circle), of_scheduler),
     }
@@ -173,6 +177,14 @@ fn preferred(variant: &Variant) -> usize {
         let place = policies.position(|row| row.about().0 == policy.name());
         form += place.map_or(0, |place| place + 1);
         form += Failover::ALL.iter().position(|rule| rule == failover).unwrap_or(0);
+    }
+    if let Carrier::Multihomed { failover, rtx_policy } = &variant.carrier {
+        let policies = RtxPolicy::ALL.iter().map(|(policy, _)| policy.name());
+        form += distance(policies, rtx_policy.name(), RtxPolicy::default().name());
+        form += SctpFailover::ALL.iter().position(|rule| rule == failover).unwrap_or(0);
+    }
+    if let Carrier::Single { protocol: Protocol::Sctp, .. } = &variant.carrier {
+        form += DASHES.len();
     }
     form % FORMS
 }

@@ -16,7 +16,8 @@ const GENERAL: &[(&str, &str)] = &[
         "variant",
         "One way of carrying the traffic: tcp/PATH/CONGESTION-CONTROL over one path, or \
          mptcp/SCHEDULER/CONGESTION-CONTROL over all of them, followed by path manager, policy and \
-         fail-over rule where they are compared.",
+         fail-over rule where they are compared; sctp/PATH/CONGESTION-CONTROL over one path, \
+         sctp/multihomed/CONGESTION-CONTROL over all of them, one at a time.",
     ),
     (
         "repetition",
@@ -97,6 +98,11 @@ pub(super) fn of_variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
             format!("all data over {name}")
         }
         Carrier::Multipath { .. } => "data over all paths".to_owned(),
+        Carrier::Multihomed { .. } => {
+            let paths = &sheet.scenario.paths;
+            let name = paths.get(sheet.scenario.ends.first).map_or("", |path| path.name.as_str());
+            format!("data over {name}, over the other paths while it fails")
+        }
     };
     let choices = choices(variant).into_iter();
     let choices = choices.map(|(kind, name, about)| format!("; {kind} {name}: {about}"));

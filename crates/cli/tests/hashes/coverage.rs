@@ -31,7 +31,7 @@ const OF_SOME: [&str; 6] = ["http", "endpoints", "limits", "link", "flow", "dead
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.
-const LISTED: [&str; 8] = [
+const LISTED: [&str; 10] = [
     "protocols",
     "schedulers",
     "cc",
@@ -40,7 +40,12 @@ const LISTED: [&str; 8] = [
     "reinjection",
     "failover",
     "profile",
+    "sctp-profile",
+    "rtx-policy",
 ];
+/// Options of `sctp`, refused without it.
+const OF_SCTP: [&str; 6] =
+    ["sctp-profile", "rtx-policy", "message-size", "streams", "nr-sack", "interleaving"];
 /// Changes of a path that a time can follow, as in the descriptions of paths.
 const EVENTS: [&str; 8] = ["down", "silent", "reset", "removed", "rate", "delay", "loss", "backup"];
 
@@ -72,13 +77,18 @@ fn every_name_has_an_entry() {
         };
         complain(topic, names.iter().map(String::as_str).filter(|name| !has(name)));
     }
-    for protocol in ["tcp", "mptcp"] {
+    for protocol in ["tcp", "mptcp", "sctp"] {
         let of_hosts = ["reset", "removed", "backup"];
         let mine = |entry: &&Entry| entry.texts("protocols") == [protocol];
         let happens = |name: &str| {
             entries.iter().filter(mine).any(|e| e.texts("path").iter().any(|p| has_event(p, name)))
         };
-        let needed = |name: &&str| protocol == "mptcp" || !of_hosts.contains(name);
+        let needed = |name: &&str| match protocol {
+            "tcp" => !of_hosts.contains(name),
+            // Refused.
+            "sctp" => *name != "reset",
+            _ => true,
+        };
         complain("event", EVENTS.into_iter().filter(needed).filter(|name| !happens(name)));
     }
 }
@@ -95,11 +105,13 @@ fn every_option_is_named_by_every_entry() {
     // Without the scheduler's own reinjection, and a rule that depends on it.
     let own = ["reinjection", "failover"];
     for entry in &entries {
-        let tcp = entry.texts("protocols") == ["tcp"];
+        let is = |protocol: &str| entry.texts("protocols") == [protocol];
+        let (tcp, sctp) = (is("tcp"), is("sctp"));
         let left_out = |option: &str| {
             OF_SOME.contains(&option)
                 || own.contains(&option)
-                || (tcp && OF_MPTCP.contains(&option))
+                || ((tcp || sctp) && OF_MPTCP.contains(&option))
+                || (!sctp && OF_SCTP.contains(&option))
         };
         let missing = of_results
             .iter()

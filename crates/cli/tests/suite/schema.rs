@@ -147,7 +147,7 @@ fn what_the_schema_refuses_the_program_refuses() {
         with("out = true", ""),
         with("http = 3", ""),
         with("protocols = \"tpc\"", ""),
-        with("protocols = [\"tcp,mptcp\", \"sctp\"]", ""),
+        with("protocols = [\"tcp,mptcp\", \"cmt-sctp\"]", ""),
         with("cc = [\"cubik\"]", ""),
         with("schedulers = \"default\"", ""),
         with("schedulers = \"ecf:gamma=1\"", ""),

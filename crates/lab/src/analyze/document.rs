@@ -42,15 +42,15 @@ fn talkers(pair: &Talkers) -> Value {
 
 fn connection(connection: &Connection) -> Value {
     let (protocol, version) = match connection.spoken {
-        Spoken::Of(protocol) => (protocol.name(), protocol.is_multipath().then_some(1)),
-        Spoken::FellBack => (Protocol::Tcp.name(), Some(1)),
-        Spoken::OtherVersion(version) => (Protocol::Tcp.name(), Some(version)),
-        Spoken::Sctp => ("sctp", None),
+        Spoken::Of(protocol @ (Protocol::Tcp | Protocol::Sctp)) => (protocol, None),
+        Spoken::Of(Protocol::Mptcp) => (Protocol::Mptcp, Some(1)),
+        Spoken::FellBack => (Protocol::Tcp, Some(1)),
+        Spoken::OtherVersion(version) => (Protocol::Tcp, Some(version)),
     };
     // The sizes of chunks that the capture lacks are not known.
     let unknown = connection.sctp.as_ref().is_some_and(|of| of.missed_chunks() > 0);
     let mut document = json!({
-        "protocol": protocol,
+        "protocol": protocol.name(),
         "mptcp_version": version,
         "fell_back": connection.spoken == Spoken::FellBack,
         "client": connection.client.to_string(),

@@ -38,8 +38,6 @@ pub enum Spoken {
     FellBack,
     /// MPTCP of a version other than 1, analysed as TCP.
     OtherVersion(u8),
-    /// SCTP (RFC 9260).
-    Sctp,
 }
 
 /// Point of capture relative to a connection.

@@ -700,3 +700,43 @@ fn table_of_runs_is_parquet() {
     assert_eq!(names, expected);
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn each_family_of_protocols_has_its_own_baseline() {
+    let options = Options::default()
+        .with(Key::Path, "a=rate 5mbit loss 1%")
+        .with(Key::Path, "b=rate 5mbit loss 1%")
+        .with(Key::Traffic, "bulk:4MiB")
+        .with(Key::Protocols, "tcp,sctp,mptcp");
+    // tcp/a, tcp/b, sctp/a, sctp/b, sctp/multihomed, mptcp
+    let centres = [9.0, 4.0, 5.0, 8.0, 6.0, 3.0];
+    let values: Vec<Vec<Option<f64>>> =
+        centres.iter().zip(1..).map(|(centre, seed)| noisy(*centre, 0.2, seed)).collect();
+    let of = |baseline: &str| {
+        let scenario = options.clone().with(Key::Baseline, baseline).resolve().unwrap();
+        Report::new(&scenario, &study(&scenario, Metric::CompletionTime, &values)).unwrap()
+    };
+    let best = of("best");
+    let baseline = Some(Class::Baseline);
+    let hurts = Some(Class::Hurts);
+    assert_eq!(
+        classes(&best),
+        [hurts, baseline, baseline, hurts, hurts, Some(Class::PaysOff)],
+        "{}",
+        best.verdict
+    );
+    let names: Vec<&str> =
+        best.variants.iter().map(|of| of.baseline.as_deref().unwrap_or("")).collect();
+    let (tcp, sctp) = ("tcp/b/cubic", "sctp/a/reno");
+    assert_eq!(names, [tcp, tcp, sctp, sctp, sctp, tcp]);
+    assert_eq!(best.baseline.as_deref(), Some(tcp), "that of the deciding variant");
+    assert!(best.verdict.contains("than TCP over b, the best path alone"), "{}", best.verdict);
+    let other = "sctp/multihomed/reno hurts: 5.993 s, ";
+    assert!(best.verdict.contains(other), "{}", best.verdict);
+    assert!(best.verdict.contains("more than SCTP over a alone"), "{}", best.verdict);
+    let average = of("average");
+    assert_eq!(classes(&average)[4], Some(Class::PaysOff), "6 s against the mean of 5 s and 8 s");
+    let named = of("tcp/b/cubic");
+    assert!(named.variants.iter().all(|of| of.baseline.as_deref() == Some(tcp)));
+    assert_eq!(classes(&named)[2], hurts, "SCTP against TCP");
+}

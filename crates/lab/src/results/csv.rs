@@ -60,7 +60,7 @@ pub(super) fn summary(report: &Report) -> String {
             number(of.mean),
             number(of.mean_interval.map(|ends| ends.low)),
             number(of.mean_interval.map(|ends| ends.high)),
-            report.baseline.as_deref().map_or(String::new(), field),
+            of.baseline.as_deref().map_or(String::new(), field),
             number(difference.map(|difference| difference.mean)),
             number(interval.map(|ends| ends.low)),
             number(interval.map(|ends| ends.high)),

@@ -10,7 +10,7 @@ use crate::goal::{Aim, Standing};
 use crate::path_spec::{CapacitySpec, LinkSpec, Loss, PathSpec, Span};
 use crate::report::Report;
 use crate::run::OBJECT_TIME;
-use crate::scenario::{Carrier, FlowSpec, Runs, Scenario};
+use crate::scenario::{Carrier, FlowSpec, Runs, Scenario, Variant};
 use crate::statistics::Interval;
 use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
@@ -18,7 +18,6 @@ use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
 use traffic::Traffic;
 use traffic::web::Object;
-use transport::Failover;
 
 /// The version of the document.
 pub(super) const SCHEMA: u32 = 1;
@@ -126,10 +125,6 @@ fn span<T: Copy + PartialEq>(span: Span<T>, number: impl Fn(T) -> f64) -> Value 
 
 fn variant(scenario: &Scenario, summary: &Summary) -> Value {
     let path = summary.variant.single_path().and_then(|path| scenario.paths.get(path));
-    let path_manager = match summary.variant.carrier {
-        Carrier::Single { .. } => None,
-        Carrier::Multipath { path_manager, .. } => Some(path_manager.to_string()),
-    };
     let share: Map<String, Value> =
         summary.share.iter().map(|(name, share)| (name.clone(), json!(share))).collect();
     let (single, extra): (Vec<_>, Vec<_>) =
@@ -147,10 +142,10 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "protocol": summary.variant.protocol().name(),
         "path": path.map(|path| path.name.as_str()),
         "scheduler": summary.variant.scheduler().map(ToString::to_string),
-        "path_manager": path_manager,
+        "path_manager": path_manager(&summary.variant),
         "cc": summary.variant.congestion.to_string(),
         "policy": summary.variant.policy().map(ToString::to_string),
-        "failover": summary.variant.failover().map(Failover::name),
+        "failover": summary.variant.failover(),
         "profile": scenario.ends.profile.name(),
         "n": summary.n,
         "incomplete": summary.incomplete,
@@ -173,6 +168,10 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "repeated": repeated(&summary.repeats),
         "failover_time": failovers(summary.failovers.as_ref()),
     });
+    // Elsewhere all have that of the document.
+    if scenario.compares_sctp() {
+        variant["baseline"] = json!(summary.baseline);
+    }
     if !summary.values.is_empty() {
         variant["values"] = json!(summary.values);
     }
@@ -191,6 +190,13 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         variant["converged_runs"] = json!(fairness.converged);
     }
     variant
+}
+
+fn path_manager(variant: &Variant) -> Option<String> {
+    match variant.carrier {
+        Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
+        Carrier::Multipath { path_manager, .. } => Some(path_manager.to_string()),
+    }
 }
 
 /// A competing connection: its goodput in bit/s, and its path shares with several paths.

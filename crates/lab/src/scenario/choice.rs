@@ -5,6 +5,7 @@
 //! single values, `variants` builds the variants.
 
 use super::Options;
+use super::sctp::{self, MULTIHOMED, SCTP_FAILOVERS, SctpChoices, SctpFailover};
 use super::table::Key;
 use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
@@ -27,7 +28,7 @@ const LATER: [&str; 4] = ["bbr", "bbr1", "bbr2", "bbr3"];
 /// The word for every value of a list.
 const ALL: &str = "all";
 /// Protocols that are not implemented yet.
-const PROTOCOLS_LATER: [&str; 2] = ["sctp", "cmt-sctp"];
+const PROTOCOLS_LATER: [&str; 1] = ["cmt-sctp"];
 /// Largest number of addresses per end of an MPTCP connection, as in Linux.
 pub(super) const MOST_PATHS: usize = 8;
 
@@ -40,6 +41,8 @@ pub(super) struct Chosen {
     pub policies: Vec<PolicyChoice>,
     /// Empty: the default of each scheduler.
     pub failovers: Vec<Failover>,
+    /// Congestion controls and fail-over rules of SCTP.
+    pub sctp: SctpChoices,
     /// Notes on omitted choices.
     pub notes: Vec<String>,
 }
@@ -64,16 +67,16 @@ impl Chosen {
         } else {
             let reinjection = options.texts(Key::Reinjection);
             let managers = options.texts(Key::PathManagers);
-            for lists in [
-                options.texts(Key::Schedulers),
-                reinjection,
-                managers,
-                options.texts(Key::Failover),
-            ] {
+            let failover = match protocols.contains(&Protocol::Sctp) {
+                true => &[][..],
+                false => options.texts(Key::Failover),
+            };
+            for lists in [options.texts(Key::Schedulers), reinjection, managers, failover] {
                 only_with_multipath(lists)?;
             }
         }
         let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
+        let of_sctp = controls_of_sctp(&congestion, &protocols, &mut notes);
         // Who switches MPTCP on in mainline Linux gets its scheduler.
         let default = vec![match profile {
             Profile::Linux => SchedulerChoice::linux(),
@@ -95,28 +98,120 @@ impl Chosen {
         let policies = chosen_of(texts, default, &every, with_parameters, |word| {
             policy(word).and_then(|policy| fitting(policy, multipath))
         })?;
-        let texts = options.texts(Key::Failover);
-        let failovers = chosen(texts, Vec::new(), &Failover::ALL, failover)?;
-        let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
-        if schedulers.iter().filter(is_wrr).any(|scheduler| scheduler.weights().is_none()) {
-            notes.push(
-                "`wrr` without weights is `rr`; write `wrr:3,1`, one weight per \
-                    path"
-                    .to_owned(),
-            );
-        }
+        let (failovers, rules) = failovers(options.texts(Key::Failover), &protocols)?;
+        notes.extend(unweighted(&schedulers));
         check_weights(options.texts(Key::Schedulers), &schedulers, paths)?;
         notes.extend(unnamed(&path_managers, &failovers));
-        let single = !protocols.iter().copied().all(Protocol::is_multipath);
-        if multipath && !single && !options.is_given(Key::Baseline) {
-            notes.push(
-                "no path is used alone, so variants are compared with the best variant; add `tcp` \
-                 to the protocols to learn whether several paths pay off"
-                    .to_owned(),
-            );
-        }
-        Ok(Chosen { protocols, congestion, schedulers, path_managers, policies, failovers, notes })
+        notes.extend(single_homed(&protocols, paths));
+        notes.extend(none_alone(&protocols).filter(|_| !options.is_given(Key::Baseline)));
+        let sctp = SctpChoices { congestion: of_sctp, failovers: rules, ..SctpChoices::default() };
+        Ok(Chosen {
+            protocols,
+            congestion,
+            schedulers,
+            path_managers,
+            policies,
+            failovers,
+            sctp,
+            notes,
+        })
     }
+}
+
+/// A note on `wrr` without weights.
+fn unweighted(schedulers: &[SchedulerChoice]) -> Option<String> {
+    let is_wrr = |scheduler: &&SchedulerChoice| scheduler.takes_weights();
+    let mut wrr = schedulers.iter().filter(is_wrr);
+    wrr.any(|scheduler| scheduler.weights().is_none())
+        .then(|| "`wrr` without weights is `rr`; write `wrr:3,1`, one weight per path".to_owned())
+}
+
+/// A note on studies without a single path.
+fn none_alone(protocols: &[Protocol]) -> Option<String> {
+    let all = protocols.iter().copied().all(Protocol::is_multipath);
+    all.then(|| {
+        "no path is used alone, so variants are compared with the best variant; add `tcp` to the \
+         protocols to learn whether several paths pay off"
+            .to_owned()
+    })
+}
+
+/// A note on SCTP over one path, which has no other one.
+fn single_homed(protocols: &[Protocol], paths: usize) -> Option<String> {
+    (paths == 1 && protocols.contains(&Protocol::Sctp))
+        .then(|| format!("only one path is given: there is no `sctp/{MULTIHOMED}`"))
+}
+
+/// The congestion controls of SCTP, and a note on those that it lacks.
+fn controls_of_sctp(
+    asked: &[ControllerChoice],
+    protocols: &[Protocol],
+    notes: &mut Vec<String>,
+) -> Vec<ControllerChoice> {
+    let (has, lacks): (Vec<_>, Vec<_>) = asked.iter().cloned().partition(sctp::has);
+    let names: Vec<String> = lacks.iter().map(|control| format!("`{control}`")).collect();
+    let compared = protocols.contains(&Protocol::Sctp);
+    match (has.is_empty(), names.as_slice()) {
+        (_, []) => {}
+        _ if !compared => {}
+        (true, _) => notes.push(format!("sctp has no {}: it takes `reno`", names.join(" and no "))),
+        (false, _) => notes.push(format!("skipped {} with sctp, which lacks it", names.join(", "))),
+    }
+    if has.is_empty() { vec![ControllerChoice::RENO] } else { has }
+}
+
+/// A fail-over rule of any protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Mptcp(Failover),
+    Sctp(SctpFailover),
+}
+
+/// The fail-over rules of MPTCP and of SCTP.
+fn failovers(
+    lists: &[Given],
+    protocols: &[Protocol],
+) -> Result<(Vec<Failover>, Vec<SctpFailover>), InputError> {
+    let compares = |rule: &Rule| {
+        let protocol = match rule {
+            Rule::Mptcp(_) => Protocol::Mptcp,
+            Rule::Sctp(_) => Protocol::Sctp,
+        };
+        protocols.contains(&protocol)
+    };
+    let every = Failover::ALL.map(Rule::Mptcp).into_iter();
+    let every = every.chain(SctpFailover::ALL.map(Rule::Sctp)).filter(compares);
+    let every: Vec<Rule> = every.collect();
+    let rules = chosen(lists, Vec::new(), &every, |word| {
+        let rule = rule(word, protocols)?;
+        if compares(&rule) {
+            return Ok(rule);
+        }
+        let owner = if matches!(rule, Rule::Sctp(_)) { "sctp" } else { "mptcp" };
+        let problem = format!("`{word}` is a rule of {owner}, which is not compared");
+        Err((problem, format!("add `{owner}` to the protocols, or leave the rule out")))
+    })?;
+    let of_mptcp = rules.iter().filter_map(|rule| match rule {
+        Rule::Mptcp(rule) => Some(*rule),
+        Rule::Sctp(_) => None,
+    });
+    let of_sctp = rules.iter().filter_map(|rule| match rule {
+        Rule::Sctp(rule) => Some(*rule),
+        Rule::Mptcp(_) => None,
+    });
+    Ok((of_mptcp.collect(), of_sctp.collect()))
+}
+
+fn rule(word: &str, protocols: &[Protocol]) -> Result<Rule, Complaint> {
+    if let Some(rule) = SctpFailover::by_name(word) {
+        return Ok(Rule::Sctp(rule));
+    }
+    if !protocols.contains(&Protocol::Sctp) || Failover::by_name(word).is_some() {
+        return failover(word).map(Rule::Mptcp);
+    }
+    let of_mptcp = FAILOVER_NAMES.iter().filter(|_| protocols.contains(&Protocol::Mptcp));
+    let names: Vec<&str> = of_mptcp.chain(SCTP_FAILOVERS).map(|(name, _, _)| *name).collect();
+    Err(unknown("fail-over rule", word, &names, &[]))
 }
 
 /// Notes on defaults that the names of variants omit.
@@ -145,7 +240,7 @@ fn usual(paths: usize) -> Vec<Protocol> {
 }
 
 /// Values of all words of some lists, `default` without words, `every` for the word `all`.
-fn chosen<T: PartialEq + Clone>(
+pub(super) fn chosen<T: PartialEq + Clone>(
     lists: &[Given],
     default: Vec<T>,
     every: &[T],
@@ -428,7 +523,7 @@ fn controls(
     let every: Vec<Control> = ControllerChoice::all().map(Control::Built).collect();
     let asked =
         chosen_of(lists, default, &every, with_parameters, |word| control(word, multipath))?;
-    if !protocols.iter().copied().all(Protocol::is_multipath) {
+    if protocols.contains(&Protocol::Tcp) {
         let skipped = asked.iter().filter(|control| control.is_coupled());
         let skipped: Vec<String> = skipped.map(|control| format!("`{control}`")).collect();
         let what = if skipped.len() == 1 { "it couples" } else { "they couple" };
@@ -439,12 +534,13 @@ fn controls(
             ));
         }
     }
+    let only_sctp = protocols == [Protocol::Sctp];
     let usable = |control: Control| match control {
-        Control::Built(control) if multipath || !control.is_coupled() => Some(control),
+        Control::Built(control) if multipath || only_sctp || !control.is_coupled() => Some(control),
         _ => None,
     };
     let usable: Vec<ControllerChoice> = asked.into_iter().filter_map(usable).collect();
-    if let (true, Some(given)) = (usable.is_empty(), lists.first()) {
+    if let (true, Some(given)) = (usable.is_empty() && !only_sctp, lists.first()) {
         let uncoupled = ControllerChoice::all().filter(|control| !control.is_coupled());
         let uncoupled: Vec<&str> = uncoupled.map(|control| control.name()).collect();
         return Err(given.refuse_whole(

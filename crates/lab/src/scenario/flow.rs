@@ -7,6 +7,7 @@
 
 use super::choice::{MOST_PATHS, built_control, scheduler};
 use super::flow_table::item_words;
+use super::sctp::{self, SctpChoices, SctpFailover};
 use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
@@ -24,6 +25,7 @@ use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
 use transport::scheduler::SchedulerChoice;
+use transport::sctp::{Addresses, RtxPolicy};
 use transport::{Profile, TcpConfig};
 
 const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
@@ -33,7 +35,7 @@ const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
 pub struct FlowSpec {
     /// Name given by the user.
     pub name: String,
-    /// TCP over one path, or MPTCP over some.
+    /// TCP over one path, MPTCP over some, or SCTP over one of some at a time.
     pub protocol: Protocol,
     /// Indices of the paths of the scenario that it may use, the first subflow's first.
     pub paths: Vec<usize>,
@@ -86,19 +88,24 @@ impl FlowSpec {
     pub(crate) fn draw(
         &self,
         (seed, run): (u64, u64),
-        tcp: &TcpConfig,
+        (tcp, sctp): (&TcpConfig, &SctpChoices),
         deadline: Duration,
     ) -> Vec<FlowSetup> {
         let saturating = || Traffic::BulkTime(deadline);
-        let carrier = if self.protocol.is_multipath() {
-            Carrier::Multipath(Multipath {
+        let carrier = match self.protocol {
+            Protocol::Mptcp => Carrier::Multipath(Multipath {
                 protocol: self.protocol,
                 scheduler: self.scheduler.clone(),
                 probes_removed: true,
                 ..Multipath::default()
-            })
-        } else {
-            Carrier::Single(self.protocol)
+            }),
+            Protocol::Sctp if self.paths.len() > 1 => {
+                let usual = SctpFailover::usual(sctp.profile);
+                let config = sctp.config(Addresses::All, usual, RtxPolicy::default());
+                Carrier::Sctp(Box::new(config))
+            }
+            Protocol::Sctp => Carrier::Sctp(Box::new(sctp.single())),
+            Protocol::Tcp => Carrier::Single(self.protocol),
         };
         let one = |number: u32| FlowSetup {
             carrier: carrier.clone(),
@@ -211,36 +218,28 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
         said.push(item);
         draft.item(word, &mut rest, around)?;
     }
-    let (paths, place) = draft.on.ok_or_else(|| {
+    let (paths, place) = draft.on.take().ok_or_else(|| {
         let help = format!("write `{EXAMPLE}`, for example");
         Refusal::new(text, format!("flow `{name}` has no path"), help)
     })?;
     let several = if paths.len() > 1 { Protocol::Mptcp } else { Protocol::Tcp };
     let protocol = draft.protocol.unwrap_or(several);
     if !protocol.is_multipath() {
-        if paths.len() > 1 {
-            let help = "name one path, or write `mptcp`";
-            return Err(place.refuse("a TCP flow uses one path", help));
-        }
-        let coupled = draft.congestion.as_ref().filter(|(control, _)| control.is_coupled());
-        if let Some((name, word)) = coupled {
-            let problem = format!("`{name}` couples several paths, and TCP uses one");
-            return Err(word.refuse(problem, "write `cc reno` or `cc cubic`, or make it `mptcp`"));
-        }
-        if let Some((_, word)) = draft.scheduler {
-            let help = "leave it out, or make the flow `mptcp`";
-            return Err(word.refuse("a TCP flow has no scheduler", help));
-        }
+        draft.check_one_at_a_time(protocol, (&paths, place))?;
     }
     if paths.len() > MOST_PATHS {
         let problem = format!("`mptcp` uses at most {MOST_PATHS} addresses per host");
         return Err(place.refuse(problem, "name fewer paths"));
     }
+    let usual = match protocol {
+        Protocol::Sctp => ControllerChoice::RENO,
+        Protocol::Tcp | Protocol::Mptcp => ControllerChoice::CUBIC,
+    };
     Ok(FlowSpec {
         name: name.to_owned(),
         protocol,
         paths,
-        congestion: draft.congestion.map_or(ControllerChoice::CUBIC, |(control, _)| control),
+        congestion: draft.congestion.map_or(usual, |(control, _)| control),
         scheduler: draft.scheduler.map(|(scheduler, _)| scheduler).unwrap_or_default(),
         traffic: draft.traffic,
         start: draft.start.unwrap_or(Span::fixed(Duration::ZERO)),
@@ -251,6 +250,45 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
 }
 
 impl<'t> Draft<'t> {
+    /// Refuses what TCP and SCTP lack: a scheduler, coupled congestion control and, for TCP, more
+    /// than one path.
+    fn check_one_at_a_time(
+        &self,
+        protocol: Protocol,
+        (paths, place): (&[usize], &Token),
+    ) -> Result<(), Refusal> {
+        if paths.len() > 1 && protocol == Protocol::Tcp {
+            let help = "name one path, or write `mptcp`";
+            return Err(place.refuse("a TCP flow uses one path", help));
+        }
+        let control = self.congestion.as_ref();
+        if let Some((name, word)) = control.filter(|(control, _)| control.is_coupled()) {
+            let problem = match protocol {
+                Protocol::Sctp => {
+                    format!("`{name}` couples several paths, and SCTP uses one at a time")
+                }
+                _ => format!("`{name}` couples several paths, and TCP uses one"),
+            };
+            let help = match protocol {
+                Protocol::Sctp => "write `cc reno`",
+                _ => "write `cc reno` or `cc cubic`, or make it `mptcp`",
+            };
+            return Err(word.refuse(problem, help));
+        }
+        let lacking = control.filter(|(control, _)| !sctp::has(control));
+        if let (Protocol::Sctp, Some((name, word))) = (protocol, lacking) {
+            return Err(word.refuse(format!("SCTP has no `{name}`"), "write `cc reno`"));
+        }
+        if let Some((_, word)) = &self.scheduler {
+            let problem = match protocol {
+                Protocol::Sctp => "an SCTP flow has no scheduler",
+                _ => "a TCP flow has no scheduler",
+            };
+            return Err(word.refuse(problem, "leave it out, or make the flow `mptcp`"));
+        }
+        Ok(())
+    }
+
     /// Parses the item that begins with `word`; its values are taken from `rest`.
     fn item(
         &mut self,

@@ -35,16 +35,15 @@ static WORDS: &[Word] = &[
     key(
         "protocol",
         Of(schema::protocol),
-        "tcp or mptcp. Default: tcp on one path, mptcp on several.",
+        "tcp, mptcp or sctp. Default: tcp on one path, mptcp on several.",
     ),
     key("path", Plain, "Path between the hosts of the flow."),
     key(
         "paths",
         Of(schema::some_paths),
-        "Paths of an mptcp flow; the first has the first \
-        subflow.",
+        "Paths of an mptcp or sctp flow; the first has the first subflow, or is the primary.",
     ),
-    both("cc", Of(schema::control), "Congestion control. Default: cubic."),
+    both("cc", Of(schema::control), "Congestion control. Default: cubic; reno with sctp."),
     both("scheduler", Plain, "Scheduler of an mptcp flow. Default: lrf."),
     both("traffic", Regex(traffic_spec::FLOW_PATTERN), traffic_spec::FLOW_HELP),
     both(

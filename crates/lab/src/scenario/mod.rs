@@ -15,6 +15,7 @@ mod judge;
 mod options;
 mod path_table;
 mod schema;
+mod sctp;
 mod single;
 mod table;
 mod values;
@@ -27,10 +28,11 @@ pub use judge::Goal;
 pub(crate) use judge::measures;
 pub use options::{Options, PathOption};
 pub use schema::schema as scenario_schema;
+pub use sctp::{SCTP_FAILOVERS, SctpChoices, SctpFailover};
 pub use single::{SingleChoices, SingleOptions};
 use table::quoted;
 pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
-pub use variants::{Carrier, Protocol, Variant, variants_of};
+pub use variants::{Carrier, Family, Protocol, Variant, variants_of};
 
 pub use crate::words::nearest_help;
 
@@ -151,6 +153,8 @@ pub struct Choices {
     pub policies: Vec<PolicyChoice>,
     /// Rules for declaring a path failed; empty: the default of the scheduler.
     pub failovers: Vec<Failover>,
+    /// What only SCTP has.
+    pub sctp: SctpChoices,
 }
 
 /// The hosts at both ends of the compared connection.
@@ -251,8 +255,26 @@ impl Scenario {
         self.choices.protocols.iter().copied().any(Protocol::is_multipath)
     }
 
+    /// Whether a variant that may use several paths is among those compared.
+    pub fn uses_several(&self) -> bool {
+        self.has_multipath() || self.compares_sctp() && self.paths.len() > 1
+    }
+
+    /// Whether SCTP is among the compared protocols.
+    pub fn compares_sctp(&self) -> bool {
+        self.choices.protocols.contains(&Protocol::Sctp)
+    }
+
+    /// Whether SCTP is compared, or competes.
+    fn has_sctp(&self) -> bool {
+        self.compares_sctp() || self.flows.iter().any(|flow| flow.protocol == Protocol::Sctp)
+    }
+
+    /// Rules for declaring a path failed; empty: the defaults.
     fn failover_names(&self) -> String {
-        self.choices.failovers.iter().map(|rule| rule.name()).collect::<Vec<_>>().join(",")
+        let rules = self.choices.failovers.iter().map(|rule| rule.name());
+        let of_sctp = self.choices.sctp.failovers.iter().map(|rule| rule.name());
+        rules.chain(of_sctp).collect::<Vec<_>>().join(",")
     }
 
     /// The same study as a scenario file; `spec` writes a path's description.
@@ -370,6 +392,7 @@ impl Scenario {
         if let Some(deadline) = self.own_deadline() {
             let _ = write!(key, "deadline {deadline}");
         }
+        key.push_str(&self.choices.sctp.deviations());
         Sha256::digest(key).into()
     }
 

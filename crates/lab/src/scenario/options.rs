@@ -1,6 +1,7 @@
 //! User input before it is checked: the same struct for command line, environment and file.
 
 use super::choice::Chosen;
+use super::sctp::{MULTIHOMED, SctpChoices};
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
@@ -8,7 +9,7 @@ use super::{
     Runs, Scenario, endpoints, judge, measures, values,
 };
 use crate::error::{Given, InputError};
-use crate::path_spec::PathSpec;
+use crate::path_spec::{Change, PathSpec};
 use crate::traffic_spec::{EXAMPLES, Fetching, Folders, parse_http, parse_traffic};
 use crate::web_page::PageSource;
 use crate::words::nearest_help;
@@ -179,6 +180,10 @@ impl Options {
             notes.extend(endpoints::unused_announcements(kernel, &paths, first));
         }
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
+        let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
+        let compares = chosen.protocols.contains(&Protocol::Sctp);
+        let sctp = SctpChoices::resolve(self, compares || competes, chosen.sctp)?;
+        self.check_paths_of_sctp(&paths, compares, competes)?;
         let choices = Choices {
             protocols: chosen.protocols,
             congestion: chosen.congestion,
@@ -188,6 +193,7 @@ impl Options {
             simultaneous_syn,
             policies: chosen.policies,
             failovers: chosen.failovers,
+            sctp,
         };
         let mut scenario = Scenario {
             about: self.about(),
@@ -218,6 +224,35 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    /// Refuses what associations cannot do: a reset without an end of the association, and a path
+    /// with the name of all paths.
+    fn check_paths_of_sctp(
+        &self,
+        paths: &[PathSpec],
+        compares: bool,
+        competes: bool,
+    ) -> Result<(), InputError> {
+        for (path, option) in paths.iter().zip(self.described(Key::Path)) {
+            let (PathOption::Whole(given) | PathOption::Named { spec: given, .. }) = option;
+            let resets = path.events.iter().any(|event| event.change == Change::Reset);
+            if resets && (compares || competes) {
+                let problem = format!(
+                    "path `{}` is reset, and SCTP has no reset of a path: an ABORT ends the whole \
+                     association",
+                    path.name
+                );
+                let help = "write `removed @20s..35s`, which takes the address away, or leave \
+                            `sctp` out";
+                return Err(given.refuse_whole(problem, help));
+            }
+            if compares && path.name.eq_ignore_ascii_case(MULTIHOMED) {
+                let problem = format!("`{MULTIHOMED}` is the name of SCTP over all paths");
+                return Err(given.refuse_whole(problem, "give the path another name"));
+            }
+        }
+        Ok(())
     }
 
     /// The metric, and the goal, whose metric it is unless another one is given.

@@ -5,6 +5,7 @@
 //! path's, that a path is up at some time); `options` and `path_spec` check the rest.
 
 use super::flow_table;
+use super::sctp::SCTP_FAILOVERS;
 use super::table::{Key, OptionRow, Takes};
 use super::variants::Protocol;
 use crate::path_spec;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
+use transport::sctp::{RtxPolicy, SctpProfile};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
 /// The schema of a scenario file.
@@ -319,7 +321,27 @@ pub(super) fn limits(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn failovers(_: &mut SchemaGenerator) -> Schema {
-    names(FAILOVER_NAMES.iter().map(|(name, _, _)| *name), &[])
+    names(FAILOVER_NAMES.iter().chain(SCTP_FAILOVERS).map(|(name, _, _)| *name), &[])
+}
+
+pub(super) fn sctp_profiles(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": SctpProfile::ALL.map(|(profile, _)| profile.name())})
+}
+
+pub(super) fn rtx_policies(_: &mut SchemaGenerator) -> Schema {
+    names(RtxPolicy::ALL.iter().map(|(policy, _)| policy.name()), &[])
+}
+
+pub(super) fn message_size(_: &mut SchemaGenerator) -> Schema {
+    number(1, 64 << 10, "([kKmM]i?[bB]|[bB])?")
+}
+
+pub(super) fn streams(_: &mut SchemaGenerator) -> Schema {
+    number(1, u16::MAX.into(), "")
+}
+
+pub(super) fn on_or_off(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": ["on", "off"]})
 }
 
 pub(super) fn profiles(_: &mut SchemaGenerator) -> Schema {

@@ -6,7 +6,8 @@
 //! option affects, and a test checks it.
 
 use super::schema::Pattern::{self, Of, Plain, Regex};
-use super::{Runs, Scenario, endpoints, flow, names_of, schema, show_buffers};
+use super::sctp::show_switch;
+use super::{Runs, Scenario, SctpChoices, endpoints, flow, names_of, schema, show_buffers};
 use crate::path_spec::show_time;
 use crate::traffic_spec;
 use traffic::Traffic;
@@ -190,6 +191,15 @@ fn maybe(text: Option<&String>) -> Option<String> {
 /// A value for studies with multi-path protocols only.
 fn multipath(scenario: &Scenario, value: impl FnOnce() -> String) -> Option<String> {
     scenario.has_multipath().then(|| quoted(&value()))
+}
+
+/// A value for studies with SCTP only.
+fn of_sctp(
+    scenario: &Scenario,
+    value: impl FnOnce(&SctpChoices) -> Option<String>,
+) -> Option<String> {
+    let value = scenario.has_sctp().then(|| value(&scenario.choices.sctp)).flatten()?;
+    Some(quoted(&value))
 }
 
 /// A value about fetching a page, for web traffic only.
@@ -379,14 +389,16 @@ options! {
         .counts(Counts::Nowhere, ".");
     Protocols: list(
             "protocols",
-            "What to compare: tcp (each path alone), mptcp (all paths together). Default: tcp, \
-             and mptcp where there are several paths.",
+            "What to compare: tcp (each path alone), mptcp (all paths together), sctp (each path \
+             alone, and all paths, one at a time). Default: tcp, and mptcp where there are several \
+             paths.",
         )
         .argument(
             9,
             "LIST",
-            "Protocols to compare: tcp (each path alone), mptcp (all paths together), or all \
-             [default: tcp, and mptcp where there are several paths]",
+            "Protocols to compare: tcp (each path alone), mptcp (all paths together), sctp (each \
+             path alone, and all paths, one at a time), or all [default: tcp, and mptcp where \
+             there are several paths]",
         )
         .pattern(Of(schema::protocols))
         .shown(|s| {
@@ -503,19 +515,21 @@ options! {
         .counts(Counts::Variants, "drepas");
     Failover: list(
             "failover",
-            "Rules for declaring a path failed; a list is compared. Default: rto; stale with \
-             scheduler and profile linux.",
+            "Rules for declaring a path failed; a list is compared: rto, stale, probe of mptcp, pf \
+             and pmr of sctp. Default: rto; stale with scheduler and profile linux; pf, or pmr \
+             with other profiles of sctp.",
         )
         .argument(
             18,
             "LIST",
-            "Rules for declaring a path failed; a list is compared: rto, stale, probe, see \
-             `anabranch list failover` [default: rto; stale with scheduler and profile linux]",
+            "Rules for declaring a path failed; a list is compared: rto, stale, probe of mptcp, pf \
+             and pmr of sctp, see `anabranch list failover` [default: rto; stale with scheduler \
+             and profile linux; pf, or pmr with other profiles of sctp]",
         )
         .pattern(Of(schema::failovers))
         .shown(|s| {
-            let names = || s.failover_names();
-            (!s.choices.failovers.is_empty()).then(|| multipath(s, names)).flatten()
+            let names = s.failover_names();
+            (!names.is_empty()).then(|| quoted(&names))
         })
         .counts(Counts::Variants, "probe");
     Profile: text("profile", "Kernel that both ends model. Default: linux.")
@@ -528,16 +542,94 @@ options! {
         .pattern(Of(schema::profiles))
         .shown(|s| Some(quoted(s.ends.profile.name())))
         .counts(Counts::StudyKey, "linux-4.1");
+    SctpProfile: text(
+            "sctp-profile",
+            "Parameters of SCTP: rfc9260, inet000 (paper 000), lab003 (paper 003), bsd. Default: \
+             rfc9260.",
+        )
+        .argument(
+            40,
+            "NAME",
+            "Parameters of SCTP: rfc9260, inet000 (paper 000), lab003 (paper 003), bsd, see \
+             `anabranch list sctp-profiles` [default: rfc9260]",
+        )
+        .pattern(Of(schema::sctp_profiles))
+        .shown(|s| of_sctp(s, |sctp| Some(sctp.profile.name().to_owned())))
+        .counts(Counts::StudyKey, "bsd");
+    RtxPolicy: list(
+            "rtx-policy",
+            "Paths of sctp's retransmissions after a time-out; a list is compared: same, next, \
+             asap, cwnd, ssthresh, lossrate, rtt. Default: next.",
+        )
+        .argument(
+            41,
+            "LIST",
+            "Path of sctp's retransmissions after a time-out; a list is compared: same, next, \
+             asap, cwnd, ssthresh, lossrate, rtt, see `anabranch list rtx-policies` [default: \
+             next]",
+        )
+        .pattern(Of(schema::rtx_policies))
+        .shown(|s| {
+            let of = |sctp: &SctpChoices| {
+                let names = sctp.rtx_policies.iter().map(|policy| policy.name());
+                Some(names.collect::<Vec<_>>().join(","))
+            };
+            of_sctp(s, of)
+        })
+        .counts(Counts::Variants, "rtt");
+    MessageSize: text(
+            "message-size",
+            "Bytes of the messages of sctp. Default: what fits one chunk; 1452 with inet000.",
+        )
+        .argument(
+            42,
+            "BYTES",
+            "Bytes of the messages of sctp [default: what fits one chunk; 1452 with inet000]",
+        )
+        .number()
+        .pattern(Of(schema::message_size))
+        .shown(|s| of_sctp(s, |sctp| Some(sctp.own_message_size()?.to_string())))
+        .counts(Counts::StudyKey, "1200");
+    Streams: text("streams", "Streams of sctp in each direction. Default: 1.")
+        .argument(43, "N", "Streams of sctp in each direction [default: 1]")
+        .number()
+        .pattern(Of(schema::streams))
+        .shown(|s| of_sctp(s, |sctp| (sctp.streams != 1).then(|| sctp.streams.to_string())))
+        .counts(Counts::StudyKey, "10");
+    NrSack: text(
+            "nr-sack",
+            "Offer NR-SACK, which frees the send buffer of sctp earlier. Default: on.",
+        )
+        .argument(
+            44,
+            "on|off",
+            "Offer NR-SACK, which frees the send buffer of sctp earlier [default: on]",
+        )
+        .pattern(Of(schema::on_or_off))
+        .shown(|s| of_sctp(s, |sctp| (!sctp.nr_sack).then(|| show_switch(false).to_owned())))
+        .counts(Counts::StudyKey, "off");
+    Interleaving: text(
+            "interleaving",
+            "Offer interleaving of sctp's messages (I-DATA, RFC 8260). Default: off.",
+        )
+        .argument(
+            45,
+            "on|off",
+            "Offer interleaving of sctp's messages (I-DATA, RFC 8260) [default: off]",
+        )
+        .pattern(Of(schema::on_or_off))
+        .shown(|s| of_sctp(s, |sctp| sctp.interleaving.then(|| show_switch(true).to_owned())))
+        .counts(Counts::StudyKey, "on");
     Buffers: text(
             "buffers",
             "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off. \
-             Default: 4MiB/6MiB.",
+             With sctp the sizes from the start. Default: 4MiB/6MiB.",
         )
         .argument(
             24,
             "SND/RCV",
-            "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off \
-             [default: 4MiB/6MiB]",
+            "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off; \
+             with sctp the sizes from the start [default: 4MiB/6MiB]",
         )
         .pattern(Regex(r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$"))
         .shown(|s| Some(quoted(&show_buffers(&s.ends.buffers))))

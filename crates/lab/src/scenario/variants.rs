@@ -1,14 +1,17 @@
-//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC` or
-//! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`.
+//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC`, `sctp/PATH/CC`,
+//! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]` or
+//! `sctp/multihomed/CC[/FAILOVER][/RETRANSMISSION]`.
 
 pub use transport::Protocol;
 
 use super::Scenario;
+use super::sctp::{MULTIHOMED, SctpFailover};
 use transport::Failover;
 use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
+use transport::sctp::RtxPolicy;
 
 /// One combination of choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +47,35 @@ pub enum Carrier {
         /// Fail-over rule.
         failover: Failover,
     },
+    /// An association over all paths, one at a time (SCTP).
+    Multihomed {
+        /// Fail-over rule.
+        failover: SctpFailover,
+        /// Path of retransmissions after a time-out.
+        rtx_policy: RtxPolicy,
+    },
+}
+
+/// Protocols whose variants are compared with each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// TCP and MPTCP.
+    Tcp,
+    /// SCTP.
+    Sctp,
+}
+
+impl Family {
+    /// Both families.
+    pub const ALL: [Family; 2] = [Family::Tcp, Family::Sctp];
+
+    /// The family of a protocol.
+    pub const fn of(protocol: Protocol) -> Family {
+        match protocol {
+            Protocol::Tcp | Protocol::Mptcp => Family::Tcp,
+            Protocol::Sctp => Family::Sctp,
+        }
+    }
 }
 
 impl Variant {
@@ -51,30 +83,37 @@ impl Variant {
     pub const fn protocol(&self) -> Protocol {
         match self.carrier {
             Carrier::Single { protocol, .. } | Carrier::Multipath { protocol, .. } => protocol,
+            Carrier::Multihomed { .. } => Protocol::Sctp,
         }
+    }
+
+    /// Family of the variant.
+    pub const fn family(&self) -> Family {
+        Family::of(self.protocol())
     }
 
     /// Index of the only path it uses; `None` if it may use all.
     pub const fn single_path(&self) -> Option<usize> {
         match self.carrier {
             Carrier::Single { path, .. } => Some(path),
-            Carrier::Multipath { .. } => None,
+            Carrier::Multipath { .. } | Carrier::Multihomed { .. } => None,
         }
     }
 
     /// Its scheduler; `None` for a single path.
     pub const fn scheduler(&self) -> Option<&SchedulerChoice> {
         match &self.carrier {
-            Carrier::Single { .. } => None,
+            Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
             Carrier::Multipath { scheduler, .. } => Some(scheduler),
         }
     }
 
-    /// Its fail-over rule; `None` for a single path.
-    pub const fn failover(&self) -> Option<Failover> {
+    /// Name of its fail-over rule; `None` for a single path.
+    pub const fn failover(&self) -> Option<&'static str> {
         match self.carrier {
             Carrier::Single { .. } => None,
-            Carrier::Multipath { failover, .. } => Some(failover),
+            Carrier::Multipath { failover, .. } => Some(failover.name()),
+            Carrier::Multihomed { failover, .. } => Some(failover.name()),
         }
     }
 
@@ -89,20 +128,26 @@ impl Variant {
 
 /// All variants to compare, in the order given.
 pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
-    let of = |protocol: Protocol| {
-        if protocol.is_multipath() {
-            all_paths_together(scenario, protocol)
-        } else {
-            each_path_alone(scenario, protocol)
+    let of = |protocol: Protocol| match protocol {
+        Protocol::Mptcp => all_paths_together(scenario, protocol),
+        Protocol::Tcp => each_path_alone(scenario, protocol, &scenario.choices.congestion),
+        Protocol::Sctp => {
+            let mut all = each_path_alone(scenario, protocol, &scenario.choices.sctp.congestion);
+            all.extend(multihomed(scenario));
+            all
         }
     };
     scenario.choices.protocols.iter().copied().flat_map(of).collect()
 }
 
 /// Each path with every uncoupled congestion control.
-fn each_path_alone(scenario: &Scenario, protocol: Protocol) -> Vec<Variant> {
+fn each_path_alone(
+    scenario: &Scenario,
+    protocol: Protocol,
+    controls: &[ControllerChoice],
+) -> Vec<Variant> {
     let on_path = |path: usize| {
-        let controls = scenario.choices.congestion.iter().filter(|control| !control.is_coupled());
+        let controls = controls.iter().filter(|control| !control.is_coupled());
         controls.map(move |cc| Variant {
             name: format!("{}/{}/{cc}", protocol.name(), scenario.paths[path].name),
             carrier: Carrier::Single { protocol, path },
@@ -110,6 +155,32 @@ fn each_path_alone(scenario: &Scenario, protocol: Protocol) -> Vec<Variant> {
         })
     };
     (0..scenario.paths.len()).flat_map(on_path).collect()
+}
+
+/// Every congestion control of SCTP with every fail-over rule and retransmission policy; none with
+/// a single path.
+fn multihomed(scenario: &Scenario) -> Vec<Variant> {
+    let sctp = &scenario.choices.sctp;
+    let usual = SctpFailover::usual(sctp.profile);
+    let mut variants = Vec::new();
+    for congestion in sctp.congestion.iter().filter(|_| scenario.paths.len() > 1) {
+        for failover in sctp.rules() {
+            for &rtx_policy in &sctp.rtx_policies {
+                let mut name = format!("{}/{MULTIHOMED}/{congestion}", Protocol::Sctp.name());
+                let named = [
+                    (failover != usual).then_some(failover.name()),
+                    (rtx_policy != RtxPolicy::default()).then_some(rtx_policy.name()),
+                ];
+                for part in named.into_iter().flatten() {
+                    name.push('/');
+                    name.push_str(part);
+                }
+                let carrier = Carrier::Multihomed { failover, rtx_policy };
+                variants.push(Variant { name, carrier, congestion: congestion.clone() });
+            }
+        }
+    }
+    variants
 }
 
 /// Every scheduler with every congestion control, path manager, path policy and fail-over rule.

@@ -12,6 +12,8 @@ use transport::{Buffers, Protocol};
 
 /// Linux IPPROTO_MPTCP.
 const MPTCP: i32 = 262;
+/// IPPROTO_SCTP.
+const SCTP: i32 = 132;
 /// Connections that may wait to be accepted: a browser opens a handful at once.
 const BACKLOG: i32 = 128;
 
@@ -31,6 +33,7 @@ impl SocketOptions {
         let protocol = match self.protocol {
             Protocol::Tcp => socket2::Protocol::TCP,
             Protocol::Mptcp => socket2::Protocol::from(MPTCP),
+            Protocol::Sctp => socket2::Protocol::from(SCTP),
         };
         let socket = Socket::new(Domain::for_address(local), Type::STREAM, Some(protocol));
         let socket = socket.map_err(|error| self.cannot_open(&error))?;

@@ -56,6 +56,8 @@ pub(crate) fn socket(protocol: Protocol, address: SocketAddr) -> io::Result<Sock
         Protocol::Tcp => socket2::Protocol::TCP,
         // IPPROTO_MPTCP.
         Protocol::Mptcp => socket2::Protocol::from(262),
+        // IPPROTO_SCTP.
+        Protocol::Sctp => socket2::Protocol::from(132),
     };
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol))?;
     socket.set_read_timeout(Some(PATIENCE))?;

@@ -11,6 +11,7 @@ use traffic::Role;
 use transport::Failover;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
+use transport::sctp::{Addresses, SctpConfig};
 use transport::{Protocol, ProtocolConfig, TcpConfig};
 
 /// Lists of gateways that `binder` takes, as its kernel module.
@@ -24,10 +25,23 @@ pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
             (&Multipath { protocol: *protocol, ..Multipath::default() }, 1)
         }
         Carrier::Multipath(multipath) => (multipath, flow.paths.len()),
+        Carrier::Sctp(config) => return sctp_config(config, tcp).into(),
     };
     match multipath.protocol {
         Protocol::Tcp => tcp.into(),
         Protocol::Mptcp => mptcp_config(multipath, tcp, paths, ipv6).into(),
+        Protocol::Sctp => sctp_config(&SctpConfig::default(), tcp).into(),
+    }
+}
+
+/// What TCP and SCTP have in common is given once, for TCP.
+fn sctp_config(config: &SctpConfig, tcp: TcpConfig) -> SctpConfig {
+    SctpConfig {
+        congestion: tcp.congestion,
+        send_buffer: tcp.buffers.send_max,
+        receive_buffer: tcp.buffers.receive_max,
+        nagle: tcp.nagle,
+        ..config.clone()
     }
 }
 
@@ -51,6 +65,13 @@ fn mptcp_config(multipath: &Multipath, tcp: TcpConfig, paths: usize, ipv6: bool)
 /// The configuration of one host of a flow.
 pub(super) fn host_config(setup: &RunSetup, flow: &FlowHosts<'_>, role: Role) -> ProtocolConfig {
     let mut socket = socket_config(flow.flow, setup.network.ipv6);
+    if let ProtocolConfig::Sctp(config) = &mut socket
+        && config.addresses != Addresses::One
+        && role == Role::Client
+    {
+        config.peer_addresses =
+            others(flow).map(|interface| flow.address(Role::Server, interface)).collect();
+    }
     if let (ProtocolConfig::Mptcp(config), Some(multipath)) =
         (&mut socket, flow.flow.carrier.multipath())
     {

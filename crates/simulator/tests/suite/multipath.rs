@@ -41,7 +41,7 @@ pub(crate) fn over(links: &[LinkConfig], scheduler: &'static str, traffic: Traff
 pub(crate) fn multipath(setup: &mut RunSetup) -> &mut Multipath {
     match &mut setup.flows[0].carrier {
         Carrier::Multipath(multipath) => multipath,
-        Carrier::Single(protocol) => panic!("{protocol} has one path"),
+        carrier => panic!("one path at a time: {carrier:?}"),
     }
 }
 

@@ -5,21 +5,29 @@
 //! network and what SACKs do to it. Both cost O(log n) per TSN that changes and per block of a
 //! report, whatever the span of the gaps: a linear list of gaps can occupy a whole processor (003
 //! sIII-D). `PathStates` says which destinations work, `Rto` when a packet to one is overdue.
-//! Formats are left to `wire`, windows to `congestion`.
+//! `streams` cuts messages into fragments and puts them together again. Formats are left to `wire`,
+//! windows to `congestion`.
 
 mod accept;
+mod config;
 pub mod handshake;
 mod outstanding;
 mod path_state;
+mod profile;
 mod received;
 mod rto;
+mod rtx_policy;
 mod sack_timing;
+pub mod streams;
 mod verifier;
 
 pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
+pub use config::{Addresses, SctpConfig};
 pub use outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
+pub use profile::{BurstRule, InitialWindow, SctpParameters, SctpProfile};
 pub use received::{Arrival, Keep, ReceivedTsns};
 pub use rto::{Rto, RtoBounds};
+pub use rtx_policy::{Candidate, RtxPolicy};
 pub use sack_timing::{Content, DataPacket, Gap, SackTiming};
 pub use verifier::Verifier;

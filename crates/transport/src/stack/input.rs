@@ -115,6 +115,7 @@ impl Stack {
                     None => tcp(draws, &config.tcp),
                 }
             }
+            ProtocolConfig::Sctp(_) => return,
         };
         self.insert(socket);
         if let Some(entry) = self.sockets.listener_mut(listener) {

@@ -4,6 +4,7 @@ use crate::congestion::ControllerChoice;
 use crate::endpoint::IpProtocol;
 use crate::info::Protocol;
 use crate::mptcp::MptcpConfig;
+use crate::sctp::SctpConfig;
 use crate::socket::SocketError;
 use crate::tcp::TcpConfig;
 use base::{InterfaceId, SocketId};
@@ -33,6 +34,8 @@ pub enum ProtocolConfig {
     Tcp(TcpConfig),
     /// Multi-path TCP (RFC 8684).
     Mptcp(Box<MptcpConfig>),
+    /// SCTP (RFC 9260).
+    Sctp(Box<SctpConfig>),
 }
 
 impl ProtocolConfig {
@@ -41,6 +44,7 @@ impl ProtocolConfig {
         match self {
             ProtocolConfig::Tcp(_) => Protocol::Tcp,
             ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
+            ProtocolConfig::Sctp(_) => Protocol::Sctp,
         }
     }
 
@@ -49,6 +53,7 @@ impl ProtocolConfig {
         match self {
             ProtocolConfig::Tcp(tcp) => &tcp.congestion,
             ProtocolConfig::Mptcp(mptcp) => &mptcp.tcp.congestion,
+            ProtocolConfig::Sctp(sctp) => &sctp.congestion,
         }
     }
 
@@ -56,6 +61,7 @@ impl ProtocolConfig {
     pub(super) const fn ip_protocol(&self) -> IpProtocol {
         match self {
             ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => IpProtocol::Tcp,
+            ProtocolConfig::Sctp(_) => IpProtocol::Sctp,
         }
     }
 }
@@ -75,6 +81,12 @@ impl From<TcpConfig> for ProtocolConfig {
 impl From<MptcpConfig> for ProtocolConfig {
     fn from(config: MptcpConfig) -> Self {
         ProtocolConfig::Mptcp(Box::new(config))
+    }
+}
+
+impl From<SctpConfig> for ProtocolConfig {
+    fn from(config: SctpConfig) -> Self {
+        ProtocolConfig::Sctp(Box::new(config))
     }
 }
 

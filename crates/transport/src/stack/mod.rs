@@ -199,6 +199,7 @@ impl Stack {
                 let host = View::new(&self.sockets, &self.addressing);
                 Socket::Mptcp(Box::new(self.mptcp.connect(cx, draws, &host, &path, config)))
             }
+            ProtocolConfig::Sctp(_) => return Err(SocketError::Unreachable),
         };
         let id = self.insert(socket);
         self.open_paths(cx, id);

@@ -39,7 +39,7 @@ impl HostView for View<'_> {
         let id = self.addressing.listener(IpProtocol::Tcp, port)?;
         match &self.sockets.listener(id)?.config {
             ProtocolConfig::Mptcp(config) => Some((id, config)),
-            ProtocolConfig::Tcp(_) => None,
+            ProtocolConfig::Tcp(_) | ProtocolConfig::Sctp(_) => None,
         }
     }
 

@@ -45,7 +45,7 @@ fn options_of_run() {
         &["--run", "-1"],
         &["--run", "all"],
         &["--runs", "3"],
-        &["--protocols", "sctp"],
+        &["--protocols", "cmt-sctp"],
         &["--pcap", "file"],
         &["--out", "file/below"],
         &["--out", ""],

@@ -15,6 +15,7 @@ use base::Instant;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
+use transport::Protocol;
 use wire::sctp::{
     Asconf, AsconfAck, Cause, Chunk, Data, GapBlock, IData, Init, Parameter, Request, Tsn,
 };
@@ -466,7 +467,7 @@ impl Opened {
         };
         let zero = seconds(start);
         Connection {
-            spoken: Spoken::Sctp,
+            spoken: Spoken::Of(Protocol::Sctp),
             client: SocketAddr::new(self.first_addresses[0], self.ports[0]),
             server: SocketAddr::new(self.first_addresses[1], self.ports[1]),
             vantage,

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use transport::Protocol;
 use wire::sctp::{
     AddressRequest, Asconf, AsconfAck, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, IData,
     Init, Mid, NrSack, Parameter, Request, Sack, Ssn, Tsn, UdpPorts, VerificationTag,
@@ -82,7 +83,7 @@ impl Made {
         let Analysis { connections, notes, .. } = self.analysis();
         assert_eq!(notes, Vec::<String>::new());
         let [connection] = <[Connection; 1]>::try_from(connections).expect("one connection");
-        assert_eq!(connection.spoken, Spoken::Sctp);
+        assert_eq!(connection.spoken, Spoken::Of(Protocol::Sctp));
         connection
     }
 }

@@ -9,11 +9,18 @@ type Sayings<'a> = Vec<(Key, &'a str)>;
 
 /// A study in which `key` is valid.
 fn base(key: Key) -> Sayings<'static> {
-    let mut said = vec![
-        (Key::Path, "a=rate 5mbit delay 10ms"),
-        (Key::Path, "b=rate 3mbit delay 20ms"),
-        (Key::Protocols, "tcp,mptcp"),
+    let mut said =
+        vec![(Key::Path, "a=rate 5mbit delay 10ms"), (Key::Path, "b=rate 3mbit delay 20ms")];
+    let of_sctp = [
+        Key::SctpProfile,
+        Key::RtxPolicy,
+        Key::MessageSize,
+        Key::Streams,
+        Key::NrSack,
+        Key::Interleaving,
     ];
+    let protocols = if of_sctp.contains(&key) { "tcp,mptcp,sctp" } else { "tcp,mptcp" };
+    said.push((Key::Protocols, protocols));
     said.push(match key {
         Key::Http | Key::PerHost => (Key::Traffic, "web:wikipedia"),
         Key::Metric => (Key::Traffic, "bulk:4MiB"),

@@ -1,0 +1,97 @@
+//! The configuration of an association or of an SCTP listener.
+
+use super::profile::{InitialWindow, SctpParameters, SctpProfile};
+use super::rtx_policy::RtxPolicy;
+use crate::congestion::{Controller, ControllerChoice, initial_window};
+use std::net::IpAddr;
+use wire::sctp::Features;
+
+/// How an association behaves at one end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SctpConfig {
+    /// Parameters of the protocol.
+    pub parameters: SctpParameters,
+    /// Congestion control.
+    pub congestion: ControllerChoice,
+    /// Send buffer, in bytes of user data; there is no auto-tuning.
+    pub send_buffer: u32,
+    /// Receiver window (a_rwnd) from the start, in bytes of user data.
+    pub receive_buffer: u32,
+    /// The addresses of this host that the peer may use.
+    pub addresses: Addresses,
+    /// Further addresses of the peer, which INIT may be sent to.
+    pub peer_addresses: Vec<IpAddr>,
+    /// Streams in each direction.
+    pub streams: u16,
+    /// Extensions to offer.
+    pub features: Features,
+    /// The path of a retransmission after T3-rtx expired.
+    pub rtx_policy: RtxPolicy,
+    /// Hold packets that are not full while anything is outstanding (RFC 9260 s7.3 allows it).
+    pub nagle: bool,
+    /// Bytes of the messages that a byte stream is cut into; `None`: what fits one chunk.
+    pub message_size: Option<u32>,
+    /// The port of the peer's host that takes SCTP in UDP (RFC 6951); `None`: no UDP.
+    pub udp_port: Option<u16>,
+    /// Chunks that arrived out of order may be discarded when memory runs out (RFC 9260 s6.2).
+    pub reneging: bool,
+}
+
+/// The addresses of this host that the peer may use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Addresses {
+    /// The one that the association was opened from, or for.
+    One,
+    /// All of the host.
+    All,
+    /// These, if the host has them.
+    Listed(Vec<IpAddr>),
+}
+
+impl SctpConfig {
+    /// What this profile has by default.
+    pub fn of(profile: SctpProfile) -> Self {
+        let features = Features::PARTIAL_RELIABILITY.0 | Features::NR_SACK.0;
+        SctpConfig {
+            parameters: profile.parameters(),
+            congestion: ControllerChoice::RENO,
+            send_buffer: 4 << 20,
+            receive_buffer: 6 << 20,
+            addresses: Addresses::One,
+            peer_addresses: Vec::new(),
+            streams: 1,
+            features: Features(features),
+            rtx_policy: RtxPolicy::Next,
+            nagle: false,
+            message_size: None,
+            udp_port: None,
+            reneging: false,
+        }
+    }
+
+    #[allow(dead_code, reason = "its association follows")]
+    /// The congestion controller of one association; `reno` if the one chosen has no form in
+    /// bytes.
+    pub(super) fn new_controller(&self) -> Controller {
+        let limit = self.parameters.slow_start_limit;
+        let reno = || ControllerChoice::RENO.make_over_bytes(limit);
+        let made = self.congestion.make_over_bytes(limit).or_else(reno);
+        made.unwrap_or_else(|| ControllerChoice::RENO.make(&crate::congestion::Options::LINUX))
+    }
+
+    #[allow(dead_code, reason = "its association follows")]
+    /// The first window of a path to `address`, in bytes.
+    pub(super) fn initial_window(&self, pmdcs: u32, mtu: u32, address: IpAddr) -> u64 {
+        match self.parameters.initial_window {
+            InitialWindow::Rfc9260 => initial_window(pmdcs, address),
+            InitialWindow::Rfc4960 => u64::from((4 * mtu).min((2 * mtu).max(4380))),
+            InitialWindow::ThreePackets => 3 * u64::from(pmdcs),
+        }
+    }
+}
+
+impl Default for SctpConfig {
+    fn default() -> Self {
+        SctpConfig::of(SctpProfile::Rfc9260)
+    }
+}

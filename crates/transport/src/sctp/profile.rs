@@ -1,0 +1,161 @@
+//! `SctpProfile`: named sets of an association's parameters, and the parameters (RFC 9260 s16).
+
+use super::path_state::FailureLimits;
+use super::rto::RtoBounds;
+use crate::choice::own_name;
+use base::Duration;
+
+/// Whose parameters an association has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SctpProfile {
+    /// The recommended values of RFC 9260, with fail-over by RFC 7829.
+    #[default]
+    Rfc9260,
+    /// The simulation model of paper 000 (INET), as published.
+    Inet000,
+    /// FreeBSD as measured in paper 003.
+    Lab003,
+    /// FreeBSD of today.
+    Bsd,
+}
+
+/// Parameters that profiles differ in.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SctpParameters {
+    /// RTO.Initial, RTO.Min and RTO.Max.
+    pub rto: RtoBounds,
+    /// Limits of error counters, and whether a path may have failed (RFC 7829).
+    pub limits: FailureLimits,
+    /// Max.Init.Retransmits.
+    pub init_retransmits: u32,
+    /// Valid.Cookie.Life.
+    pub cookie_life: Duration,
+    /// HB.interval.
+    pub heartbeat_interval: Duration,
+    /// SACK.Delay.
+    pub sack_delay: Duration,
+    /// L of RFC 9260 s7.2.1: PMDCS that one SACK adds to the window in slow start.
+    pub slow_start_limit: u32,
+    /// Rule of the initial window.
+    pub initial_window: InitialWindow,
+    /// Max.Burst, in packets.
+    pub max_burst: u32,
+    /// What becomes of a window that a burst leaves unused.
+    pub burst: BurstRule,
+    /// A window grows only if the cumulative TSN advances (RFC 4960 s7.2.1).
+    pub grows_with_cum_tsn: bool,
+    /// Windows count user data, not chunk headers and padding.
+    pub counts_payload_only: bool,
+}
+
+/// Rule of the initial window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InitialWindow {
+    /// min(4 PMDCS, max(2 PMDCS, 4404 or 4344 bytes)) (RFC 9260 s7.2.1).
+    Rfc9260,
+    /// min(4 MTU, max(2 MTU, 4380 bytes)) (RFC 4960 s7.2.1).
+    Rfc4960,
+    /// 3 PMDCS (FreeBSD).
+    ThreePackets,
+}
+
+/// What Max.Burst does to the window (RFC 9260 s6.1 D).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BurstRule {
+    /// The window is cut to what is in the network and Max.Burst packets, for good ("use it or lose
+    /// it").
+    UseItOrLoseIt,
+    /// The same, and the threshold keeps the window before, so that slow start regains it.
+    CwndLimiting,
+}
+
+impl SctpProfile {
+    /// Every profile with one sentence.
+    pub const ALL: [(SctpProfile, &str); 4] = [
+        (SctpProfile::Rfc9260, "recommended values of RFC 9260, fail-over by RFC 7829"),
+        (SctpProfile::Inet000, "the simulation model of paper 000"),
+        (SctpProfile::Lab003, "FreeBSD as measured in paper 003"),
+        (SctpProfile::Bsd, "FreeBSD of today"),
+    ];
+
+    /// The name in options and scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SctpProfile::Rfc9260 => "rfc9260",
+            SctpProfile::Inet000 => "inet000",
+            SctpProfile::Lab003 => "lab003",
+            SctpProfile::Bsd => "bsd",
+        }
+    }
+
+    /// The profile with this `name`, in any case.
+    pub fn by_name(name: &str) -> Option<SctpProfile> {
+        let name = own_name(name, &[("rfc-9260", "rfc9260"), ("freebsd", "bsd")]);
+        let mut profiles = SctpProfile::ALL.into_iter().map(|(profile, _)| profile);
+        profiles.find(|profile| profile.name() == name)
+    }
+
+    /// Its parameters.
+    pub const fn parameters(self) -> SctpParameters {
+        const RFC: SctpParameters = SctpParameters {
+            rto: RtoBounds::RFC_9260,
+            limits: FailureLimits::RFC_9260,
+            init_retransmits: 8,
+            cookie_life: Duration::from_secs(60),
+            heartbeat_interval: Duration::from_secs(30),
+            sack_delay: Duration::from_millis(200),
+            slow_start_limit: 1,
+            initial_window: InitialWindow::Rfc9260,
+            max_burst: 4,
+            burst: BurstRule::UseItOrLoseIt,
+            grows_with_cum_tsn: false,
+            counts_payload_only: false,
+        };
+        const NO_PF: FailureLimits =
+            FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 };
+        match self {
+            SctpProfile::Rfc9260 => RFC,
+            SctpProfile::Inet000 => SctpParameters {
+                rto: RtoBounds { initial: Duration::from_secs(3), ..RtoBounds::RFC_9260 },
+                limits: NO_PF,
+                cookie_life: Duration::from_secs(10),
+                initial_window: InitialWindow::Rfc4960,
+                grows_with_cum_tsn: true,
+                counts_payload_only: true,
+                ..RFC
+            },
+            SctpProfile::Lab003 | SctpProfile::Bsd => SctpParameters {
+                limits: NO_PF,
+                slow_start_limit: 2,
+                initial_window: InitialWindow::ThreePackets,
+                burst: BurstRule::CwndLimiting,
+                ..RFC
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_have_names_and_are_found_by_them() {
+        for (profile, about) in SctpProfile::ALL {
+            assert_eq!(SctpProfile::by_name(profile.name()), Some(profile));
+            assert!(!about.is_empty());
+        }
+        assert_eq!(SctpProfile::by_name("RFC9260"), Some(SctpProfile::Rfc9260));
+        assert_eq!(SctpProfile::by_name("linux"), None);
+    }
+
+    #[test]
+    fn profiles_differ_where_the_sources_do() {
+        let of = SctpProfile::parameters;
+        assert_eq!(of(SctpProfile::Rfc9260).limits.potentially_failed, Some(0));
+        assert_eq!(of(SctpProfile::Inet000).rto.initial, Duration::from_secs(3));
+        assert_eq!(of(SctpProfile::Inet000).cookie_life, Duration::from_secs(10));
+        assert_eq!(of(SctpProfile::Bsd).slow_start_limit, 2);
+        assert_eq!(of(SctpProfile::Bsd).limits.potentially_failed, None);
+    }
+}

@@ -1,0 +1,368 @@
+//! `InboundStreams`: fragments received, put together and delivered (RFC 9260 s6.6, s6.9).
+//!
+//! A message without fragments that is in order is delivered at once, without a search in a tree
+//! of fragments; everything else is O(log n). Streams cost memory from their first ordered message
+//! on. Which TSNs have arrived is left to `ReceivedTsns`, the window to the association.
+
+use super::joined::Joined;
+use super::partial::{Head, Partial, Place, Run};
+use super::{Framing, Received};
+use std::collections::{BTreeMap, VecDeque};
+use wire::Payload;
+use wire::sctp::{Data, DataFlags, IData, Mid, SkippedMessages, Ssn};
+
+/// Messages received, by stream.
+#[derive(Clone, Debug)]
+pub struct InboundStreams {
+    framing: Framing,
+    count: u16,
+    streams: BTreeMap<u16, Stream>,
+    partial: Partial,
+    /// Whole messages that wait for others, by the offsets of their TSNs: stream and key.
+    waiting: BTreeMap<u64, (u16, u64)>,
+    ready: Ready,
+    held: u64,
+    /// DATA: offset behind the last TSN of the message completed last.
+    boundary: u64,
+}
+
+/// Ordered messages of a stream.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Key of the message expected; its low bits are the SSN or MID.
+    next: u64,
+    /// Whole messages behind it, by key.
+    waiting: BTreeMap<u64, Run>,
+}
+
+/// Messages delivered and not yet taken, and their bytes.
+#[derive(Clone, Debug, Default)]
+struct Ready {
+    messages: VecDeque<Received>,
+    bytes: u64,
+}
+
+/// A fragment that arrives.
+struct Arrived {
+    /// Offset of its TSN.
+    at: u64,
+    place: Place,
+    head: Head,
+    flags: DataFlags,
+    ppid: u32,
+    payload: Payload,
+}
+
+/// Why a chunk is not accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Violation {
+    /// The association has fewer streams: answered with ERROR, Invalid Stream Identifier (RFC 9260
+    /// s3.3.10.1). Its TSN counts as received.
+    #[error("no such stream")]
+    InvalidStream,
+    /// It contradicts others: answered with ABORT, Protocol Violation (RFC 9260 s3.3.10.13).
+    #[error("{0}")]
+    Malformed(&'static str),
+}
+
+impl InboundStreams {
+    /// `streams` streams on which nothing was received.
+    pub fn new(streams: u16, framing: Framing) -> Self {
+        InboundStreams {
+            framing,
+            count: streams,
+            streams: BTreeMap::new(),
+            partial: Partial::default(),
+            waiting: BTreeMap::new(),
+            ready: Ready::default(),
+            held: 0,
+            boundary: 0,
+        }
+    }
+
+    /// A chunk arrives whose TSN has the offset `at`, for the first time. Its payload is moved out.
+    pub fn insert(&mut self, at: u64, data: &mut Data) -> Result<(), Violation> {
+        self.check(Framing::Data, data.stream, &data.payload)?;
+        let (flags, ppid) = (data.flags, data.ppid);
+        let unordered = flags.contains(DataFlags::UNORDERED);
+        if at == self.boundary && !flags.contains(DataFlags::BEGIN) {
+            return Err(Violation::Malformed("no first fragment behind a last one"));
+        }
+        let number = if unordered { 0 } else { data.ssn.0.into() };
+        let head = Head { stream: data.stream, unordered, number };
+        let payload = std::mem::take(&mut data.payload);
+        self.accept(Arrived { at, place: Place::of_data(at), head, flags, ppid, payload })
+    }
+
+    /// As [`Self::insert`], for I-DATA.
+    pub fn insert_interleaved(&mut self, at: u64, data: &mut IData) -> Result<(), Violation> {
+        self.check(Framing::Interleaved, data.stream, &data.payload)?;
+        let (flags, ppid) = (data.flags, data.ppid().unwrap_or(0));
+        let unordered = flags.contains(DataFlags::UNORDERED);
+        if data.fsn() == 0 && !flags.contains(DataFlags::BEGIN) {
+            return Err(Violation::Malformed("fragment 0 is not the first one"));
+        }
+        let head = Head { stream: data.stream, unordered, number: data.mid.0 };
+        let place = Place::of_interleaved(data.stream, unordered, data.mid.0, data.fsn());
+        let payload = std::mem::take(&mut data.payload);
+        self.accept(Arrived { at, place, head, flags, ppid, payload })
+    }
+
+    fn check(&self, framing: Framing, stream: u16, payload: &Payload) -> Result<(), Violation> {
+        if framing != self.framing {
+            return Err(Violation::Malformed("DATA and I-DATA in one association"));
+        }
+        if payload.is_empty() {
+            return Err(Violation::Malformed("a chunk without user data"));
+        }
+        if stream < self.count { Ok(()) } else { Err(Violation::InvalidStream) }
+    }
+
+    fn accept(&mut self, arrived: Arrived) -> Result<(), Violation> {
+        let bytes = u64::from(arrived.payload.len());
+        if arrived.flags.contains(DataFlags::WHOLE) && self.partial.is_empty() {
+            let is_next = match arrived.head {
+                Head { unordered: true, .. } => true,
+                Head { stream, number, .. } => {
+                    let stream = self.streams.entry(stream).or_default();
+                    let is_next = stream.key(self.framing, number) == Some(stream.next);
+                    stream.next += u64::from(is_next);
+                    is_next
+                }
+            };
+            if is_next {
+                self.held += bytes;
+                self.boundary = arrived.at + 1;
+                let Head { stream, unordered, .. } = arrived.head;
+                let (ppid, payload) = (arrived.ppid, arrived.payload);
+                self.ready.push(Received { stream, ppid, unordered, payload });
+                if !unordered {
+                    self.release(stream);
+                }
+                return Ok(());
+            }
+        }
+        let Arrived { at, place, head, flags, ppid, payload } = arrived;
+        let whole = self.partial.insert(place, Run::new(at, head, flags, ppid, payload))?;
+        self.held += bytes;
+        whole.map_or(Ok(()), |run| self.complete(run))
+    }
+
+    /// A message is whole: delivers it, or keeps it for its turn.
+    fn complete(&mut self, run: Run) -> Result<(), Violation> {
+        self.boundary = run.offsets().last().map_or(0, |last| last + 1);
+        if run.head.unordered {
+            self.ready.push(run.into_received());
+            return Ok(());
+        }
+        let id = run.head.stream;
+        let stream = self.streams.entry(id).or_default();
+        match stream.key(self.framing, run.head.number) {
+            Some(key) if key == stream.next => {
+                stream.next += 1;
+                self.ready.push(run.into_received());
+                self.release(id);
+                Ok(())
+            }
+            Some(key) if !stream.waiting.contains_key(&key) => {
+                self.waiting.extend(run.offsets().map(|at| (at, (id, key))));
+                stream.waiting.insert(key, run);
+                Ok(())
+            }
+            _ => {
+                self.held -= run.bytes();
+                Err(Violation::Malformed("two messages with one number"))
+            }
+        }
+    }
+
+    /// Delivers what waits in a stream up to the first message that is missing.
+    fn release(&mut self, id: u16) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        while let Some(first) = stream.waiting.first_entry()
+            && *first.key() <= stream.next
+        {
+            stream.next = stream.next.max(*first.key() + 1);
+            let run = first.remove();
+            for at in run.offsets() {
+                self.waiting.remove(&at);
+            }
+            self.ready.push(run.into_received());
+        }
+    }
+
+    /// The next message delivered.
+    pub fn pop(&mut self) -> Option<Received> {
+        let received = self.ready.pop()?;
+        self.held -= u64::from(received.payload.len());
+        Some(received)
+    }
+
+    /// The next bytes delivered, at most `max`, without regard to the ends of messages.
+    pub fn read(&mut self, max: u32) -> Payload {
+        let payload = self.ready.read(max);
+        self.held -= u64::from(payload.len());
+        payload
+    }
+
+    /// Bytes delivered and not yet taken.
+    pub const fn readable(&self) -> u64 {
+        self.ready.bytes
+    }
+
+    /// Bytes of user data kept: of incomplete messages, of those that wait, and of those that are
+    /// delivered and not yet taken.
+    pub const fn held_bytes(&self) -> u64 {
+        self.held
+    }
+
+    /// Bytes of user data received and not yet delivered.
+    pub const fn waiting_bytes(&self) -> u64 {
+        self.held - self.ready.bytes
+    }
+
+    /// FORWARD TSN: the peer sends nothing more whose TSN has an offset below `below`, and no
+    /// message up to these SSNs (RFC 3758 s3.6).
+    pub fn skip(&mut self, below: u64, streams: &[(u16, Ssn)]) {
+        if self.framing == Framing::Data {
+            self.held -= self.partial.drop_below(below);
+            for (stream, ssn) in streams {
+                self.skip_messages(*stream, ssn.0.into());
+            }
+        }
+    }
+
+    /// I-FORWARD-TSN: the peer sends nothing more of these messages (RFC 8260 s2.3.1). What is
+    /// below `below` and not of one of them is complete already.
+    pub fn skip_interleaved(&mut self, _below: u64, skipped: &[SkippedMessages]) {
+        if self.framing == Framing::Interleaved {
+            for SkippedMessages { stream, unordered, mid } in skipped.iter().copied() {
+                self.held -= self.partial.drop_messages(stream, unordered, mid);
+                if !unordered {
+                    self.skip_messages(stream, mid.0);
+                }
+            }
+        }
+    }
+
+    /// Ordered messages of a stream up to this SSN or MID are not waited for any more.
+    fn skip_messages(&mut self, id: u16, number: u32) {
+        if id >= self.count {
+            return;
+        }
+        let stream = self.streams.entry(id).or_default();
+        if let Some(key) = stream.skipped_key(self.framing, number) {
+            stream.next = key + 1;
+            self.release(id);
+        }
+    }
+
+    /// Drops the chunk whose TSN has the offset `at`, which the peer will send again; returns its
+    /// bytes, 0 if it is delivered.
+    pub fn discard(&mut self, at: u64) -> u64 {
+        let waiting = self.waiting.get(&at).copied();
+        let run = waiting.and_then(|(id, key)| self.streams.get_mut(&id)?.waiting.remove(&key));
+        let bytes = match run {
+            None => self.partial.discard(at),
+            Some(run) => {
+                for at in run.offsets() {
+                    self.waiting.remove(&at);
+                }
+                self.partial.insert_without(run.place(self.framing), run, at)
+            }
+        };
+        self.held -= bytes;
+        bytes
+    }
+
+    /// The peer numbers messages of these streams, or of all if there are none, from zero again
+    /// (RFC 6525 s5.2.2). What waits for earlier messages is delivered.
+    pub fn reset(&mut self, streams: &[u16]) {
+        let all: Vec<u16> = if streams.is_empty() {
+            self.streams.keys().copied().collect()
+        } else {
+            streams.to_vec()
+        };
+        for id in all {
+            if let Some(stream) = self.streams.get_mut(&id) {
+                let last = stream.waiting.last_key_value().map_or(0, |(last, _)| last + 1);
+                stream.next = stream.next.max(last);
+                self.release(id);
+            }
+            if let Some(stream) = self.streams.get_mut(&id) {
+                stream.next = 0;
+            }
+        }
+    }
+
+    /// Adds streams, up to 65,535 (RFC 6525 s4.6).
+    pub fn add_streams(&mut self, count: u16) {
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// Number of streams.
+    pub const fn streams(&self) -> u16 {
+        self.count
+    }
+}
+
+impl Stream {
+    /// Key of a message that arrives with this SSN or MID; `None` if it is before the one expected.
+    ///
+    /// A new message is never before: every SSN is ahead, so that 65,535 messages can wait for a
+    /// lost one.
+    fn key(&self, framing: Framing, number: u32) -> Option<u64> {
+        match framing {
+            Framing::Data => {
+                let ahead = (number as u16).wrapping_sub(self.next as u16);
+                Some(self.next + u64::from(ahead))
+            }
+            Framing::Interleaved => self.skipped_key(framing, number),
+        }
+    }
+
+    /// Key of the message with this SSN or MID, which is skipped; `None` if it is before the one
+    /// expected.
+    fn skipped_key(&self, framing: Framing, number: u32) -> Option<u64> {
+        let ahead = match framing {
+            Framing::Data => i64::from(Ssn(number as u16).distance_from(Ssn(self.next as u16))),
+            Framing::Interleaved => i64::from(Mid(number).distance_from(Mid(self.next as u32))),
+        };
+        u64::try_from(ahead).ok().map(|ahead| self.next + ahead)
+    }
+}
+
+impl Ready {
+    fn push(&mut self, received: Received) {
+        self.bytes += u64::from(received.payload.len());
+        self.messages.push_back(received);
+    }
+
+    fn pop(&mut self) -> Option<Received> {
+        let received = self.messages.pop_front()?;
+        self.bytes -= u64::from(received.payload.len());
+        Some(received)
+    }
+
+    fn read(&mut self, max: u32) -> Payload {
+        let (mut joined, mut left) = (Joined::default(), max);
+        while let Some(first) = self.messages.front_mut()
+            && left > 0
+        {
+            let len = first.payload.len();
+            if len <= left {
+                joined.push(std::mem::take(&mut first.payload));
+                self.messages.pop_front();
+            } else {
+                joined.push(first.payload.slice(0, left));
+                first.payload = first.payload.slice(left, len - left);
+            }
+            left -= len.min(left);
+        }
+        self.bytes -= u64::from(max - left);
+        joined.into_payload()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,502 @@
+//! `OutboundStreams`: messages that are not yet sent, cut into fragments (RFC 9260 s6.9).
+//!
+//! A message gets its SSN or MID when its first fragment is taken, so one that is dropped before
+//! leaves no gap. TSNs, paths and what was sent already are left to the association.
+
+use super::scheduler::{Share, StreamScheduler};
+use super::{Framing, Message, MessageKey, Reliability, StreamOrder};
+use base::Instant;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::Payload;
+use wire::sctp::{Chunk, Data, DataFlags, IData, Mid, Ssn, Tsn};
+
+/// Messages to send, by stream. Streams cost memory from their first message on.
+#[derive(Clone, Debug)]
+pub struct OutboundStreams {
+    framing: Framing,
+    count: u16,
+    streams: BTreeMap<u16, Stream>,
+    scheduler: StreamScheduler,
+    /// DATA: the stream whose first message has begun; its fragments have consecutive TSNs.
+    started: Option<u16>,
+    /// Messages of which some fragments were taken, and their streams.
+    begun: BTreeMap<MessageKey, u16>,
+    next_key: u64,
+    queued_bytes: u64,
+    limits: Limits,
+}
+
+/// Messages not begun that may be dropped.
+#[derive(Clone, Debug, Default)]
+struct Limits {
+    lifetimes: BTreeSet<(Instant, MessageKey, u16)>,
+    /// The least important first, among equals the oldest.
+    expendable: BTreeSet<(Reverse<u32>, MessageKey, u16)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// By key; only the first one can have begun.
+    queue: VecDeque<Queued>,
+    numbers: Numbers,
+    share: Share,
+}
+
+/// Numbers of the next messages.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    ssn: Ssn,
+    /// Of ordered and of unordered messages.
+    mids: [Mid; 2],
+}
+
+#[derive(Clone, Debug)]
+struct Queued {
+    key: MessageKey,
+    ppid: u32,
+    unordered: bool,
+    immediate: bool,
+    /// It consists of byte traffic, which may still be appended.
+    appended: bool,
+    reliability: Reliability,
+    payload: Payload,
+    /// Bytes taken.
+    taken: u32,
+    /// Of the next fragment; meaningful once some bytes are taken.
+    sequence: Sequence,
+}
+
+/// A part of a message, or the whole of it, to be sent in one chunk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fragment {
+    /// Its message.
+    pub message: MessageKey,
+    /// Stream identifier.
+    pub stream: u16,
+    /// Payload protocol identifier.
+    pub ppid: u32,
+    /// U bit.
+    pub unordered: bool,
+    /// The user wants the message acknowledged at once; true in its last fragment only.
+    pub immediate: bool,
+    /// B bit: first fragment.
+    pub begin: bool,
+    /// E bit: last fragment.
+    pub end: bool,
+    /// Place of the message in its stream, and of the fragment in the message.
+    pub sequence: Sequence,
+    /// When to give the message up.
+    pub reliability: Reliability,
+    /// User data.
+    pub payload: Payload,
+}
+
+/// Numbers of a fragment beside its TSN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sequence {
+    /// Of DATA; zero in unordered messages.
+    Ssn(Ssn),
+    /// Of I-DATA.
+    Mid {
+        /// Message identifier.
+        mid: Mid,
+        /// Fragment sequence number.
+        fsn: u32,
+    },
+}
+
+/// A message that was dropped before its first fragment was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// Its number.
+    pub message: MessageKey,
+    /// Its stream.
+    pub stream: u16,
+    /// Its bytes of user data.
+    pub bytes: u64,
+}
+
+/// Why a message cannot be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvalidStream {
+    /// The association has fewer streams.
+    #[error("no such stream")]
+    Unknown,
+    /// It has no user data, and no DATA chunk may be without (RFC 9260 s3.3.1).
+    #[error("a message has at least one byte")]
+    Empty,
+}
+
+impl OutboundStreams {
+    /// `streams` streams without messages, all with the same priority and weight.
+    pub const fn new(streams: u16, framing: Framing, order: StreamOrder) -> Self {
+        OutboundStreams {
+            framing,
+            count: streams,
+            streams: BTreeMap::new(),
+            scheduler: StreamScheduler::new(order),
+            started: None,
+            begun: BTreeMap::new(),
+            next_key: 0,
+            queued_bytes: 0,
+            limits: Limits { lifetimes: BTreeSet::new(), expendable: BTreeSet::new() },
+        }
+    }
+
+    /// Queues a message.
+    pub fn push(&mut self, message: Message) -> Result<(), InvalidStream> {
+        if message.payload.is_empty() {
+            return Err(InvalidStream::Empty);
+        }
+        self.stream_mut(message.stream)?;
+        let Message { stream: id, ppid, unordered, immediate, reliability, payload } = message;
+        let queued = Queued::new(payload);
+        self.enqueue(id, Queued { ppid, unordered, immediate, reliability, ..queued });
+        Ok(())
+    }
+
+    /// Queues bytes as ordered, reliable messages of `size` bytes. A last message of such bytes
+    /// that has not begun is filled up first.
+    pub fn append(
+        &mut self,
+        stream: u16,
+        payload: Payload,
+        size: u32,
+    ) -> Result<(), InvalidStream> {
+        let (size, len) = (size.max(1), payload.len());
+        let last = self.stream_mut(stream)?.queue.back_mut();
+        let mut at = 0;
+        if let Some(last) = last.filter(|last| last.appended && last.taken == 0) {
+            at = size.saturating_sub(last.payload.len()).min(len);
+            last.payload.append(payload.slice(0, at));
+            self.queued_bytes += u64::from(at);
+        }
+        while at < len {
+            let piece = size.min(len - at);
+            let queued = Queued::new(payload.slice(at, piece));
+            self.enqueue(stream, Queued { appended: true, ..queued });
+            at += piece;
+        }
+        Ok(())
+    }
+
+    fn stream_mut(&mut self, stream: u16) -> Result<&mut Stream, InvalidStream> {
+        if stream >= self.count {
+            return Err(InvalidStream::Unknown);
+        }
+        Ok(self.streams.entry(stream).or_default())
+    }
+
+    /// Queues a message in a stream that exists.
+    fn enqueue(&mut self, id: u16, queued: Queued) {
+        let key = MessageKey(self.next_key);
+        self.next_key += 1;
+        self.queued_bytes += u64::from(queued.payload.len());
+        self.limits.insert(queued.reliability, key, id);
+        let stream = self.streams.entry(id).or_default();
+        stream.queue.push_back(Queued { key, ..queued });
+        if stream.queue.len() == 1 {
+            self.scheduler.update(id, &mut stream.share, Some(key));
+        }
+    }
+
+    /// Bytes of user data that are not yet taken.
+    pub const fn queued_bytes(&self) -> u64 {
+        self.queued_bytes
+    }
+
+    /// Bytes of user data that [`Self::take`] would give.
+    pub fn next_len(&self, max_payload: u32) -> Option<u32> {
+        let head = self.streams.get(&self.next_stream()?)?.queue.front()?;
+        (max_payload > 0).then(|| head.left().min(max_payload))
+    }
+
+    /// The next fragment, with at most `max_payload` bytes of user data. There is none if nothing
+    /// is queued, or if the current packet may have no data of another stream.
+    pub fn take(&mut self, max_payload: u32) -> Option<Fragment> {
+        let id = self.next_stream().filter(|_| max_payload > 0)?;
+        let stream = self.streams.get_mut(&id)?;
+        let head = stream.queue.front_mut()?;
+        let begin = head.taken == 0;
+        if begin {
+            head.sequence = stream.numbers.bind(self.framing, head.unordered);
+            self.limits.remove(head.reliability, head.key, id);
+        }
+        let len = head.left().min(max_payload);
+        let fragment = head.cut(id, len);
+        self.queued_bytes -= u64::from(len);
+        match (begin, fragment.end) {
+            (true, false) => {
+                self.begun.insert(fragment.message, id);
+            }
+            (false, true) => {
+                self.begun.remove(&fragment.message);
+            }
+            _ => {}
+        }
+        if fragment.end {
+            stream.queue.pop_front();
+        }
+        if fragment.end || self.framing == Framing::Interleaved {
+            self.started = None;
+            let head = stream.head();
+            self.scheduler.served(id, &mut stream.share, len, head);
+        } else {
+            self.started = Some(id);
+            self.scheduler.began(id, &mut stream.share, len);
+        }
+        Some(fragment)
+    }
+
+    fn next_stream(&self) -> Option<u16> {
+        self.started.or_else(|| self.scheduler.next())
+    }
+
+    /// A packet ends: with [`StreamOrder::RoundRobinPacket`] the next one has another stream.
+    pub fn end_packet(&mut self) {
+        if let Some(id) = self.scheduler.take_packet()
+            && let Some(stream) = self.streams.get_mut(&id)
+        {
+            self.scheduler.requeue(id, &mut stream.share);
+        }
+    }
+
+    /// When the next message that has not begun is to be dropped.
+    pub fn next_expiry(&self) -> Option<Instant> {
+        self.limits.lifetimes.first().map(|(end, ..)| *end)
+    }
+
+    /// Drops the messages that have not begun and whose lifetime is over.
+    pub fn drop_expired(&mut self, now: Instant) -> Vec<Dropped> {
+        let mut dropped = Vec::new();
+        while let Some((end, message, stream)) = self.limits.lifetimes.first().copied()
+            && end <= now
+        {
+            self.limits.lifetimes.pop_first();
+            dropped.extend(self.drop_message(message, stream));
+        }
+        dropped
+    }
+
+    /// Drops messages that have not begun and are less important than `priority`, the least
+    /// important first, until they free `bytes` or none is left (RFC 7496 s3.2).
+    pub fn make_room(&mut self, bytes: u64, priority: u32) -> Vec<Dropped> {
+        let (mut dropped, mut freed) = (Vec::new(), 0);
+        while freed < bytes
+            && let Some((Reverse(rank), message, stream)) = self.limits.expendable.first().copied()
+            && rank > priority
+        {
+            self.limits.expendable.pop_first();
+            if let Some(message) = self.drop_message(message, stream) {
+                freed += message.bytes;
+                dropped.push(message);
+            }
+        }
+        dropped
+    }
+
+    /// Drops a message that has not begun.
+    fn drop_message(&mut self, key: MessageKey, id: u16) -> Option<Dropped> {
+        let stream = self.streams.get_mut(&id)?;
+        let index = stream.queue.binary_search_by_key(&key, |queued| queued.key).ok()?;
+        let queued = stream.queue.remove(index)?;
+        debug_assert_eq!(queued.taken, 0, "what has begun has no limit here");
+        self.limits.remove(queued.reliability, key, id);
+        let bytes = u64::from(queued.payload.len());
+        self.queued_bytes -= bytes;
+        let head = stream.head();
+        self.scheduler.update(id, &mut stream.share, head);
+        Some(Dropped { message: key, stream: id, bytes })
+    }
+
+    /// Drops the rest of a message that has begun; returns its bytes.
+    ///
+    /// With DATA the association then skips one TSN with the message: for the receiver a first
+    /// fragment next to one that is not the last would be a protocol violation.
+    pub fn abandon(&mut self, message: MessageKey) -> u64 {
+        let Some(id) = self.begun.remove(&message) else { return 0 };
+        let Some(stream) = self.streams.get_mut(&id) else { return 0 };
+        let Some(head) = stream.queue.pop_front_if(|head| head.key == message) else { return 0 };
+        let left = u64::from(head.left());
+        self.queued_bytes -= left;
+        self.started = None;
+        let head = stream.head();
+        self.scheduler.served(id, &mut stream.share, 0, head);
+        left
+    }
+
+    /// Priority of a stream for [`StreamOrder::Priority`]: the lowest value is served first.
+    pub fn set_priority(&mut self, stream: u16, priority: u16) {
+        self.set_share(stream, |share| share.priority = priority);
+    }
+
+    /// Share of a stream for [`StreamOrder::WeightedFair`], relative to the others; at least 1.
+    pub fn set_weight(&mut self, stream: u16, weight: u16) {
+        self.set_share(stream, |share| share.weight = weight);
+    }
+
+    fn set_share(&mut self, id: u16, set: impl FnOnce(&mut Share)) {
+        if id < self.count {
+            let stream = self.streams.entry(id).or_default();
+            set(&mut stream.share);
+            let head = stream.head();
+            self.scheduler.changed(id, &mut stream.share, head);
+        }
+    }
+
+    /// Number of streams.
+    pub const fn streams(&self) -> u16 {
+        self.count
+    }
+
+    /// Adds streams, up to 65,535 (RFC 6525 s4.5).
+    pub fn add_streams(&mut self, count: u16) {
+        self.count = self.count.saturating_add(count);
+    }
+
+    /// Numbers messages of these streams, or of all if there are none, from zero again (RFC 6525
+    /// s5.1.2).
+    pub fn reset(&mut self, streams: &[u16]) {
+        if streams.is_empty() {
+            self.streams.values_mut().for_each(|stream| stream.numbers = Numbers::default());
+        }
+        for id in streams {
+            if let Some(stream) = self.streams.get_mut(id) {
+                stream.numbers = Numbers::default();
+            }
+        }
+    }
+
+    /// Whether a stream has nothing queued.
+    pub fn is_idle(&self, stream: u16) -> bool {
+        self.streams.get(&stream).is_none_or(|stream| stream.queue.is_empty())
+    }
+}
+
+impl Limits {
+    fn insert(&mut self, reliability: Reliability, message: MessageKey, stream: u16) {
+        match reliability {
+            Reliability::Lifetime(end) => {
+                self.lifetimes.insert((end, message, stream));
+            }
+            Reliability::Priority(priority) => {
+                self.expendable.insert((Reverse(priority), message, stream));
+            }
+            Reliability::Full | Reliability::Retransmissions(_) => {}
+        }
+    }
+
+    fn remove(&mut self, reliability: Reliability, message: MessageKey, stream: u16) {
+        match reliability {
+            Reliability::Lifetime(end) => {
+                self.lifetimes.remove(&(end, message, stream));
+            }
+            Reliability::Priority(priority) => {
+                self.expendable.remove(&(Reverse(priority), message, stream));
+            }
+            Reliability::Full | Reliability::Retransmissions(_) => {}
+        }
+    }
+}
+
+impl Stream {
+    fn head(&self) -> Option<MessageKey> {
+        self.queue.front().map(|head| head.key)
+    }
+}
+
+impl Numbers {
+    /// The numbers of the first fragment of the next message.
+    fn bind(&mut self, framing: Framing, unordered: bool) -> Sequence {
+        match framing {
+            Framing::Data if unordered => Sequence::Ssn(Ssn(0)),
+            Framing::Data => {
+                self.ssn += 1;
+                Sequence::Ssn(self.ssn - 1)
+            }
+            Framing::Interleaved => {
+                let next = &mut self.mids[usize::from(unordered)];
+                *next += 1;
+                Sequence::Mid { mid: *next - 1, fsn: 0 }
+            }
+        }
+    }
+}
+
+impl Queued {
+    /// An ordered, reliable message; its key follows.
+    const fn new(payload: Payload) -> Self {
+        Queued {
+            key: MessageKey(0),
+            ppid: 0,
+            unordered: false,
+            immediate: false,
+            appended: false,
+            reliability: Reliability::Full,
+            payload,
+            taken: 0,
+            sequence: Sequence::Ssn(Ssn(0)),
+        }
+    }
+
+    fn left(&self) -> u32 {
+        self.payload.len() - self.taken
+    }
+
+    /// The next `len` bytes as a fragment.
+    fn cut(&mut self, stream: u16, len: u32) -> Fragment {
+        let (begin, end) = (self.taken == 0, len == self.left());
+        let payload = if begin && end {
+            std::mem::take(&mut self.payload)
+        } else {
+            self.payload.slice(self.taken, len)
+        };
+        let sequence = self.sequence;
+        if !end {
+            self.taken += len;
+        }
+        if let Sequence::Mid { fsn, .. } = &mut self.sequence {
+            *fsn = fsn.wrapping_add(1);
+        }
+        Fragment {
+            message: self.key,
+            stream,
+            ppid: self.ppid,
+            unordered: self.unordered,
+            immediate: self.immediate && end,
+            begin,
+            end,
+            sequence,
+            reliability: self.reliability,
+            payload,
+        }
+    }
+}
+
+impl Fragment {
+    /// The chunk with this TSN; `immediate` sets the I bit, as the user's wish does.
+    pub fn to_chunk(&self, tsn: Tsn, immediate: bool) -> Chunk {
+        let flag = |is_set: bool, flag| if is_set { flag } else { DataFlags::default() };
+        let flags = flag(self.begin, DataFlags::BEGIN)
+            | flag(self.end, DataFlags::END)
+            | flag(self.unordered, DataFlags::UNORDERED)
+            | flag(self.immediate || immediate, DataFlags::IMMEDIATE);
+        let (stream, ppid, payload) = (self.stream, self.ppid, self.payload.clone());
+        match self.sequence {
+            Sequence::Ssn(ssn) => Chunk::Data(Data { flags, tsn, stream, ssn, ppid, payload }),
+            Sequence::Mid { mid, fsn } => {
+                let ppid_or_fsn = if self.begin { ppid } else { fsn };
+                Chunk::IData(IData { flags, tsn, stream, mid, ppid_or_fsn, payload })
+            }
+        }
+    }
+
+    /// Bytes of the header of DATA or I-DATA.
+    pub const fn header(framing: Framing) -> u32 {
+        framing.header()
+    }
+}
+
+#[cfg(test)]
+mod tests;
