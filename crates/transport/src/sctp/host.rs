@@ -98,8 +98,8 @@ impl Datagram<'_> {
 }
 
 impl SctpHost {
-    /// Answers an INIT. `present`: the association that it belongs to; otherwise `config` is that of
-    /// the listener, `locals` the addresses that it lists.
+    /// Answers an INIT. `present`: the association that it belongs to; otherwise `config` is that
+    /// of the listener, `locals` the addresses that it lists.
     pub(crate) fn on_init(
         &mut self,
         cx: &mut Context<'_>,

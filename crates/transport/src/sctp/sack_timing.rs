@@ -55,7 +55,8 @@ pub struct SackTiming {
 }
 
 impl SackTiming {
-    /// No data have arrived. `delay`: how long a SACK may be delayed; `dac`: gaps are usual, and alone do not force a SACK.
+    /// No data have arrived. `delay`: how long a SACK may be delayed; `dac`: gaps are usual, and
+    /// alone do not force a SACK.
     pub const fn new(delay: Duration, dac: bool) -> Self {
         SackTiming { delay, dac, unacknowledged: 0, is_first: true, deadline: None }
     }

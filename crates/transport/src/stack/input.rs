@@ -4,6 +4,7 @@
 use super::addressing::FlowRef;
 use super::icmp::{port_unreachable, quoted_ends};
 use super::paths::View;
+use super::sctp::SctpInput;
 use super::sockets::Socket;
 use super::{MAX_EMBRYONIC, ProtocolConfig, Stack};
 use crate::endpoint::{Arrival, Draws, Endpoint, IpProtocol, Transmit, Tuple};
@@ -37,8 +38,10 @@ impl Stack {
                 let ends = Tuple { local, remote };
                 self.handle_flow(cx, interface, (IpProtocol::Tcp, &ends), &mut packet.body);
             }
-            Body::Sctp(_) => self.handle_sctp(cx, interface, (src, dst), &mut packet.body),
             _ if self.addressing.interface_of(dst).is_none() => {}
+            Body::Sctp(sctp) => {
+                SctpInput::new(self, interface, (src, dst), sctp).handle(cx, &mut packet.body);
+            }
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
             // The driver of a stack parses packets before it passes them in.

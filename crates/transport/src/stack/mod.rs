@@ -24,6 +24,7 @@ use crate::info::ConnectionInfo;
 use crate::mptcp::host::MptcpHost;
 use crate::sctp::association::Association;
 use crate::sctp::host::SctpHost;
+use crate::sctp::streams::{Message, Received};
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::connection::Connection;
 use addressing::Addressing;
@@ -247,6 +248,34 @@ impl Stack {
             self.wake(socket);
         }
         Ok(payload)
+    }
+
+    /// Queues a whole message of an association (RFC 9260 s11.1); returns whether there was room.
+    /// If not, a `Writable` event follows.
+    ///
+    /// # Errors
+    /// If the socket is no association, is not open, or lacks the stream.
+    pub fn send_message(
+        &mut self,
+        socket: SocketId,
+        message: Message,
+    ) -> Result<bool, SocketError> {
+        let Some(Socket::Sctp(association)) = self.sockets.get_mut(socket) else {
+            return Err(SocketError::NoSuchSocket);
+        };
+        let taken = association.send_message(message)?;
+        self.wake(socket);
+        Ok(taken)
+    }
+
+    /// The next whole message of an association.
+    pub fn receive_message(&mut self, cx: &mut Context<'_>, socket: SocketId) -> Option<Received> {
+        let Some(Socket::Sctp(association)) = self.sockets.get_mut(socket) else { return None };
+        let received = association.receive_message(cx);
+        if association.has_urgent() {
+            self.wake(socket);
+        }
+        received
     }
 
     /// The number of bytes that `read` would give.
