@@ -1,6 +1,8 @@
 //! The subcommand `analyze`: prints the analysis of a capture file as tables or as a document.
 //!
-//! The lab does the analysis.
+//! The lab does the analysis; `sctp` has the tables of associations.
+
+mod sctp;
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
@@ -13,6 +15,7 @@ use lab::analyze::{
     analysis_document,
 };
 use std::path::Path;
+use transport::Protocol;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -23,7 +26,8 @@ Examples:
 
 A capture at the sender of the data shows RTTs, one at the receiver the delay of data that arrived
 out of order; both show shares, retransmission and reinjection. Loss is the number of retransmitted
-segments over the number of segments sent.";
+segments over the number of segments sent. SCTP is shown by association, with the pairs of addresses
+as paths, DATA chunks as segments, and chunks sent again on another path as moved.";
 
 /// Help text for files that cannot be analyzed.
 const WANTED: &str = "give a capture: a file of `compare --pcap DIR`, or of `tcpdump -w FILE`";
@@ -81,6 +85,10 @@ fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
         let heading = heading(number + 1, connection);
         text.push('\n');
         screen.wrap(&mut text, "", &heading, "1");
+        if let Some(of) = &connection.sctp {
+            sctp::show(&mut text, connection, of, screen);
+            continue;
+        }
         for down in [true, false] {
             text.push_str(&direction(connection, down).render(screen));
         }
@@ -102,6 +110,16 @@ fn show(args: &AnalyzeArgs, analysis: &Analysis) -> u8 {
         print(&format!("{:#}\n", analysis_document(&args.file, analysis)));
     } else {
         print(&text(&args.file, analysis, Screen::fitted(args.no_color)));
+    }
+    let refused = analysis.adler32_packets;
+    if refused > 0 && analysis.connections.is_empty() {
+        error(&format!(
+            "`{}`: the {refused} SCTP packets have the Adler-32 checksum of RFC 2960, which RFC \
+             3309 replaced by CRC32c: they cannot be told from damaged ones\n  \
+             help: {WANTED}",
+            args.file
+        ));
+        return USAGE;
     }
     let Some(out) = &args.out else { return 0 };
     let numbered = analysis.connections.iter().enumerate();
@@ -126,11 +144,16 @@ const TALKERS: usize = 5;
 fn summary(file: &str, analysis: &Analysis, screen: Screen) -> String {
     let mut text = String::new();
     let bytes = analysis.protocols.iter().map(|one| one.bytes).sum();
+    let (tcp, sctp) = (analysis.tcp_segments, analysis.sctp_packets);
+    let analysed = match (tcp, sctp) {
+        (_, 0) => format!("{tcp} of TCP"),
+        (0, _) => format!("{sctp} of SCTP"),
+        _ => format!("{tcp} of TCP, {sctp} of SCTP"),
+    };
     let line = format!(
-        "{file}: {} IP packets, {}, {} of TCP, in {}",
+        "{file}: {} IP packets, {}, {analysed}, in {}",
         analysis.packets,
         size(bytes),
-        analysis.tcp_segments,
         seconds(analysis.duration)
     );
     screen.wrap(&mut text, "", &line, "");
@@ -139,6 +162,7 @@ fn summary(file: &str, analysis: &Analysis, screen: Screen) -> String {
     let each = |cell: &dyn Fn(&Counted) -> String| protocols.iter().map(cell).collect();
     let left_out = |one: &Counted| match one.protocol.as_str() {
         "TCP" => String::new(),
+        "SCTP" | "SCTP over UDP" if analysis.sctp_packets > 0 => String::new(),
         _ => "counted only".to_owned(),
     };
     if protocols.is_empty() {
@@ -193,7 +217,7 @@ fn connections(connections: &[Connection]) -> String {
     }
     let all = u32::try_from(connections.len()).unwrap_or(u32::MAX);
     if all == 0 {
-        return "no TCP connection".to_owned();
+        return "no TCP connection, no SCTP association".to_owned();
     }
     let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     format!("{}: {}", counted(all, "connection"), kinds.join(", "))
@@ -211,6 +235,7 @@ fn size(bytes: u64) -> String {
 
 fn heading(number: usize, connection: &Connection) -> String {
     let spoken = match connection.spoken {
+        Spoken::Of(Protocol::Sctp) => sctp::heading(connection),
         Spoken::Of(protocol) if protocol.is_multipath() => match connection.subflows.len() {
             1 => format!("{protocol}, 1 subflow"),
             many => format!("{protocol}, {many} subflows"),
@@ -307,7 +332,6 @@ fn percent(value: f64) -> String {
 mod tests {
     use super::*;
     use lab::analyze::Distribution;
-    use transport::Protocol;
 
     fn subflow(path: &str, share: f64) -> Subflow {
         let rtt = Distribution { n: 2, min: 0.02, mean: 0.03, median: 0.03, p95: 0.04, max: 0.04 };
@@ -362,10 +386,13 @@ mod tests {
             subflows: vec![subflow("wlan", 0.75), subflow("lte", 0.25)],
             missed_bytes: 0,
             sequences: Default::default(),
+            sctp: None,
         };
         let analysis = Analysis {
             packets: 41,
             tcp_segments: 40,
+            sctp_packets: 0,
+            adler32_packets: 0,
             duration: 1.5,
             protocols: protocols(),
             talkers: talkers(),
@@ -414,12 +441,15 @@ note: 1 left out: a reason
                 subflows: vec![odd],
                 missed_bytes: 7,
                 sequences: Default::default(),
+                sctp: None,
             };
             let alone = Connection { spoken: Spoken::Of(Protocol::Mptcp), ..connection.clone() };
             let connections = vec![connection, alone];
             let analysis = Analysis {
                 packets: 41,
                 tcp_segments: 40,
+                sctp_packets: 0,
+                adler32_packets: 0,
                 duration: 1.5,
                 protocols: protocols(),
                 talkers: talkers(),

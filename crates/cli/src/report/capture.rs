@@ -1,18 +1,19 @@
 //! The page of a capture: the sequence of every connection over time.
 //!
 //! A point is a segment: its time and the position of its first byte in the connection (of MPTCP
-//! the data sequence number less the first). Colour and symbol are those of its subflow; segments
-//! that were sent again and reinjections have symbols of their own in the same colour. The line is
-//! what was acknowledged.
+//! the data sequence number less the first, of SCTP the TSN less the first). Colour and symbol are
+//! those of its subflow; segments that were sent again and reinjections have symbols of their own
+//! in the same colour. The line is what was acknowledged.
 
 use super::charts::{axis, layout};
 use super::draw::packed_all;
 use super::figure::{Figure, VARIANT, scripts};
 use super::page::{STYLE, escaped};
 use super::palette;
-use lab::analyze::{Analysis, Connection, Sending, SentAt, Subflow};
+use lab::analyze::{Analysis, Connection, Sending, SentAt, Spoken, Subflow};
 use lab::results::GENERATOR;
 use serde_json::{Value, json};
+use transport::Protocol;
 
 /// Largest number of points of a subflow and kind; more are thinned.
 const MOST_POINTS: usize = 4_000;
@@ -78,14 +79,21 @@ fn figures(sheet: &CapturePage<'_>) -> (Vec<Figure>, usize) {
     let figure = |(number, (connection, heading), down): (usize, (&Connection, &String), bool)| {
         let way = if down { "server to client" } else { "client to server" };
         let (traces, thinned) = traces(connection, down);
-        let mut caption = format!(
-            "{heading}. Each point is a segment at the position of its first byte in the \
-             connection, in the colour of its subflow; the line is what was acknowledged."
-        );
+        let what = match connection.spoken {
+            Spoken::Of(Protocol::Sctp) => {
+                "Each point is a chunk of user data at its TSN, counted from the first one, in \
+                 the colour of its path, a pair of addresses; the line is the cumulative TSN"
+            }
+            _ => {
+                "Each point is a segment at the position of its first byte in the connection, in \
+                 the colour of its subflow; the line is what was acknowledged"
+            }
+        };
+        let mut caption = format!("{heading}. {what}.");
         if thinned {
             caption.push_str(" Points of new data are thinned; what was sent again is complete.");
         }
-        let unit = Scale::of(connection.first_bytes(down));
+        let unit = Scale::of(connection, down);
         Figure {
             id: format!("sequence{number}{}", if down { "down" } else { "up" }),
             title: format!("Connection {}, {way}", number + 1),
@@ -102,12 +110,16 @@ fn figures(sheet: &CapturePage<'_>) -> (Vec<Figure>, usize) {
 /// Unit of positions.
 struct Scale {
     name: &'static str,
+    /// Bytes, or TSNs, of one unit.
     bytes: f64,
 }
 
 impl Scale {
-    fn of(bytes: u64) -> Scale {
-        match bytes {
+    fn of(connection: &Connection, down: bool) -> Scale {
+        match connection.first_bytes(down) {
+            _ if connection.spoken == Spoken::Of(Protocol::Sctp) => {
+                Scale { name: "TSN", bytes: 1.0 }
+            }
             0..1_000_000 => Scale { name: "kB", bytes: 1e3 },
             _ => Scale { name: "MB", bytes: 1e6 },
         }
@@ -117,7 +129,7 @@ impl Scale {
 /// Traces of one direction, and whether points were left out.
 fn traces(connection: &Connection, down: bool) -> (Vec<Value>, bool) {
     let sequence = connection.sequence(down);
-    let scale = Scale::of(connection.first_bytes(down)).bytes;
+    let scale = Scale::of(connection, down).bytes;
     let step = sequence.acknowledged.len().div_ceil(MOST_POINTS).max(1);
     let line: Vec<(f64, u64)> = sequence.acknowledged.iter().copied().step_by(step).collect();
     let x = packed_all(line.iter().map(|(time, _)| *time));
@@ -140,14 +152,20 @@ fn traces(connection: &Connection, down: bool) -> (Vec<Value>, bool) {
             };
             thinned |= step > 1;
             let shown: Vec<&SentAt> = all.iter().step_by(step).copied().collect();
-            traces.push(points(&shown, kind, index, &label(subflow, kind, all.len()), scale));
+            traces.push(points(
+                &shown,
+                kind,
+                index,
+                &label(connection, subflow, kind, all.len()),
+                scale,
+            ));
         }
     }
     (traces, thinned)
 }
 
 /// Name of a subflow's segments of one kind in the legend.
-fn label(subflow: &Subflow, kind: Sending, count: usize) -> String {
+fn label(connection: &Connection, subflow: &Subflow, kind: Sending, count: usize) -> String {
     let name = match &subflow.path {
         Some(path) => path.clone(),
         None => format!("{} - {}", subflow.client, subflow.server),
@@ -155,6 +173,9 @@ fn label(subflow: &Subflow, kind: Sending, count: usize) -> String {
     match kind {
         Sending::New => format!("{name}: {count} new"),
         Sending::Retransmission => format!("{name}: {count} retransmitted"),
+        Sending::Reinjection if connection.spoken == Spoken::Of(Protocol::Sctp) => {
+            format!("{name}: {count} moved here")
+        }
         Sending::Reinjection => format!("{name}: {count} reinjected"),
     }
 }

@@ -21,6 +21,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
+mod sctp_capture;
 mod stored;
 mod terminal;
 mod web;

@@ -1,18 +1,24 @@
-//! The TCP segments of a capture file, with what the analysis needs of each.
+//! The TCP segments and SCTP packets of a capture file, with what the analysis needs of each.
 //!
-//! Packets cut short by the capture keep the length that their IP header names. Packets other than
-//! TCP, and unreadable ones, are counted.
+//! Segments cut short by the capture keep the length that their IP header names, SCTP packets the
+//! chunks of which all but user data was captured. Other packets, and unreadable ones, are counted.
 
+use super::sctp::Unit;
 use super::talkers::Counts;
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use wire::sctp::{Chunk, Data, IData, UdpPorts};
 use wire::{
-    Body, CaptureError, CaptureReader, Flags, Layer, Packet, ParseError, SeqNumber, TcpOptions,
+    Body, CaptureError, CaptureReader, Flags, Layer, Packet, ParseError, Payload, SctpPacket,
+    SeqNumber, TcpOptions, UdpDatagram,
 };
 
-/// IP protocol of SCTP.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 const SCTP: u8 = 132;
+/// UDP port of SCTP (RFC 6951 s5.1).
+const SCTP_OVER_UDP: u16 = 9899;
 
 /// A segment as seen at the point of capture.
 #[derive(Clone, Debug)]
@@ -33,6 +39,10 @@ pub(super) struct Segment {
 /// Contents of a capture file.
 pub(super) struct Captured {
     pub segments: Vec<Segment>,
+    /// SCTP packets.
+    pub units: Vec<Unit>,
+    /// SCTP packets that were left out because their checksum is that of RFC 2960.
+    pub adler32_packets: u64,
     /// IP packets of any kind.
     pub packets: u64,
     /// Times of the earliest and the latest packet.
@@ -48,9 +58,16 @@ pub(super) struct Captured {
 /// Reads a file up to the first damage.
 pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let mut reader = CaptureReader::new(file)?;
-    let (segments, names, notes) = (Vec::new(), Vec::new(), Vec::new());
-    let counts = Counts::default();
-    let mut captured = Captured { segments, packets: 0, span: None, names, counts, notes };
+    let mut captured = Captured {
+        segments: Vec::new(),
+        units: Vec::new(),
+        adler32_packets: 0,
+        packets: 0,
+        span: None,
+        names: Vec::new(),
+        counts: Counts::default(),
+        notes: Vec::new(),
+    };
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for packet in reader.by_ref() {
         let packet = match packet {
@@ -64,18 +81,22 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
             }
         };
         captured.packets += 1;
-        captured.counts.packet(packet.datagram);
         let (start, end) = captured.span.unwrap_or((packet.time, packet.time));
         captured.span = Some((start.min(packet.time), end.max(packet.time)));
-        match segment(packet.datagram) {
-            Ok(Some(segment)) => captured.segments.push(Segment {
-                time: packet.time,
-                interface: packet.interface,
-                ..segment
-            }),
+        let (time, interface) = (packet.time, packet.interface);
+        let found = found(packet.datagram);
+        captured.counts.packet(packet.datagram, matches!(found, Ok(Found::Unit(_))));
+        match found {
+            Ok(Found::Segment(segment)) => {
+                captured.segments.push(Segment { time, interface, ..segment });
+            }
+            Ok(Found::Unit(unit)) => captured.units.push(Unit { time, interface, ..unit }),
             // Counted as the others.
-            Ok(None) => {}
-            Err(why) => *unread.entry(why).or_default() += 1,
+            Ok(Found::Other) => {}
+            Err(why) => {
+                captured.adler32_packets += u64::from(why == ParseError::Adler32);
+                *unread.entry(why.to_string()).or_default() += 1;
+            }
         }
     }
     captured.names = (0..).map_while(|n| reader.interface_name(n).map(str::to_owned)).collect();
@@ -84,45 +105,98 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     Ok(captured)
 }
 
-/// Parses a segment; `None` if the packet is not TCP.
-fn segment(datagram: &[u8]) -> Result<Option<Segment>, String> {
+/// What a packet is to the analysis.
+enum Found {
+    Segment(Segment),
+    Unit(Unit),
+    Other,
+}
+
+fn found(datagram: &[u8]) -> Result<Found, ParseError> {
     let whole = whole_len(datagram);
     let packet = if datagram.len() < whole {
         let mut padded = datagram.to_vec();
         padded.resize(whole, 0);
-        Packet::parse_captured(&padded)
+        Packet::parse_captured(&padded)?
     } else {
-        Packet::parse_captured(datagram)
+        Packet::parse_captured(datagram)?
     };
-    let packet = packet.map_err(|error| without_sctp(error).to_string())?;
-    let segment = match packet.body {
-        Body::Tcp(segment) => segment,
-        Body::Sctp(_) => return Err(ParseError::Protocol(SCTP).to_string()),
-        _ => return Ok(None),
-    };
-    let len = u64::from(segment.payload.len());
-    Ok(Some(Segment {
-        time: Instant::ZERO,
-        interface: 0,
-        src: SocketAddr::new(packet.src, segment.src_port),
-        dst: SocketAddr::new(packet.dst, segment.dst_port),
-        seq: segment.seq,
-        ack: segment.ack,
-        flags: segment.flags,
-        options: segment.options,
-        len,
-    }))
+    let cut = whole.saturating_sub(datagram.len());
+    match packet.body {
+        Body::Tcp(segment) => {
+            let len = u64::from(segment.payload.len());
+            Ok(Found::Segment(Segment {
+                time: Instant::ZERO,
+                interface: 0,
+                src: SocketAddr::new(packet.src, segment.src_port),
+                dst: SocketAddr::new(packet.dst, segment.dst_port),
+                seq: segment.seq,
+                ack: segment.ack,
+                flags: segment.flags,
+                options: segment.options,
+                len,
+            }))
+        }
+        // What was cut off cannot have a right checksum.
+        Body::Sctp(_) if packet.corrupted && cut == 0 => Err(ParseError::Checksum(Layer::Sctp)),
+        Body::Sctp(ref sctp) => unit(&packet, (**sctp).clone(), cut),
+        Body::Udp(ref udp) => match carried(udp, cut)? {
+            Some(sctp) => unit(&packet, sctp, cut),
+            None => Ok(Found::Other),
+        },
+        _ => Ok(Found::Other),
+    }
 }
 
-/// The same reason for every SCTP packet, whole or not: it is not analysed.
-const fn without_sctp(error: ParseError) -> ParseError {
-    match error {
-        ParseError::Truncated { layer: Layer::Sctp, .. }
-        | ParseError::Length { layer: Layer::Sctp, .. }
-        | ParseError::PortZero(Layer::Sctp)
-        | ParseError::Adler32 => ParseError::Protocol(SCTP),
-        other => other,
+/// The SCTP packet that a UDP datagram carries: one with a right checksum, or to the port of
+/// RFC 6951.
+fn carried(udp: &UdpDatagram, cut: usize) -> Result<Option<SctpPacket>, ParseError> {
+    let bytes = udp.payload.to_bytes();
+    let named = [udp.src_port, udp.dst_port].contains(&SCTP_OVER_UDP);
+    let parsed = match SctpPacket::parse(&bytes) {
+        Err(_) if named && cut > 0 => SctpPacket::parse_captured(&bytes).map(|(packet, _)| packet),
+        parsed => parsed,
+    };
+    match parsed {
+        Ok(mut packet) => {
+            packet.udp = Some(UdpPorts { src: udp.src_port, dst: udp.dst_port });
+            Ok(Some(packet))
+        }
+        Err(why) if named => Err(why),
+        Err(_) => Ok(None),
     }
+}
+
+/// An SCTP packet without the chunks whose fields the capture cut off at its end.
+fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Found, ParseError> {
+    let all: u32 = sctp.chunks.iter().map(Chunk::padded_len).sum();
+    let there = (SctpPacket::HEADER + all).saturating_sub(cut as u32);
+    let mut end = SctpPacket::HEADER;
+    let kept = sctp.chunks.iter().take_while(|chunk| {
+        let needed = match chunk {
+            Chunk::Data(_) => Data::HEADER,
+            Chunk::IData(_) => IData::HEADER,
+            other => other.padded_len(),
+        };
+        let whole = end + needed <= there;
+        end += chunk.padded_len();
+        cut == 0 || whole
+    });
+    let kept = kept.count();
+    if kept == 0 {
+        return Err(ParseError::Truncated {
+            layer: Layer::Sctp,
+            need: all as usize,
+            have: there as usize,
+        });
+    }
+    sctp.chunks.truncate(kept);
+    // Only the lengths of payloads are needed.
+    for payload in sctp.chunks.iter_mut().filter_map(Chunk::payload_mut) {
+        *payload = Payload::virtual_range(0, 0, payload.len());
+    }
+    let (src, dst) = (packet.src, packet.dst);
+    Ok(Found::Unit(Unit { time: Instant::ZERO, interface: 0, src, dst, packet: sctp }))
 }
 
 /// Bytes of the datagram when it was sent; 0 if its headers were cut.
@@ -139,10 +213,23 @@ fn whole_len(datagram: &[u8]) -> usize {
     }
 }
 
-/// Whether the datagram has an IP header followed by a complete TCP header.
+/// Whether the datagram has an IP header followed by a complete TCP header, or by the common header
+/// of SCTP and a chunk header, or by those in UDP.
 fn has_headers(datagram: &[u8], first: &u8, protocol_at: usize) -> bool {
-    const TCP: u8 = 6;
+    const COMMON_AND_CHUNK: usize = 16;
     let ip = if first >> 4 == 4 { usize::from(first & 15) * 4 } else { 40 };
-    let tcp = datagram.get(ip + 12).map(|offset| usize::from(offset >> 4) * 4);
-    datagram.get(protocol_at) == Some(&TCP) && tcp.is_some_and(|tcp| datagram.len() >= ip + tcp)
+    let port =
+        |at: usize| datagram.get(at..at + 2).map(|port| u16::from_be_bytes([port[0], port[1]]));
+    match datagram.get(protocol_at) {
+        Some(&TCP) => {
+            let tcp = datagram.get(ip + 12).map(|offset| usize::from(offset >> 4) * 4);
+            tcp.is_some_and(|tcp| datagram.len() >= ip + tcp)
+        }
+        Some(&SCTP) => datagram.len() >= ip + COMMON_AND_CHUNK,
+        Some(&UDP) => {
+            let named = [port(ip), port(ip + 2)].contains(&Some(SCTP_OVER_UDP));
+            named && datagram.len() >= ip + 8 + COMMON_AND_CHUNK
+        }
+        _ => false,
+    }
 }

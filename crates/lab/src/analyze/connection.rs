@@ -355,6 +355,7 @@ impl Opened {
             subflows: flows.iter().map(subflow).collect(),
             missed_bytes: flows.iter().map(missed).sum(),
             sequences: self.sequences.clone(),
+            sctp: None,
         })
     }
 }

@@ -3,7 +3,7 @@
 //! Times are in seconds, shares and losses are fractions; unmeasured values are null.
 
 use super::{Analysis, Connection, Counted, Distribution, Flowing, OutOfOrder, Spoken, Subflow};
-use super::{Talkers, Vantage};
+use super::{Talkers, Vantage, sctp};
 use serde_json::{Value, json};
 use transport::Protocol;
 
@@ -14,6 +14,7 @@ pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
         "file": file,
         "packets": analysis.packets,
         "tcp_segments": analysis.tcp_segments,
+        "sctp_packets": analysis.sctp_packets,
         "duration": analysis.duration,
         "protocols": analysis.protocols.iter().map(counted).collect::<Vec<_>>(),
         "talkers": analysis.talkers.iter().take(MOST_TALKERS).map(talkers).collect::<Vec<_>>(),
@@ -46,7 +47,9 @@ fn connection(connection: &Connection) -> Value {
         Spoken::FellBack => (Protocol::Tcp, Some(1)),
         Spoken::OtherVersion(version) => (Protocol::Tcp, Some(version)),
     };
-    json!({
+    // The sizes of chunks that the capture lacks are not known.
+    let unknown = connection.sctp.as_ref().is_some_and(|of| of.missed_chunks() > 0);
+    let mut document = json!({
         "protocol": protocol.name(),
         "mptcp_version": version,
         "fell_back": connection.spoken == Spoken::FellBack,
@@ -60,9 +63,13 @@ fn connection(connection: &Connection) -> Value {
         },
         "start": connection.start,
         "duration": connection.duration,
-        "missed_bytes": connection.missed_bytes,
+        "missed_bytes": (!unknown).then_some(connection.missed_bytes),
         "subflows": connection.subflows.iter().map(subflow).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(of) = &connection.sctp {
+        document["sctp"] = sctp::association(of);
+    }
+    document
 }
 
 fn subflow(subflow: &Subflow) -> Value {
@@ -80,7 +87,7 @@ fn subflow(subflow: &Subflow) -> Value {
 }
 
 fn flowing(flowing: &Flowing) -> Value {
-    json!({
+    let mut document = json!({
         "segments": flowing.segments,
         "bytes": flowing.bytes,
         "first_bytes": flowing.first_bytes,
@@ -91,14 +98,18 @@ fn flowing(flowing: &Flowing) -> Value {
         "loss": flowing.loss,
         "rtt": flowing.rtt.as_ref().map(distribution),
         "out_of_order": flowing.out_of_order.as_ref().map(out_of_order),
-    })
+    });
+    if let Some(of) = &flowing.sctp {
+        document["sctp"] = sctp::path_use(of);
+    }
+    document
 }
 
-fn out_of_order(waited: &OutOfOrder) -> Value {
+pub(super) fn out_of_order(waited: &OutOfOrder) -> Value {
     json!({ "segments": waited.segments, "delay": distribution(&waited.delay) })
 }
 
-fn distribution(of: &Distribution) -> Value {
+pub(super) fn distribution(of: &Distribution) -> Value {
     json!({
         "n": of.n,
         "min": of.min,

@@ -113,16 +113,10 @@ impl Flow {
             return Vantage::Unknown;
         };
         let (to_answer, to_confirm) = (syn_ack.max(syn) - syn, ack - syn_ack);
-        let (opener, other) = match self.flipped {
-            false => (Vantage::Client, Vantage::Server),
-            true => (Vantage::Server, Vantage::Client),
-        };
-        if to_confirm * 3 < to_answer {
-            opener
-        } else if to_answer * 3 < to_confirm {
-            other
-        } else {
-            Vantage::Between
+        match (Vantage::of(to_answer, to_confirm), self.flipped) {
+            (Vantage::Client, true) => Vantage::Server,
+            (Vantage::Server, true) => Vantage::Client,
+            (vantage, _) => vantage,
         }
     }
 
@@ -151,6 +145,7 @@ impl Flow {
                 segments: waited.iter().filter(|waited| **waited > 0.0).count() as u64,
                 delay,
             }),
+            sctp: None,
         }
     }
 }

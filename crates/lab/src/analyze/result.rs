@@ -1,6 +1,8 @@
 //! Results of an analysis: connections, their subflows, and both directions of those.
 
+use super::sctp::{Association, PathUse};
 use super::{Counted, Distribution, Sequence, Talkers};
+use base::Duration;
 use std::net::SocketAddr;
 use transport::Protocol;
 
@@ -11,9 +13,13 @@ pub struct Analysis {
     pub packets: u64,
     /// TCP segments among them.
     pub tcp_segments: u64,
+    /// SCTP packets among them, those over UDP included.
+    pub sctp_packets: u64,
+    /// SCTP packets that were left out because their checksum is that of RFC 2960.
+    pub adler32_packets: u64,
     /// Time from the first packet to the last, in seconds.
     pub duration: f64,
-    /// Packets by protocol, most bytes first; the analysis is of TCP only.
+    /// Packets by protocol, most bytes first; the analysis is of TCP and SCTP only.
     pub protocols: Vec<Counted>,
     /// Pairs of hosts, most bytes first.
     pub talkers: Vec<Talkers>,
@@ -49,7 +55,22 @@ pub enum Vantage {
     Unknown,
 }
 
-/// A TCP connection, or an MPTCP connection with all its subflows.
+impl Vantage {
+    /// The place where the answer to the first packet took `to_answer`, and the opener
+    /// `to_confirm` to answer that: an end answers at once.
+    pub(super) fn of(to_answer: Duration, to_confirm: Duration) -> Vantage {
+        if to_confirm * 3 < to_answer {
+            Vantage::Client
+        } else if to_answer * 3 < to_confirm {
+            Vantage::Server
+        } else {
+            Vantage::Between
+        }
+    }
+}
+
+/// A TCP connection, an MPTCP connection with all its subflows, or an SCTP association with all its
+/// paths.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Connection {
     /// Protocol of the connection.
@@ -70,9 +91,11 @@ pub struct Connection {
     pub missed_bytes: u64,
     /// What the client and what the server sent when; empty unless it was asked for.
     pub sequences: [Sequence; 2],
+    /// What only an SCTP association has.
+    pub sctp: Option<Box<Association>>,
 }
 
-/// A subflow.
+/// A subflow, or a path of an association: a pair of addresses.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Subflow {
     /// Name of the interface it was captured at, if it is unique and has a name.
@@ -95,7 +118,8 @@ pub struct Subflow {
     pub down: Flowing,
 }
 
-/// Data sent by one end of a subflow.
+/// Data sent by one end of a subflow. Segments of SCTP are DATA and I-DATA chunks, and its
+/// reinjected bytes those sent before on another path.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Flowing {
     /// Segments with payload.
@@ -120,6 +144,8 @@ pub struct Flowing {
     pub rtt: Option<Distribution>,
     /// Out-of-order delay; `None` for captures at the sender.
     pub out_of_order: Option<OutOfOrder>,
+    /// What only a path of SCTP has.
+    pub sctp: Option<PathUse>,
 }
 
 /// Delay of segments that arrived out of order.

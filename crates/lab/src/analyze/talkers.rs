@@ -16,7 +16,7 @@ const SCTP: u8 = 132;
 /// Packets and bytes of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counted {
-    /// `TCP`, `UDP`, `QUIC`, `ICMP`, `SCTP`, or `IP protocol N`.
+    /// `TCP`, `UDP`, `QUIC`, `ICMP`, `SCTP`, `SCTP over UDP`, or `IP protocol N`.
     pub protocol: String,
     /// IP packets.
     pub packets: u64,
@@ -49,24 +49,28 @@ struct Conversation {
     /// Bytes sent by each end, the lower address first.
     bytes: [u64; 2],
     quic: bool,
+    /// UDP with SCTP packets (RFC 6951).
+    sctp: bool,
 }
 
 impl Counts {
-    /// Counts an IP packet of `len` bytes, of which the capture may have only the first.
-    pub(super) fn packet(&mut self, datagram: &[u8]) {
+    /// Counts an IP packet, of which the capture may have only the first bytes; `sctp`: it carries
+    /// an SCTP packet.
+    pub(super) fn packet(&mut self, datagram: &[u8], sctp: bool) {
         let Some(header) = Header::read(datagram) else { return };
         let Header { src, dst, protocol, len, .. } = header;
         let of = self.conversations.entry((src.min(dst), src.max(dst), protocol)).or_default();
         of.packets += 1;
         of.bytes[usize::from(src > dst)] += len;
         of.quic |= protocol == UDP && is_quic(&header);
+        of.sctp |= sctp;
     }
 
     /// Packets by protocol, most bytes first.
     pub(super) fn protocols(&self) -> Vec<Counted> {
         let mut counted: BTreeMap<String, Counted> = BTreeMap::new();
         for ((.., protocol), of) in &self.conversations {
-            let name = name(*protocol, of.quic);
+            let name = name(*protocol, of);
             let empty = Counted { protocol: name.clone(), packets: 0, bytes: 0, conversations: 0 };
             let sum = counted.entry(name).or_insert(empty);
             sum.packets += of.packets;
@@ -98,10 +102,11 @@ impl Counts {
     }
 }
 
-fn name(protocol: u8, quic: bool) -> String {
+fn name(protocol: u8, of: &Conversation) -> String {
     match protocol {
         TCP => "TCP".to_owned(),
-        UDP if quic => "QUIC".to_owned(),
+        UDP if of.sctp => "SCTP over UDP".to_owned(),
+        UDP if of.quic => "QUIC".to_owned(),
         UDP => "UDP".to_owned(),
         ICMP | ICMPV6 => "ICMP".to_owned(),
         SCTP => "SCTP".to_owned(),
@@ -187,11 +192,11 @@ mod tests {
     fn quic_is_told_from_other_udp_by_its_header() {
         let mut counts = Counts::default();
         let initial = [0xc3, 0, 0, 0, 1, 8];
-        counts.packet(&packet(UDP, 1, 2, [5000, 9443], &initial));
-        counts.packet(&packet(UDP, 2, 1, [9443, 5000], &[0x41; 100]));
-        counts.packet(&packet(UDP, 1, 3, [5001, 443], &[0x41; 10]));
-        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0x41; 10]));
-        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0xc1, 1, 2, 3, 4]));
+        counts.packet(&packet(UDP, 1, 2, [5000, 9443], &initial), false);
+        counts.packet(&packet(UDP, 2, 1, [9443, 5000], &[0x41; 100]), false);
+        counts.packet(&packet(UDP, 1, 3, [5001, 443], &[0x41; 10]), false);
+        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0x41; 10]), false);
+        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0xc1, 1, 2, 3, 4]), false);
         let shown: Vec<_> = counts.protocols();
         let row =
             |at: usize| (shown[at].protocol.as_str(), shown[at].packets, shown[at].conversations);
@@ -201,10 +206,10 @@ mod tests {
     #[test]
     fn pairs_of_hosts_are_ordered_by_bytes_and_name_the_larger_sender_first() {
         let mut counts = Counts::default();
-        counts.packet(&packet(TCP, 1, 2, [5000, 443], &[0; 10]));
-        counts.packet(&packet(TCP, 2, 1, [443, 5000], &[0; 100]));
-        counts.packet(&packet(UDP, 1, 2, [5000, 53], &[]));
-        counts.packet(&packet(SCTP, 1, 3, [1, 2], &[0; 300]));
+        counts.packet(&packet(TCP, 1, 2, [5000, 443], &[0; 10]), false);
+        counts.packet(&packet(TCP, 2, 1, [443, 5000], &[0; 100]), false);
+        counts.packet(&packet(UDP, 1, 2, [5000, 53], &[]), false);
+        counts.packet(&packet(SCTP, 1, 3, [1, 2], &[0; 300]), false);
         let talkers = counts.talkers();
         let of = |at: usize| (talkers[at].hosts.map(|h| h.to_string()), talkers[at].bytes);
         assert_eq!(of(0), (["10.0.0.1".to_owned(), "10.0.0.3".to_owned()], [328, 0]));
@@ -217,10 +222,10 @@ mod tests {
         let mut counts = Counts::default();
         let whole = packet(UDP, 1, 2, [5000, 443], &[0xc3, 0, 0, 0, 1]);
         for len in 0..whole.len() {
-            counts.packet(&whole[..len]);
+            counts.packet(&whole[..len], false);
         }
-        counts.packet(&[0x60; 39]);
-        counts.packet(&[0xf0; 60]);
+        counts.packet(&[0x60; 39], false);
+        counts.packet(&[0xf0; 60], false);
         assert!(counts.protocols().iter().all(|one| one.packets > 0));
     }
 }

@@ -92,7 +92,7 @@ impl SctpPacket {
 
     /// The packet in `bytes`, which were captured on a host, and whether its checksum is right or
     /// was left to the hardware.
-    pub(crate) fn parse_captured(bytes: &[u8]) -> Result<(SctpPacket, bool), ParseError> {
+    pub fn parse_captured(bytes: &[u8]) -> Result<(SctpPacket, bool), ParseError> {
         at_least(bytes, MIN_LEN, Layer::Sctp)?;
         let intact = match crc::verify_checksum(bytes) {
             Ok(()) => true,

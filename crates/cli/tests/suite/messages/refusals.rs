@@ -1,7 +1,7 @@
 //! Errors in options, scenario files, result folders and captures.
 
 use super::Session;
-use crate::command;
+use crate::{command, sctp_capture};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
@@ -332,6 +332,11 @@ fn captures() {
         b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0",
     );
     session.call(&["analyze", "nothing.pcap"]);
+    let sctp = sctp_capture::capture();
+    session.file("sctp.pcapng", &sctp);
+    session.call(&["analyze", "sctp.pcapng"]);
+    session.file("adler.pcapng", sctp_capture::with_adler_32(&sctp));
+    session.call(&["analyze", "adler.pcapng"]);
     session.end();
 }
 

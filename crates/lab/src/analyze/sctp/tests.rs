@@ -1,0 +1,677 @@
+//! Captures of associations made of packets whose numbers are known.
+
+use super::{Association, Change, End, Known, Retransmissions, State};
+use crate::analyze::{Analysis, Connection, Sending, Spoken, Vantage};
+use crate::analyze::{analysis_document, analyze, analyze_sequences};
+use base::Instant;
+use proptest::prelude::*;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use transport::Protocol;
+use wire::sctp::{
+    AddressRequest, Asconf, AsconfAck, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, IData,
+    Init, Mid, NrSack, Parameter, Request, Sack, Ssn, Tsn, UdpPorts, VerificationTag,
+};
+use wire::{Body, Packet, Payload, PcapngWriter, SctpPacket};
+
+const CLIENT_TAG: u32 = 0x1122_3344;
+const SERVER_TAG: u32 = 0xAABB_CCDD;
+/// Initial TSNs of the client and of the server; those of the client wrap after five.
+const INITIAL: [u32; 2] = [u32::MAX - 4, 5000];
+/// Bytes of user data in a chunk.
+const LEN: u32 = 1000;
+
+/// A capture being made: host 0 is the client with 10.0.p.1, host 1 the server with 10.0.p.2 on
+/// path p.
+struct Made {
+    writer: PcapngWriter<Vec<u8>>,
+    udp: Option<UdpPorts>,
+    tags: [u32; 2],
+}
+
+impl Made {
+    fn new() -> Made {
+        let writer = PcapngWriter::new(Vec::new(), &["wlan", "lte"]).unwrap();
+        Made { writer, udp: None, tags: [CLIENT_TAG, SERVER_TAG] }
+    }
+
+    fn send(&mut self, millis: u64, from: usize, path: u8, chunks: Vec<Chunk>) {
+        let is_init = matches!(chunks[0], Chunk::Init(_));
+        let tag = if is_init { 0 } else { self.tags[1 - from] };
+        let ports = [2000, 5001];
+        let packet = SctpPacket {
+            src_port: ports[from],
+            dst_port: ports[1 - from],
+            tag: VerificationTag(tag),
+            udp: self.udp.map(|udp| match from {
+                0 => udp,
+                _ => UdpPorts { src: udp.dst, dst: udp.src },
+            }),
+            chunks,
+        };
+        let host = |host: usize| IpAddr::from([10, 0, path, 1 + host as u8]);
+        self.write(millis, path.into(), host(from), host(1 - from), packet);
+    }
+
+    fn write(&mut self, millis: u64, path: usize, src: IpAddr, dst: IpAddr, packet: SctpPacket) {
+        let packet = Packet::new(src, dst, Body::Sctp(Box::new(packet)));
+        self.writer.write(path, Instant::from_micros(millis * 1000), &packet).unwrap();
+    }
+
+    /// The handshake at the client from 0 to 20 ms, over path 0.
+    fn handshake(&mut self) {
+        self.send(0, 0, 0, vec![Chunk::Init(Box::new(init(0)))]);
+        self.send(10, 1, 0, vec![Chunk::InitAck(Box::new(init(1)))]);
+        self.send(10, 0, 0, vec![Chunk::CookieEcho(vec![7; 8].into())]);
+        self.send(20, 1, 0, vec![Chunk::CookieAck]);
+    }
+
+    fn data(&mut self, millis: u64, from: usize, path: u8, nth: u32) {
+        self.send(millis, from, path, vec![data(from, nth, nth as u16)]);
+    }
+
+    fn sack(&mut self, millis: u64, from: usize, path: u8, sack: Sack) {
+        self.send(millis, from, path, vec![Chunk::Sack(sack)]);
+    }
+
+    fn analysis(self) -> Analysis {
+        analyze(&self.writer.into_inner()).unwrap()
+    }
+
+    fn only(self) -> Connection {
+        let Analysis { connections, notes, .. } = self.analysis();
+        assert_eq!(notes, Vec::<String>::new());
+        let [connection] = <[Connection; 1]>::try_from(connections).expect("one connection");
+        assert_eq!(connection.spoken, Spoken::Of(Protocol::Sctp));
+        connection
+    }
+}
+
+/// INIT of the client or INIT ACK of the server, both with two addresses.
+fn init(side: usize) -> Init {
+    let address = |path: u8| Parameter::Address([10, 0, path, 1 + side as u8].into());
+    let mut parameters = vec![address(0), address(1)];
+    if side == 1 {
+        parameters.push(Parameter::StateCookie(vec![7; 8].into()));
+    }
+    Init {
+        tag: VerificationTag([CLIENT_TAG, SERVER_TAG][side]),
+        a_rwnd: 100_000,
+        outbound_streams: 10,
+        inbound_streams: 10,
+        initial_tsn: Tsn(INITIAL[side]),
+        parameters,
+    }
+}
+
+/// A whole ordered message on stream 0.
+fn data(from: usize, nth: u32, ssn: u16) -> Chunk {
+    Chunk::Data(Data {
+        flags: DataFlags::WHOLE,
+        tsn: Tsn(INITIAL[from]) + nth,
+        stream: 0,
+        ssn: Ssn(ssn),
+        ppid: 0,
+        payload: Payload::virtual_range(1, 0, LEN),
+    })
+}
+
+/// A SACK of the client's data up to the `nth` chunk, with gap blocks.
+fn sack(nth: u32, gaps: &[(u16, u16)]) -> Sack {
+    let gaps = gaps.iter().map(|(start, end)| GapBlock { start: *start, end: *end }).collect();
+    let cum_tsn = Tsn(INITIAL[0]) + nth;
+    Sack { cum_tsn, a_rwnd: 50_000, gaps, ..Sack::default() }
+}
+
+fn of(connection: &Connection) -> &Association {
+    connection.sctp.as_ref().expect("an association")
+}
+
+#[test]
+fn association_from_init_to_shutdown_has_its_numbers() {
+    let mut made = Made::new();
+    made.handshake();
+    for nth in 0..8 {
+        made.data(100 + u64::from(nth), 0, 0, nth);
+    }
+    made.sack(130, 1, 0, sack(3, &[]));
+    made.sack(140, 1, 0, Sack { a_rwnd: 0, ..sack(7, &[]) });
+    made.send(200, 1, 0, vec![data(1, 0, 0)]);
+    made.send(200, 0, 0, vec![Chunk::Shutdown { cum_tsn: Tsn(INITIAL[1]) }]);
+    made.send(210, 1, 0, vec![Chunk::ShutdownAck]);
+    made.send(210, 0, 0, vec![Chunk::ShutdownComplete { reflected: false }]);
+    let connection = made.only();
+    let association = of(&connection);
+    assert_eq!((association.initiated, association.state), (true, State::Closed));
+    assert_eq!(association.end, End::Shutdown(Some(0)));
+    assert_eq!(association.tags, [Some(CLIENT_TAG), Some(SERVER_TAG)]);
+    assert_eq!(connection.vantage, Vantage::Client);
+    assert_eq!((connection.client.port(), connection.server.port()), (2000, 5001));
+    let up = &connection.subflows[0].up;
+    assert_eq!(
+        (connection.subflows.len(), connection.subflows[0].path.as_deref()),
+        (1, Some("wlan"))
+    );
+    assert_eq!((up.segments, up.bytes, up.first_bytes, up.share), (8, 8000, 8000, Some(1.0)));
+    assert_eq!((up.loss, up.out_of_order), (Some(0.0), None), "captured at the sender");
+    // Each SACK gives the time of the oldest chunk that it is the first to acknowledge.
+    let rtt = up.rtt.expect("captured at the sender");
+    assert_eq!((rtt.n, rtt.min, rtt.max), (2, 0.030, 0.036));
+    let sent = &association.sides[0];
+    assert_eq!((sent.chunks, sent.unique_chunks, sent.unique_bytes), (8, 8, 8000));
+    assert_eq!(sent.goodput.map(f64::round), Some(8000.0 * 8.0 / 0.040));
+    assert_eq!(
+        (sent.sacks.sacks, sent.sacks.zero_windows, sent.sacks.least_window),
+        (2, 1, Some(0))
+    );
+    assert_eq!((sent.streams.len(), sent.streams[0].ordered, sent.streams[0].bytes), (1, 8, 8000));
+    let down = &connection.subflows[0].down;
+    assert_eq!((down.segments, down.rtt), (1, None), "its receiver has the capture");
+    assert_eq!(association.sides[1].streams[0].blocked.unwrap().segments, 0);
+}
+
+#[test]
+fn addresses_of_init_and_asconf_belong_to_their_side() {
+    let mut made = Made::new();
+    made.handshake();
+    let third: IpAddr = [10, 0, 2, 1].into();
+    let request = |correlation, address| AddressRequest { correlation, address };
+    let asconf = |serial, requests| {
+        Chunk::Asconf(Box::new(Asconf { serial, address: [10, 0, 0, 1].into(), requests }))
+    };
+    let add = asconf(1, vec![Parameter::AddAddress(request(7, third))]);
+    made.send(30, 0, 0, vec![add.clone()]);
+    made.send(35, 0, 0, vec![add]);
+    made.send(40, 1, 0, vec![Chunk::AsconfAck(AsconfAck { serial: 1, responses: vec![] })]);
+    let last: IpAddr = [10, 0, 0, 1].into();
+    let second: IpAddr = [10, 0, 1, 1].into();
+    let delete = vec![
+        Parameter::DeleteAddress(request(8, second)),
+        Parameter::DeleteAddress(request(9, last)),
+    ];
+    made.send(50, 0, 0, vec![asconf(2, delete)]);
+    let refusal = Parameter::ErrorIndication {
+        correlation: 9,
+        causes: vec![Cause::DeleteSourceAddress(vec![].into())],
+    };
+    made.send(60, 1, 0, vec![Chunk::AsconfAck(AsconfAck { serial: 2, responses: vec![refusal] })]);
+    made.send(70, 0, 0, vec![asconf(3, vec![Parameter::SetPrimary(request(10, third))])]);
+    let connection = made.only();
+    let association = of(&connection);
+    let known: Vec<_> = association.addresses[0]
+        .iter()
+        .map(|known| (known.address, known.from, known.removed))
+        .collect();
+    let expected =
+        [(last, Known::Init, false), (second, Known::Init, true), (third, Known::Asconf, false)];
+    assert_eq!(known, expected);
+    assert_eq!(association.addresses[1].len(), 2);
+    let changes: Vec<_> =
+        association.changes.iter().map(|change| (change.what, change.answer.clone())).collect();
+    let refused = Some(vec!["Request to Delete Source IP Address".to_owned()]);
+    let expected = [
+        (Change::Add, Some(vec![])),
+        (Change::Delete, Some(vec![])),
+        (Change::Delete, refused),
+        (Change::SetPrimary, None),
+    ];
+    assert_eq!(changes, expected);
+}
+
+#[test]
+fn chunk_reported_missing_three_times_is_a_fast_retransmission_and_others_time_out() {
+    let mut made = Made::new();
+    made.handshake();
+    (0..8).for_each(|nth| made.data(100, 0, 0, nth));
+    // Chunk 1 is lost; 2, 3 and 4 are reported. Chunk 7 is lost, too, without reports.
+    for last in 2..=4 {
+        made.sack(120 + u64::from(last), 1, 0, sack(0, &[(2, last)]));
+    }
+    made.data(130, 0, 0, 1);
+    made.sack(150, 1, 0, sack(6, &[]));
+    made.data(1200, 0, 1, 7);
+    made.sack(1230, 1, 1, sack(7, &[]));
+    let connection = made.only();
+    let [first, second] = &connection.subflows[..] else { panic!("two paths") };
+    let kinds = |retransmissions: Retransmissions| {
+        (retransmissions.fast, retransmissions.timeout, retransmissions.moved)
+    };
+    let used = |path: &crate::analyze::Subflow| path.up.sctp.clone().unwrap().retransmissions;
+    assert_eq!(kinds(used(first)), (1, 0, 0));
+    assert_eq!(kinds(used(second)), (0, 1, 1));
+    assert_eq!((first.up.resent_segments, first.up.resent_bytes), (1, 1000));
+    assert_eq!((second.up.resent_segments, second.up.reinjected_bytes), (0, 1000));
+    // Chunks 1 and 7 were lost on the first path, where nine were sent; none on the second.
+    assert_eq!((first.up.loss, second.up.loss), (Some(2.0 / 9.0), Some(0.0)));
+    assert_eq!((first.up.first_bytes, second.up.first_bytes), (8000, 0));
+    // Neither copy of a chunk that was sent again gives a round-trip time (Karn).
+    assert_eq!((first.up.rtt.unwrap().n, second.up.rtt), (4, None));
+    let sent = &of(&connection).sides[0];
+    assert_eq!((sent.chunks, sent.unique_chunks), (10, 8));
+    assert_eq!((sent.sacks.gap_blocks, sent.sacks.most_gap_blocks), (3, 1));
+}
+
+#[test]
+fn chunk_behind_a_gap_blocks_its_stream_and_no_other_at_the_receiver() {
+    let mut made = Made::new();
+    // At the server: the answer takes no time.
+    made.send(0, 0, 0, vec![Chunk::Init(Box::new(init(0)))]);
+    made.send(0, 1, 0, vec![Chunk::InitAck(Box::new(init(1)))]);
+    made.send(20, 0, 0, vec![Chunk::CookieEcho(vec![7; 8].into())]);
+    made.send(20, 1, 0, vec![Chunk::CookieAck]);
+    let on = |nth: u32, stream: u16, ssn: u16, flags: DataFlags| {
+        let Chunk::Data(chunk) = data(0, nth, ssn) else { unreachable!("DATA") };
+        vec![Chunk::Data(Data { stream, flags, ..chunk })]
+    };
+    let (whole, unordered) = (DataFlags::WHOLE, DataFlags::WHOLE | DataFlags::UNORDERED);
+    made.send(100, 0, 0, on(0, 0, 0, whole));
+    // The second message of stream 0 is lost; it comes again at 150 ms.
+    made.send(102, 0, 0, on(2, 0, 2, whole));
+    made.send(103, 0, 0, on(3, 1, 0, whole));
+    made.send(104, 0, 0, on(4, 0, 0, unordered));
+    for last in 2..=4 {
+        made.sack(104, 1, 0, sack(0, &[(2, last)]));
+    }
+    made.send(150, 0, 0, on(1, 0, 1, whole));
+    // A message of three fragments, the middle one last.
+    made.send(160, 0, 0, on(5, 0, 3, DataFlags::BEGIN));
+    made.send(161, 0, 0, on(7, 0, 3, DataFlags::END));
+    made.send(163, 0, 0, on(6, 0, 3, DataFlags(0)));
+    let connection = made.only();
+    assert_eq!(connection.vantage, Vantage::Server);
+    let sent = &of(&connection).sides[0];
+    let streams: Vec<_> = sent
+        .streams
+        .iter()
+        .map(|stream| {
+            let blocked = stream.blocked.expect("at the receiver");
+            (stream.id, stream.ordered, stream.unordered, blocked.segments, blocked.delay.max)
+        })
+        .collect();
+    assert_eq!(streams, [(0, 4, 1, 2, 0.048), (1, 1, 0, 0, 0.0)]);
+    let up = &connection.subflows[0].up;
+    assert_eq!(up.out_of_order.unwrap().segments, 2);
+    assert_eq!(up.out_of_order.unwrap().delay.n, 8);
+    assert_eq!((up.rtt, up.loss), (None, Some(1.0 / 9.0)), "one of nine never came");
+    let once = Retransmissions { fast: 1, timeout: 0, moved: 0, lost_before: 1 };
+    assert_eq!(sent.retransmissions, once);
+}
+
+#[test]
+fn fragments_of_i_data_wait_for_their_own_message_only() {
+    let mut made = Made::new();
+    let chunk = |nth: u32, mid: u32, fsn: u32, flags: DataFlags| {
+        let payload = Payload::virtual_range(1, 0, LEN);
+        let (tsn, mid) = (Tsn(INITIAL[0]) + nth, Mid(mid));
+        vec![Chunk::IData(IData { flags, tsn, stream: 3, mid, ppid_or_fsn: fsn, payload })]
+    };
+    let unordered = DataFlags::UNORDERED;
+    made.handshake();
+    made.send(100, 0, 0, chunk(0, 0, 0, DataFlags::BEGIN | unordered));
+    made.send(101, 0, 0, chunk(2, 1, 0, DataFlags::BEGIN | unordered));
+    made.send(102, 0, 0, chunk(3, 0, 2, DataFlags::END | unordered));
+    made.send(103, 0, 0, chunk(4, 1, 1, DataFlags::END | unordered));
+    made.send(110, 0, 0, chunk(1, 0, 1, unordered));
+    let analysis = made.analysis();
+    let half = &of(&analysis.connections[0]).sides[0];
+    assert_eq!((half.streams[0].id, half.streams[0].unordered), (3, 2));
+    let waited = analysis.connections[0].subflows[0].up.out_of_order;
+    assert_eq!(waited, None, "captured at the sender");
+}
+
+#[test]
+fn heartbeats_are_matched_by_their_content_whatever_path_answers() {
+    let mut made = Made::new();
+    made.handshake();
+    let info = |byte: u8| vec![Parameter::HeartbeatInfo(vec![byte; 16].into())];
+    made.send(100, 0, 1, vec![Chunk::Heartbeat(info(1))]);
+    made.send(150, 1, 0, vec![Chunk::HeartbeatAck(info(1))]);
+    made.send(200, 0, 1, vec![Chunk::Heartbeat(info(2))]);
+    made.send(260, 1, 1, vec![Chunk::HeartbeatAck(info(3))]);
+    let connection = made.only();
+    let second = connection.subflows[1].up.sctp.clone().unwrap();
+    assert_eq!((second.packets, second.heartbeats, second.answered), (2, 2, 1));
+    assert_eq!(second.heartbeat_rtt.unwrap().mean, 0.050);
+    assert!(connection.subflows[1].established);
+}
+
+#[test]
+fn abort_has_its_side_and_causes() {
+    let mut made = Made::new();
+    made.handshake();
+    let causes = vec![Cause::UserAbort(b"enough".to_vec().into()), Cause::OutOfResource];
+    made.send(50, 1, 1, vec![Chunk::Abort { reflected: false, causes }]);
+    let connection = made.only();
+    let causes = ["User-Initiated Abort \"enough\"", "Out of Resource"].map(str::to_owned);
+    assert_eq!(of(&connection).end, End::Abort(1, causes.to_vec()));
+    assert_eq!(of(&connection).state, State::Established);
+}
+
+#[test]
+fn reflected_tag_is_that_of_the_sender() {
+    let mut made = Made::new();
+    made.handshake();
+    made.tags = [SERVER_TAG, CLIENT_TAG];
+    made.send(50, 1, 0, vec![Chunk::Abort { reflected: true, causes: vec![] }]);
+    assert_eq!(of(&made.only()).end, End::Abort(1, vec![]));
+}
+
+#[test]
+fn packet_with_a_wrong_tag_is_counted_and_changes_nothing() {
+    let mut made = Made::new();
+    made.handshake();
+    made.tags = [1, 2];
+    made.send(50, 1, 0, vec![Chunk::Abort { reflected: false, causes: vec![] }]);
+    made.data(51, 0, 0, 0);
+    let connection = made.only();
+    let association = of(&connection);
+    assert_eq!((association.wrong_tags, &association.end), (2, &End::Running));
+    assert_eq!(association.sides[0].chunks, 0);
+}
+
+#[test]
+fn second_init_with_another_tag_is_a_restart() {
+    let mut made = Made::new();
+    made.handshake();
+    let again = Init { tag: VerificationTag(5), ..init(0) };
+    made.send(100, 0, 0, vec![Chunk::Init(Box::new(again))]);
+    made.tags[0] = 5;
+    let answer = Init { tag: VerificationTag(6), ..init(1) };
+    made.send(110, 1, 0, vec![Chunk::InitAck(Box::new(answer))]);
+    let analysis = made.analysis();
+    let ends: Vec<_> = analysis.connections.iter().map(|one| of(one).end.clone()).collect();
+    assert_eq!(ends, [End::Restart, End::Running]);
+    assert_eq!(of(&analysis.connections[1]).tags, [Some(5), Some(6)]);
+}
+
+#[test]
+fn inits_of_both_ends_at_once_are_one_association() {
+    let mut made = Made::new();
+    made.send(0, 0, 0, vec![Chunk::Init(Box::new(init(0)))]);
+    let other = Init { parameters: vec![], ..init(1) };
+    made.send(1, 1, 0, vec![Chunk::Init(Box::new(other))]);
+    made.send(10, 1, 0, vec![Chunk::InitAck(Box::new(init(1)))]);
+    made.send(11, 0, 0, vec![Chunk::CookieEcho(vec![7; 8].into())]);
+    made.send(20, 1, 0, vec![Chunk::CookieAck]);
+    assert_eq!(of(&made.only()).state, State::Established);
+}
+
+#[test]
+fn nr_sacks_duplicates_and_abandoned_chunks_are_counted() {
+    let mut made = Made::new();
+    made.handshake();
+    (0..5).for_each(|nth| made.data(100, 0, 0, nth));
+    let blocks = |start, end| vec![GapBlock { start, end }].into_boxed_slice();
+    let nr = NrSack {
+        cum_tsn: Tsn(INITIAL[0]),
+        a_rwnd: 700,
+        dac_packets: 0,
+        gaps: blocks(2, 2),
+        nr_gaps: blocks(4, 4),
+        duplicates: vec![Tsn(INITIAL[0]); 2].into(),
+    };
+    made.send(110, 1, 0, vec![Chunk::NrSack(Box::new(nr))]);
+    // Chunks 5 and 6 were never sent.
+    let streams = vec![(0, Ssn(6))].into();
+    let forward = ForwardTsn { new_cum_tsn: Tsn(INITIAL[0]) + 6, streams };
+    made.send(120, 0, 0, vec![Chunk::ForwardTsn(forward)]);
+    let reset = Request::ResetOutgoing {
+        request: 1,
+        response: 0,
+        last_tsn: Tsn(INITIAL[0]) + 6,
+        streams: vec![0].into(),
+    };
+    made.send(130, 0, 0, vec![Chunk::Reconfig(vec![Parameter::Reconfig(reset)])]);
+    made.send(140, 0, 0, vec![data(0, 7, 0)]);
+    let connection = made.only();
+    let sent = &of(&connection).sides[0];
+    let sacks = sent.sacks;
+    assert_eq!((sacks.nr_sacks, sacks.gap_blocks, sacks.duplicates), (1, 2, 2));
+    assert_eq!((sacks.least_window, sent.abandoned_chunks, sent.unique_chunks), (Some(700), 2, 6));
+}
+
+#[test]
+fn capture_that_begins_in_the_middle_joins_paths_by_the_tags() {
+    let mut made = Made::new();
+    made.data(100, 0, 0, 10);
+    made.sack(110, 1, 0, sack(10, &[]));
+    made.data(111, 0, 1, 11);
+    // Sent before the capture began, and again.
+    made.data(500, 0, 1, 9);
+    made.sack(130, 1, 1, sack(10, &[]));
+    let connection = made.only();
+    let association = of(&connection);
+    assert_eq!((association.initiated, association.state), (false, State::Established));
+    assert_eq!(connection.vantage, Vantage::Unknown);
+    assert_eq!((connection.subflows.len(), connection.client.port()), (2, 5001));
+    assert_eq!(association.sides[1].unique_chunks, 3);
+}
+
+#[test]
+fn packets_over_udp_are_found_by_the_port_or_by_their_checksum() {
+    for udp in [UdpPorts { src: 9899, dst: 9899 }, UdpPorts { src: 40_000, dst: 5000 }] {
+        let mut made = Made::new();
+        made.udp = Some(udp);
+        made.handshake();
+        made.data(100, 0, 0, 0);
+        let analysis = made.analysis();
+        assert_eq!((analysis.sctp_packets, analysis.notes.len()), (5, 0), "{udp:?}");
+        assert_eq!(analysis.protocols[0].protocol, "SCTP over UDP");
+        assert_eq!(of(&analysis.connections[0]).udp, Some([udp.src, udp.dst]));
+    }
+}
+
+#[test]
+fn wrong_checksums_are_left_out_and_adler_32_is_named() {
+    let mut made = Made::new();
+    made.handshake();
+    let mut adler = Vec::new();
+    let mut datagrams = Vec::new();
+    for packet in wire::CaptureReader::new(&made.writer.into_inner()).unwrap() {
+        let packet = packet.unwrap();
+        let mut datagram = packet.datagram.to_vec();
+        datagram[28] ^= 1;
+        datagrams.push(datagram.clone());
+        let (mut a, mut b) = (1_u32, 0_u32);
+        datagram[28..32].fill(0);
+        for byte in &datagram[20..] {
+            a = (a + u32::from(*byte)) % 65_521;
+            b = (b + a) % 65_521;
+        }
+        datagram[28..32].copy_from_slice(&(b << 16 | a).to_be_bytes());
+        adler.push(datagram);
+    }
+    let all = |datagrams: &[Vec<u8>]| {
+        let mut writer = PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+        for datagram in datagrams {
+            writer.write_datagram(0, Instant::ZERO, datagram).unwrap();
+        }
+        analyze(&writer.into_inner()).unwrap()
+    };
+    let wrong = all(&datagrams);
+    assert_eq!((wrong.sctp_packets, wrong.adler32_packets), (0, 0));
+    assert_eq!(wrong.notes, ["4 left out: wrong SCTP checksum"]);
+    let adler = all(&adler);
+    assert_eq!((adler.connections.len(), adler.adler32_packets), (0, 4));
+    assert!(adler.notes[0].contains("Adler-32 of RFC 2960"), "{:?}", adler.notes);
+}
+
+#[test]
+fn packets_cut_behind_their_chunk_headers_keep_their_numbers() {
+    let mut made = Made::new();
+    made.handshake();
+    (0..8).for_each(|nth| made.data(100, 0, 0, nth));
+    made.sack(130, 1, 0, sack(7, &[]));
+    let whole = made.writer.into_inner();
+    let mut cut = PcapngWriter::new(Vec::new(), &["wlan", "lte"]).unwrap();
+    for packet in wire::CaptureReader::new(&whole).unwrap().map(Result::unwrap) {
+        let len = packet.datagram.len().min(96);
+        cut.write_datagram(packet.interface, packet.time, &packet.datagram[..len]).unwrap();
+    }
+    assert_eq!(
+        analyze(&cut.into_inner()).unwrap().connections,
+        analyze(&whole).unwrap().connections
+    );
+}
+
+#[test]
+fn sequence_counts_tsns_and_has_the_kind_of_every_chunk() {
+    let mut made = Made::new();
+    made.handshake();
+    (0..4).for_each(|nth| made.data(100, 0, 0, nth));
+    made.sack(120, 1, 0, sack(2, &[]));
+    made.data(1100, 0, 1, 3);
+    made.sack(1130, 1, 1, sack(3, &[]));
+    let analysis = analyze_sequences(&made.writer.into_inner()).unwrap();
+    let sequence = analysis.connections[0].sequence(false);
+    let sent: Vec<_> =
+        sequence.sent.iter().map(|one| (one.position, one.subflow, one.kind)).collect();
+    assert_eq!(sent[3..], [(3, 0, Sending::New), (3, 1, Sending::Reinjection)]);
+    assert_eq!(sequence.acknowledged, [(0.12, 3), (1.13, 4)]);
+}
+
+#[test]
+fn document_has_the_association_beside_its_paths() {
+    let mut made = Made::new();
+    made.handshake();
+    made.data(100, 0, 0, 0);
+    let document = analysis_document("made.pcapng", &made.analysis());
+    assert_eq!(document["sctp_packets"], 5);
+    let connection = &document["connections"][0];
+    assert_eq!(connection["protocol"], "sctp");
+    assert_eq!(connection["sctp"]["state"], "established");
+    assert_eq!(connection["sctp"]["end"]["how"], "running");
+    assert_eq!(connection["sctp"]["up"]["unique_chunks"], 1);
+    assert_eq!(connection["subflows"][0]["up"]["sctp"]["packets"], 3);
+    assert_eq!(connection["subflows"][0]["up"]["segments"], 1);
+}
+
+/// The captures of the folder `ANABRANCH_DATA`.
+fn shared(name: &str) -> Option<PathBuf> {
+    let Some(data) = std::env::var_os("ANABRANCH_DATA") else {
+        println!("skipped: ANABRANCH_DATA names no folder of captures");
+        return None;
+    };
+    let file = Path::new(&data).join("pcap/sctp").join(name);
+    if !file.exists() {
+        println!("skipped: ANABRANCH_DATA has no {name}");
+        return None;
+    }
+    Some(file)
+}
+
+/// Values of a field in every chunk of every packet that a display filter admits; `None` without
+/// tshark.
+fn tshark(file: &Path, filter: &str, field: &str) -> Option<Vec<String>> {
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(file)
+        .args(["-o", "sctp.checksum:CRC-32c", "-Y", filter, "-T", "fields", "-e", field])
+        .output();
+    let Ok(output) = output else {
+        println!("skipped: tshark not found");
+        return None;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let values = text.lines().flat_map(|line| line.split(',')).filter(|value| !value.is_empty());
+    Some(values.map(str::to_owned).collect())
+}
+
+/// Chunks of each type, TSNs and bytes of every direction against tshark's.
+#[test]
+fn tshark_counts_the_same_in_shared_captures() {
+    for name in ["usrsctp-mh.pcap", "usrsctp-cmt.pcap", "zeek-communityid-sctp.pcap"] {
+        let Some(file) = shared(name) else { return };
+        let analysis = analyze(&std::fs::read(&file).unwrap()).unwrap();
+        let [connection] = &analysis.connections[..] else { panic!("{name}: one association") };
+        let association = of(connection);
+        for (side, port) in [connection.client.port(), connection.server.port()].iter().enumerate()
+        {
+            // Where both ports are equal, the addresses tell the sides apart.
+            let ends: Vec<String> = association.addresses[side]
+                .iter()
+                .map(|known| format!("ip.src == {}", known.address))
+                .collect();
+            let from = format!("sctp.srcport == {port} && ({})", ends.join(" || "));
+            let (sent, answers) = (&association.sides[side], &association.sides[1 - side]);
+            let Some(kinds) = tshark(&file, &from, "sctp.chunk_type") else { return };
+            let count = |kind: &str| kinds.iter().filter(|one| *one == kind).count() as u64;
+            assert_eq!(sent.chunks, count("0"), "{name}: DATA");
+            assert_eq!(answers.sacks.sacks, count("3"), "{name}: SACK");
+            let used = |part: fn(&super::PathUse) -> u64| -> u64 {
+                let paths = connection.subflows.iter().map(|path| path.flowing(side == 1));
+                paths.filter_map(|flowing| flowing.sctp.as_ref()).map(part).sum()
+            };
+            assert_eq!(used(|path| path.heartbeats), count("4"), "{name}: HEARTBEAT");
+            let mut tsns = tshark(&file, &from, "sctp.data_tsn_raw").unwrap();
+            tsns.sort();
+            tsns.dedup();
+            assert_eq!(sent.unique_chunks, tsns.len() as u64, "{name}: TSNs");
+            let gaps = tshark(&file, &from, "sctp.sack_number_of_gap_blocks").unwrap();
+            let gaps: u64 = gaps.iter().map(|n| n.parse::<u64>().unwrap()).sum();
+            assert_eq!(answers.sacks.gap_blocks, gaps, "{name}: gap blocks");
+            let windows = tshark(&file, &from, "sctp.sack_a_rwnd").unwrap();
+            let least = windows.iter().map(|window| window.parse::<u32>().unwrap()).min();
+            assert_eq!(answers.sacks.least_window, least, "{name}: a_rwnd");
+        }
+        let packets = tshark(&file, "sctp", "frame.number").unwrap().len() as u64;
+        assert_eq!((analysis.sctp_packets, association.wrong_tags), (packets, 0), "{name}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    /// Packets lost, repeated, out of place and with other bytes whose checksum is right: no
+    /// panic, and shares stay shares.
+    #[test]
+    fn mangled_associations_are_analysed_without_harm(
+        places in proptest::collection::vec((any::<usize>(), 0u8..5, any::<u8>()), 1..80),
+        init_is_there in any::<bool>(),
+    ) {
+        let mut made = Made::new();
+        if init_is_there {
+            made.handshake();
+        }
+        for nth in 0..40 {
+            made.data(100 + u64::from(nth), 0, (nth % 2) as u8, nth);
+            if nth % 3 == 0 {
+                made.sack(101 + u64::from(nth), 1, 0, sack(nth / 2, &[(2, 2 + (nth / 4) as u16)]));
+            }
+        }
+        let file = made.writer.into_inner();
+        let mut packets: Vec<(usize, Instant, Vec<u8>)> = wire::CaptureReader::new(&file)
+            .unwrap()
+            .map(Result::unwrap)
+            .map(|packet| (packet.interface, packet.time, packet.datagram.to_vec()))
+            .collect();
+        for (place, what, value) in places {
+            let at = place % packets.len();
+            match what {
+                0 if packets.len() > 1 => { packets.remove(at); }
+                1 => { let copy = packets[at].clone(); packets.push(copy); }
+                2 => { let other = place / 7 % packets.len(); packets.swap(at, other); }
+                _ => {
+                    let bytes = &mut packets[at].2;
+                    let byte = 20 + place / 3 % (bytes.len() - 20);
+                    bytes[byte] = value;
+                    wire::sctp::fill_checksum(&mut bytes[20..]);
+                }
+            }
+        }
+        let mut mangled = PcapngWriter::new(Vec::new(), &["wlan", "lte"]).unwrap();
+        for (interface, time, datagram) in &packets {
+            mangled.write_datagram(*interface, *time, datagram).unwrap();
+        }
+        let analysis = analyze(&mangled.into_inner()).unwrap();
+        for connection in &analysis.connections {
+            for flowing in connection.subflows.iter().flat_map(|path| [&path.up, &path.down]) {
+                prop_assert!(flowing.first_bytes + flowing.reinjected_bytes <= flowing.bytes);
+                prop_assert!(flowing.loss.is_none_or(|loss| (0.0..=1.0).contains(&loss)));
+                prop_assert!(flowing.share.is_none_or(|share| (0.0..=1.0).contains(&share)));
+            }
+        }
+        prop_assert!(analysis_document("made", &analysis).is_object());
+    }
+}
