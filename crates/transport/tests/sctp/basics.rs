@@ -34,9 +34,8 @@ fn further_addresses_carry_data_only_after_a_heartbeat_was_answered() {
     let answered = answered.expect("a verified address").at + DELAY;
     // The primary dies: data go to the second address.
     let primary = address(Server, 0);
-    pair.rule = Some(Box::new(move |passing| {
-        if passing.dst == primary { Fate::Drop } else { Fate::Pass }
-    }));
+    pair.rule =
+        Some(Box::new(move |passing| if passing.dst == primary { Fate::Drop } else { Fate::Pass }));
     pair.send(Client, message(0, 5000));
     pair.pass(Duration::from_secs(5));
     assert_eq!(pair.host(Server).lens(), [5000]);

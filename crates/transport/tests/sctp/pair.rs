@@ -395,12 +395,7 @@ impl Pair {
     }
 
     /// Goes on until `done`, at most for `limit` of virtual time.
-    pub(crate) fn run_until(
-        &mut self,
-        what: &str,
-        limit: Duration,
-        done: impl Fn(&Pair) -> bool,
-    ) {
+    pub(crate) fn run_until(&mut self, what: &str, limit: Duration, done: impl Fn(&Pair) -> bool) {
         let end = self.now + limit;
         while !done(self) {
             assert!(self.step_until(end), "no {what} after {limit}:\n{}", self.describe());
