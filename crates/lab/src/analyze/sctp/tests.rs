@@ -617,7 +617,7 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// Times from a TSN to the SACK that reports it first, the oldest TSN of each SACK and path, without
+/// Time from a TSN to the SACK that reports it first, the oldest TSN of each SACK and path; without
 /// any structure.
 fn round_trips(rows: &[Row], sends: impl Fn(&Row) -> bool) -> BTreeMap<[IpAddr; 2], Vec<f64>> {
     let mut outstanding: Vec<(u32, f64, [IpAddr; 2])> = Vec::new();
