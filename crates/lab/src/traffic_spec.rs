@@ -3,7 +3,6 @@
 //! `traffic` implements the models, `web_page` reads pages.
 
 use crate::error::{Refusal, sanitised};
-use crate::scenario::SctpChoices;
 use crate::units::{parse_size, parse_time, show_size};
 use crate::web_page::{NAMED_PAGES, PageSource};
 use crate::words::nearest_help;
@@ -104,7 +103,7 @@ pub(crate) fn parse_http(text: &str) -> Result<Http, Refusal> {
     match text.to_ascii_lowercase().as_str() {
         "1.1" | "1" | "http/1.1" => Ok(Http::SIX),
         "2" | "h2" | "http/2" => Ok(Http::Two),
-        "streams" => Ok(Http::Streams(SctpChoices::STREAMS_OF_PAGES)),
+        "streams" => Ok(Http::TEN_STREAMS),
         _ => Err(Refusal::new(
             text,
             format!("unknown version of HTTP `{text}`"),

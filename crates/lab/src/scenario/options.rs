@@ -5,8 +5,8 @@ use super::sctp::{MULTIHOMED, SctpChoices};
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
-    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, Goal, Matters,
-    Runs, Scenario, endpoints, judge, measures, values,
+    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, FlowSpec,
+    Goal, Matters, Runs, Scenario, endpoints, judge, measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
@@ -180,11 +180,8 @@ impl Options {
             notes.extend(endpoints::unused_announcements(kernel, &paths, first));
         }
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
-        let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
-        let compares = chosen.protocols.contains(&Protocol::Sctp);
-        let sctp = SctpChoices::resolve(self, compares || competes, chosen.sctp, &mut traffic)?;
+        let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
-        self.check_paths_of_sctp(&paths, compares, competes)?;
         let choices = Choices {
             protocols: chosen.protocols,
             congestion: chosen.congestion,
@@ -225,6 +222,19 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    /// What only SCTP has, with the number of streams that a page takes.
+    fn resolve_sctp(
+        &self,
+        chosen: &Chosen,
+        (paths, flows): (&[PathSpec], &[FlowSpec]),
+        traffic: &mut Traffic,
+    ) -> Result<SctpChoices, InputError> {
+        let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
+        let compares = chosen.protocols.contains(&Protocol::Sctp);
+        self.check_paths_of_sctp(paths, compares, competes)?;
+        SctpChoices::resolve(self, compares || competes, chosen.sctp.clone(), traffic)
     }
 
     /// A note on protocols without streams where a page is fetched over streams; refuses that

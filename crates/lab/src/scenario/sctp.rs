@@ -111,9 +111,6 @@ impl Default for SctpChoices {
 }
 
 impl SctpChoices {
-    /// Streams of a page, as Linux and FreeBSD have by default.
-    pub(crate) const STREAMS_OF_PAGES: u16 = 10;
-
     /// Options that only SCTP has.
     const OPTIONS: [Key; 7] = [
         Key::SctpProfile,
@@ -148,7 +145,10 @@ impl SctpChoices {
             }
             _ => None,
         };
-        let usual_streams = if of_page.is_some() { SctpChoices::STREAMS_OF_PAGES } else { 1 };
+        let usual_streams = match &of_page {
+            Some(Http::Streams(streams)) => *streams,
+            _ => 1,
+        };
         let streams = said(options.text(Key::Streams), streams)?.unwrap_or(usual_streams);
         let interleaving = said(options.text(Key::Interleaving), on_or_off)?;
         let interleaving = interleaving.unwrap_or(of_page.is_some());

@@ -2,7 +2,7 @@
 //!
 //! A message is a frame of headers and frames of data. Of several messages the most urgent one is
 //! served; messages of equal urgency alternate frame by frame (RFC 9218 s10). With one message at a
-//! time this is HTTP/1.1. With streams of an association each frame is a message. A frame that has begun is finished first. Which exchange a connection may
+//! time this is HTTP/1.1. A frame that has begun is finished first. Which exchange a connection may
 //! carry is left to `pool`.
 
 use super::frame::{FrameReader, HEADER_BYTES, Header, Kind, LONGEST};

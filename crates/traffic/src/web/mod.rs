@@ -71,6 +71,9 @@ impl Http {
     /// Six connections, as in browsers with HTTP/1.1 and in the papers.
     pub const SIX: Http = Http::One { connections: 6 };
 
+    /// As many streams of an association as Linux and FreeBSD open by default.
+    pub const TEN_STREAMS: Http = Http::Streams(10);
+
     /// Connections of a pool, and exchanges at a time on each.
     pub(crate) const fn limits(self) -> (u16, u16) {
         match self {
