@@ -227,7 +227,9 @@ impl Sender {
         }
         let delay = if self.has_data() { MAX_DELAY } else { Duration::ZERO };
         self.abandonment.forward = match self.abandonment.forward {
-            sent @ Forward::Sent { wanted, reached, .. } if wanted == point && cum < reached => sent,
+            sent @ Forward::Sent { wanted, reached, .. } if wanted == point && cum < reached => {
+                sent
+            }
             Forward::Due(at) => Forward::Due(at.min(now + delay)),
             Forward::Sent { .. } | Forward::Idle => Forward::Due(now + delay),
         };
@@ -240,7 +242,8 @@ impl Sender {
 
     /// FORWARD TSN was sent and not answered in time; it is due again then.
     pub(super) fn take_forward_timeout(&mut self, now: Instant) -> bool {
-        let expired = matches!(self.abandonment.forward, Forward::Sent { again, .. } if again <= now);
+        let expired =
+            matches!(self.abandonment.forward, Forward::Sent { again, .. } if again <= now);
         if expired {
             self.abandonment.forward = Forward::Due(now);
         }

@@ -75,9 +75,8 @@ fn lifetime_ends_in_the_queue_and_in_the_network() {
     let until = pair.now + Duration::from_millis(500);
     // Nothing arrives for a second.
     let silent = pair.now + Duration::from_secs(1);
-    pair.rule = Some(Box::new(move |passing| {
-        if passing.at < silent { Fate::Drop } else { Fate::Pass }
-    }));
+    pair.rule =
+        Some(Box::new(move |passing| if passing.at < silent { Fate::Drop } else { Fate::Pass }));
     let expiring = |len| Message { reliability: Reliability::Lifetime(until), ..message(0, len) };
     for _ in 0..10 {
         pair.send(Client, expiring(1400));
@@ -162,7 +161,8 @@ fn loss_of_what_is_abandoned_cuts_the_window_all_the_same() {
 fn less_important_messages_make_room_even_if_they_were_sent() {
     let mut pair = Pair::open_with(1, SctpConfig { send_buffer: 10_000, ..config() });
     pair.rule = Some(Box::new(|_| Fate::Drop));
-    let ranked = |rank, len| Message { reliability: Reliability::Priority(rank), ..message(0, len) };
+    let ranked =
+        |rank, len| Message { reliability: Reliability::Priority(rank), ..message(0, len) };
     for len in [1000, 1001, 1002, 1003, 1004, 1005, 1006, 1007] {
         pair.send(Client, ranked(5, len));
     }
