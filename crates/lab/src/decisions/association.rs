@@ -51,6 +51,8 @@ pub struct Stretch {
     pub why: Why,
     /// Number of chunks.
     pub chunks: u32,
+    /// Those of them that were sent on this path before.
+    pub again: u32,
     /// Bytes of user data.
     pub bytes: u64,
     /// Congestion window of the path after the last one, in bytes.
@@ -201,16 +203,24 @@ impl Sending {
     fn stretch(&self, at: Instant, path: PathId, why: Why) -> Stretch {
         let cwnd_bytes = self.cwnd_bytes.get(&path).copied().unwrap_or(0);
         let (until, chunks, bytes, inflight_segs) = (at, 1, 0, 0);
-        Stretch { at, until, path, why, chunks, bytes, cwnd_bytes, inflight_segs }
+        let again = u32::from(why == Why::SamePath);
+        Stretch { at, until, path, why, chunks, again, bytes, cwnd_bytes, inflight_segs }
     }
 
-    /// Continues the last stretch, if path and reason are the same, or begins one.
+    /// Continues the last stretch, if path and reason are the same, or begins one. Retransmissions
+    /// on the path that lost them begin none: in recovery they alternate with new data.
     fn add(&mut self, next: Stretch) {
         let same = |last: &&mut Stretch| {
-            (last.path, last.why) == (next.path, next.why) && next.why != Why::Timeout
+            let whys = [last.why, next.why];
+            let goes_on = last.why == next.why || whys.contains(&Why::SamePath);
+            last.path == next.path && goes_on && !whys.contains(&Why::Timeout)
         };
         if let Some(last) = self.stretches.last_mut().filter(same) {
+            if last.why == Why::SamePath {
+                last.why = next.why;
+            }
             last.chunks += next.chunks;
+            last.again += next.again;
             last.bytes += next.bytes;
             let Stretch { until, cwnd_bytes, inflight_segs, .. } = next;
             (last.until, last.cwnd_bytes, last.inflight_segs) = (until, cwnd_bytes, inflight_segs);
@@ -270,6 +280,7 @@ impl Stretches {
             "path": self.name(scenario, one.path),
             "what": what,
             "chunks": one.chunks,
+            "retransmitted": one.again,
             "bytes": one.bytes,
             "cwnd_bytes": one.cwnd_bytes,
             "inflight_chunks": one.inflight_segs,
