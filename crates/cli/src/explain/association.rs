@@ -31,8 +31,8 @@ pub(super) fn text(
         screen.wrap(&mut text, "note: ", note, "");
     }
     let legend = "Chunks sent one after another on one path for one reason: virtual times of the \
-                  first and the last one, user data, congestion window and chunks in flight after \
-                  the last one.";
+                  first and the last one; again: sent on this path before; user data, congestion \
+                  window and chunks in flight after the last one.";
     screen.wrap(&mut text, "", legend, "");
     text.push('\n');
     let each = |cell: &dyn Fn(&Stretch) -> String| found.stretches.iter().map(cell).collect();
@@ -43,6 +43,7 @@ pub(super) fn text(
             Column::new("to [s]", true, 1, each(&|one| seconds(one.until))),
             Column::new("path", false, 0, each(&|one| found.name(scenario, one.path))),
             Column::new("chunks", true, 0, each(&|one| one.chunks.to_string())),
+            Column::new("again", true, 1, each(&|one| one.again.to_string())),
             Column::new(
                 "data [kB]",
                 true,
