@@ -28,7 +28,7 @@ pub enum Why {
     Primary,
     /// New data on another path, after time-outs of the first one.
     Failover,
-    /// New data on another path, without a time-out of the first one.
+    /// New data on another path, though the first one had no time-out.
     OtherPrimary,
     /// Retransmission on the path that the chunk was sent on before.
     SamePath,
@@ -120,7 +120,7 @@ struct Sending {
     cwnd_bytes: BTreeMap<PathId, u64>,
     /// Path of the last transmission of each chunk, by its offset.
     sent_on: BTreeMap<u64, PathId>,
-    /// Paths with a time-out and no acknowledgement since.
+    /// Paths that had a time-out.
     timed_out: BTreeSet<PathId>,
     cut: bool,
 }
@@ -157,9 +157,6 @@ impl Seen {
             }
             Event::WindowChange { socket, path, cwnd_bytes, .. } => {
                 self.of.entry(socket).or_default().cwnd_bytes.insert(path, cwnd_bytes);
-            }
-            Event::SegmentAcked { socket, path, .. } => {
-                self.of.entry(socket).or_default().timed_out.remove(&path);
             }
             Event::TimerFired { socket, path, timer } if timer == "t3-rtx" => {
                 let of = self.of.entry(socket).or_default();

@@ -34,7 +34,15 @@ fn options_of_sctp() {
         let traffic = if more.contains(&"--traffic") { &[][..] } else { &["--traffic", "video"] };
         session.call(&[&["compare"][..], &PATHS, traffic, more].concat());
     }
-    session.call(&["explain", "--path", "a=rate 1mbit", "--traffic", "video", "--protocols", "sctp"]);
+    session.call(&[
+        "explain",
+        "--path",
+        "a=rate 1mbit",
+        "--traffic",
+        "video",
+        "--protocols",
+        "sctp",
+    ]);
     session.end();
 }
 
@@ -57,12 +65,19 @@ fn dead_primary_fails_over_beside_tcp_and_mptcp() {
                    first; MPTCP over all paths, a first, hosts like Linux 6.18, SCTP profile rfc9260";
     let alone = "more than SCTP over b alone";
     has(&text, &[heading, "sctp has no `cubic`: it takes `reno`", "sctp/multihomed/reno", alone]);
-    let of = |name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name)).expect("a row");
-        line.split_whitespace().nth(1).expect("a mean").parse::<f64>().expect("Mbit/s")
+    let call = ["--traffic", "bulk:20s", "--protocols", "tcp,sctp,mptcp", "--json"];
+    let document: serde_json::Value =
+        serde_json::from_str(&output("compare", &call)).expect("JSON");
+    let of = |name: &str, key: &str| {
+        let all = document["variants"].as_array().expect("variants");
+        all.iter().find(|of| of["name"] == name).expect("a variant")[key].clone()
     };
-    assert!(of("sctp/multihomed/reno") >= 4.5, "{text}");
-    assert!(of("sctp/b/reno") > of("sctp/a/reno"), "{text}");
+    let mean = |name| of(name, "mean").as_f64().expect("a goodput");
+    assert!(mean("sctp/multihomed/reno") >= 4.5e6, "{document}");
+    assert!(mean("sctp/b/reno") > mean("sctp/a/reno"), "{document}");
+    assert_eq!(of("sctp/multihomed/reno", "baseline"), "sctp/b/reno");
+    assert_eq!(of("sctp/multihomed/reno", "failover"), "pf");
+    assert_eq!(of("mptcp/linux/cubic", "baseline"), "tcp/b/cubic");
 }
 
 #[test]
@@ -74,7 +89,10 @@ fn heading_and_notes_say_what_sctp_is() {
     has(&text, &["skipped `cubic` with sctp, which lacks it"]);
     let page = ["--traffic", "web:wikipedia", "--http", "streams", "--protocols", "tcp,sctp"];
     let text = output("compare", &page);
-    has(&text, &["10 streams of one association", "tcp has no streams: fetched as with `--http 1.1`"]);
+    has(
+        &text,
+        &["10 streams of one association", "tcp has no streams: fetched as with `--http 1.1`"],
+    );
     let one = output("compare", &[&page[..], &["--streams", "1"]].concat());
     has(&one, &["over one stream of one association"]);
 }
