@@ -40,6 +40,8 @@ pub enum Purpose {
     Key,
     /// An element of a bootstrap resample.
     Resample,
+    /// A nonce, a jitter or a choice of an SCTP association.
+    Association,
 }
 
 /// All random draws of one run.

@@ -22,6 +22,8 @@ pub fn deliver<A: Application>(
         SocketEventKind::Writable => application.on_writable(host, socket),
         SocketEventKind::PeerClosed => application.on_peer_closed(host, socket),
         SocketEventKind::Closed => application.on_closed(socket),
+        // What was not delivered is lost, as after a reset.
+        SocketEventKind::Restarted => application.on_failed(socket, StreamFailure::Reset),
         SocketEventKind::Failed(error) => application.on_failed(socket, failure(error)),
     }
 }

@@ -14,6 +14,7 @@ use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::mptcp::Token;
+use wire::sctp::VerificationTag;
 use wire::{Body, Packet, Payload};
 
 /// Both ends of a connection or of one of its paths.
@@ -65,6 +66,8 @@ pub(crate) struct Arrival {
 pub(crate) enum Tag {
     /// The token of an MPTCP connection (RFC 8684 s3.2).
     Token(Token),
+    /// Port and verification tag of this side of an association (RFC 9260 s8.5).
+    Verification(u16, VerificationTag),
 }
 
 /// What a protocol makes of a packet between unknown ends.

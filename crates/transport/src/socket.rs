@@ -35,6 +35,9 @@ pub enum SocketError {
     /// The peer did not answer in time (RFC 9293 s3.8.3).
     #[error("connection timed out")]
     TimedOut,
+    /// The association has no such stream, or the message is empty.
+    #[error("no such stream, or an empty message")]
+    InvalidStream,
     /// An ICMP message during the handshake reported that the peer cannot be reached.
     #[error("destination unreachable")]
     Unreachable,
@@ -55,6 +58,8 @@ pub enum ConnectionEvent {
     PeerClosed,
     /// Both directions are closed.
     Closed,
+    /// The peer has restarted; what was not delivered is lost (RFC 9260 s5.2.4).
+    Restarted,
     /// The connection failed.
     Failed(SocketError),
 }

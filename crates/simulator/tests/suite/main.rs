@@ -18,6 +18,7 @@ mod multipath;
 mod pair;
 mod path_lives;
 mod robustness;
+mod sctp;
 mod sharing;
 mod simultaneous;
 mod stale_rtt;

@@ -170,6 +170,12 @@ impl CongestionControl for ByteControl {
         }
     }
 
+    fn limit_window(&mut self, path: PathId, bytes: u64, keeps: bool) {
+        if let Some(path) = self.path_mut(path) {
+            path.window.limit(bytes, keeps);
+        }
+    }
+
     fn cwnd_bytes(&self, path: PathId) -> u64 {
         self.path(path).map_or(0, |path| path.window.cwnd())
     }

@@ -158,6 +158,16 @@ impl ByteWindow {
         self.partial_bytes_acked = 0;
     }
 
+    /// A window larger than `bytes` becomes that. `keeps`: the threshold is at least the window
+    /// before.
+    pub(super) fn limit(&mut self, bytes: u64, keeps: bool) {
+        let before = self.cwnd;
+        self.cwnd = before.min(bytes.max(u64::from(self.pmdcs)));
+        if keeps && self.cwnd < before {
+            self.ssthresh = self.ssthresh.max(before);
+        }
+    }
+
     /// Everything up to the fast-recovery exit point is acknowledged.
     pub(super) const fn on_recovery_exit(&mut self) {
         self.in_fast_recovery = false;
@@ -258,6 +268,19 @@ mod tests {
         window.on_timeout(5872);
         assert_eq!((window.cwnd(), window.ssthresh()), (1468, Some(5872)));
         assert_eq!(window.on_ack(1, full(1468)), Step::SlowStart(1468), "recovery is over");
+    }
+
+    /// Outstanding 2936, window 29360, Max.Burst 4.
+    #[test]
+    fn burst_limit_cuts_the_window_to_what_may_leave() {
+        let mut window = ByteWindow::new(P, 29_360, Some(10_000));
+        window.limit(2936 + 4 * u64::from(P), false);
+        assert_eq!((window.cwnd(), window.ssthresh()), (8808, Some(10_000)));
+        window.limit(20_000, false);
+        assert_eq!(window.cwnd(), 8808, "never raised");
+        let mut limited = ByteWindow::new(P, 29_360, Some(10_000));
+        limited.limit(8808, true);
+        assert_eq!((limited.cwnd(), limited.ssthresh()), (8808, Some(29_360)));
     }
 
     #[test]

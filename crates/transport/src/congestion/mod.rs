@@ -66,6 +66,9 @@ pub trait CongestionControl {
     /// For one RTO, without ever filling the window, the application had at most `used_segs` in
     /// flight (Linux's part of RFC 2861 for senders that are never quite idle).
     fn on_application_limited(&mut self, _path: PathId, _used_segs: u32) {}
+    /// A burst is about to be sent: a larger window than `bytes` becomes that (Max.Burst, RFC 9260
+    /// s6.1 D). `keeps`: the threshold keeps the window before.
+    fn limit_window(&mut self, _path: PathId, _bytes: u64, _keeps: bool) {}
     /// Prefetches the memory of the first path.
     fn prefetch(&self) {}
     /// The window in bytes.

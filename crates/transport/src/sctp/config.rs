@@ -1,10 +1,16 @@
 //! The configuration of an association or of an SCTP listener.
 
+use super::ends::LocalAddress;
+use super::handshake::Offer;
 use super::profile::{InitialWindow, SctpParameters, SctpProfile};
 use super::rtx_policy::RtxPolicy;
+use super::streams::StreamOrder;
 use crate::congestion::{Controller, ControllerChoice, initial_window};
 use std::net::IpAddr;
-use wire::sctp::Features;
+use wire::sctp::{Features, UdpPorts};
+
+/// The smallest receiver window that may be offered, in bytes (RFC 9260 s3.3.2).
+const MIN_WINDOW: u32 = 1500;
 
 /// How an association behaves at one end.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,6 +29,8 @@ pub struct SctpConfig {
     pub peer_addresses: Vec<IpAddr>,
     /// Streams in each direction.
     pub streams: u16,
+    /// The stream that is next (RFC 8260 s3).
+    pub stream_order: StreamOrder,
     /// Extensions to offer.
     pub features: Features,
     /// The path of a retransmission after T3-rtx expired.
@@ -31,8 +39,8 @@ pub struct SctpConfig {
     pub nagle: bool,
     /// Bytes of the messages that a byte stream is cut into; `None`: what fits one chunk.
     pub message_size: Option<u32>,
-    /// The port of the peer's host that takes SCTP in UDP (RFC 6951); `None`: no UDP.
-    pub udp_port: Option<u16>,
+    /// UDP ports of packets to the peer (RFC 6951); `None`: no UDP, unless packets come in it.
+    pub udp: Option<UdpPorts>,
     /// Chunks that arrived out of order may be discarded when memory runs out (RFC 9260 s6.2).
     pub reneging: bool,
 }
@@ -60,16 +68,40 @@ impl SctpConfig {
             addresses: Addresses::One,
             peer_addresses: Vec::new(),
             streams: 1,
+            stream_order: StreamOrder::RoundRobin,
             features: Features(features),
             rtx_policy: RtxPolicy::Next,
             nagle: false,
             message_size: None,
-            udp_port: None,
+            udp: None,
             reneging: false,
         }
     }
 
-    #[allow(dead_code, reason = "its association follows")]
+    /// What INIT and INIT ACK say; addresses are listed if there are several.
+    pub(super) fn offer(&self, locals: &[LocalAddress]) -> Offer {
+        let listed = if locals.len() > 1 { locals } else { &[] };
+        Offer {
+            a_rwnd: self.receive_buffer.max(MIN_WINDOW),
+            outbound_streams: self.streams.max(1),
+            inbound_streams: u16::MAX,
+            features: self.features,
+            addresses: listed.iter().map(|local| local.address).collect(),
+        }
+    }
+
+    /// The addresses of the host that the peer may use, that of the first path first.
+    pub(crate) fn locals(&self, first: LocalAddress, host: &[LocalAddress]) -> Vec<LocalAddress> {
+        let is_used = |local: &&LocalAddress| match &self.addresses {
+            Addresses::One => false,
+            Addresses::All => local.address != first.address,
+            Addresses::Listed(list) => {
+                local.address != first.address && list.contains(&local.address)
+            }
+        };
+        std::iter::once(first).chain(host.iter().filter(is_used).copied()).collect()
+    }
+
     /// The congestion controller of one association; `reno` if the one chosen has no form in
     /// bytes.
     pub(super) fn new_controller(&self) -> Controller {
@@ -79,7 +111,6 @@ impl SctpConfig {
         made.unwrap_or_else(|| ControllerChoice::RENO.make(&crate::congestion::Options::LINUX))
     }
 
-    #[allow(dead_code, reason = "its association follows")]
     /// The first window of a path to `address`, in bytes.
     pub(super) fn initial_window(&self, pmdcs: u32, mtu: u32, address: IpAddr) -> u64 {
         match self.parameters.initial_window {

@@ -9,21 +9,35 @@
 //! windows to `congestion`.
 
 mod accept;
+mod acknowledge;
+pub(crate) mod association;
 mod config;
+mod control;
+mod describe;
+mod ends;
 pub mod handshake;
+pub(crate) mod host;
+mod input;
+mod output;
 mod outstanding;
+mod path;
 mod path_state;
 mod profile;
 mod received;
+mod receiver;
 mod rto;
 mod rtx_policy;
 mod sack_timing;
+mod sender;
+mod shutdown;
 pub mod streams;
+mod timers;
+mod transfer;
 mod verifier;
 
 pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
 pub use config::{Addresses, SctpConfig};
-pub use outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
+pub use outstanding::{AckedChunk, Acknowledged, Marked, Outstanding, Report, SackError};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
 pub use profile::{BurstRule, InitialWindow, SctpParameters, SctpProfile};
 pub use received::{Arrival, Keep, ReceivedTsns};

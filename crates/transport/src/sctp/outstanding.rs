@@ -49,6 +49,8 @@ struct Chunk<T> {
     retransmitted: bool,
     /// Marked because of misses, which happens once.
     fast: bool,
+    /// Marked for another reason than misses last.
+    timed_out: bool,
     state: State,
 }
 
@@ -104,6 +106,21 @@ pub struct AckedChunk {
     pub in_flight: bool,
 }
 
+/// A chunk that is to be sent again.
+#[derive(Clone, Copy, Debug)]
+pub struct Marked<'a, T> {
+    /// Its TSN.
+    pub tsn: Tsn,
+    /// What it takes to send it.
+    pub data: &'a T,
+    /// Bytes that it takes of windows.
+    pub len: u32,
+    /// Path of its last transmission.
+    pub path: PathId,
+    /// T3-rtx expired, or its path is gone; otherwise it was missing in three reports.
+    pub timed_out: bool,
+}
+
 /// What a report changes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Acknowledged<T> {
@@ -146,19 +163,44 @@ impl<T> Outstanding<T> {
     /// A chunk of `len` bytes of window is sent for the first time; returns its TSN.
     pub fn send(&mut self, now: Instant, path: PathId, len: u32, data: T) -> Tsn {
         let at = self.end();
-        let (retransmitted, fast) = (false, false);
-        let state = State::InFlight;
-        let data = Some(data);
-        self.chunks.push_back(Chunk { data, len, path, sent_at: now, retransmitted, fast, state });
+        self.chunks.push_back(Chunk {
+            data: Some(data),
+            len,
+            path,
+            sent_at: now,
+            retransmitted: false,
+            fast: false,
+            timed_out: false,
+            state: State::InFlight,
+        });
         self.held_bytes += u64::from(len);
         self.enter(at);
         self.tsn(at)
     }
 
-    /// The lowest chunk marked for retransmission, and what it takes to send it.
-    pub fn next_marked(&self) -> Option<(Tsn, &T)> {
+    /// The lowest chunk marked for retransmission.
+    pub fn next_marked(&self) -> Option<Marked<'_, T>> {
         let at = *self.marked.first()?;
-        self.chunk(at)?.data.as_ref().map(|data| (self.tsn(at), data))
+        let chunk = self.chunk(at)?;
+        let (len, path, timed_out) = (chunk.len, chunk.path, chunk.timed_out);
+        let data = chunk.data.as_ref()?;
+        Some(Marked { tsn: self.tsn(at), data, len, path, timed_out })
+    }
+
+    /// The path of the last transmission of a chunk, and the bytes that it takes of windows.
+    pub fn sent_on(&self, tsn: Tsn) -> Option<(PathId, u32)> {
+        let chunk = self.chunk(self.offset(tsn)?)?;
+        Some((chunk.path, chunk.len))
+    }
+
+    /// What it takes to send a chunk again; `None` if the peer never asks for it.
+    pub fn data(&self, tsn: Tsn) -> Option<&T> {
+        self.chunk(self.offset(tsn)?)?.data.as_ref()
+    }
+
+    /// The highest TSN that was sent.
+    pub fn highest_tsn(&self) -> Tsn {
+        self.next_tsn() - 1
     }
 
     /// A marked chunk is sent again; returns whether it was marked.
@@ -183,7 +225,7 @@ impl<T> Outstanding<T> {
             self.counted.remove(&at);
             self.marked.insert(at);
             if let Some(chunk) = self.chunk_mut(at) {
-                chunk.state = State::Marked;
+                (chunk.state, chunk.timed_out) = (State::Marked, true);
             }
         }
         bytes
@@ -253,6 +295,11 @@ impl<T> Outstanding<T> {
     /// Bytes in the network on `path`.
     pub fn in_flight_bytes(&self, path: PathId) -> u64 {
         self.paths.get(path.index()).map_or(0, |on_path| on_path.bytes)
+    }
+
+    /// Chunks in the network on `path`.
+    pub fn in_flight_chunks(&self, path: PathId) -> usize {
+        self.paths.get(path.index()).map_or(0, |on_path| on_path.chunks.len())
     }
 
     /// Bytes in the network on all paths.
@@ -384,7 +431,7 @@ impl<T> Outstanding<T> {
     /// Chunk `at`, which is in the network, is marked because of misses.
     fn mark(&mut self, at: u64) {
         let Some(chunk) = self.chunk_mut(at) else { return };
-        (chunk.state, chunk.fast) = (State::Marked, true);
+        (chunk.state, chunk.fast, chunk.timed_out) = (State::Marked, true, false);
         let (path, len) = (chunk.path, chunk.len);
         self.leave(at, path, len);
         self.counted.remove(&at);

@@ -65,6 +65,18 @@ struct Destination {
 /// s6).
 const DORMANT_LIMITS: u32 = 10;
 
+impl PathState {
+    /// The name of the state, as RFC 9260 s5.4 and RFC 7829 s3 have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PathState::Unconfirmed => "UNCONFIRMED",
+            PathState::Active => "ACTIVE",
+            PathState::PotentiallyFailed => "PF",
+            PathState::Inactive => "INACTIVE",
+        }
+    }
+}
+
 impl FailureLimits {
     /// The recommended values of RFC 9260 s16, with PFMR 0 of RFC 7829 s5.
     pub const RFC_9260: FailureLimits =
@@ -86,6 +98,17 @@ impl PathStates {
     /// State of a path.
     pub fn state(&self, path: PathId) -> Option<PathState> {
         self.paths.get(path.index()).map(|path| path.state)
+    }
+
+    /// Whether the address of a path is verified.
+    pub fn is_confirmed(&self, path: PathId) -> bool {
+        self.state(path).is_some_and(|state| state != PathState::Unconfirmed)
+    }
+
+    /// Adds a path that is not confirmed.
+    pub fn add(&mut self) {
+        let state = PathState::Unconfirmed;
+        self.paths.push(Destination { state, errors: 0, last_alive: 0 });
     }
 
     /// Errors of a path since it was last known to work.
@@ -132,6 +155,19 @@ impl PathStates {
         let new_primary = self.switch_over(path, errors);
         let changed = (before != after).then_some((before, after));
         Consequence { changed, new_primary, unreachable }
+    }
+
+    /// A path cannot be used, as its interface says; returns its states before and after if they
+    /// differ.
+    pub fn fail(&mut self, path: PathId) -> Option<(PathState, PathState)> {
+        let limit = self.limits.path;
+        let destination = self.paths.get_mut(path.index())?;
+        let before = destination.state;
+        if matches!(before, PathState::Unconfirmed | PathState::Inactive) {
+            return None;
+        }
+        (destination.state, destination.errors) = (PathState::Inactive, limit + 1);
+        Some((before, PathState::Inactive))
     }
 
     /// A heartbeat to `path` was answered, or a chunk was acknowledged that was sent once and to

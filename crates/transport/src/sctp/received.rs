@@ -129,6 +129,11 @@ impl ReceivedTsns {
         !self.above.is_empty()
     }
 
+    /// Blocks that a report would have, without limit.
+    pub fn gaps(&self) -> usize {
+        self.above.len() + self.renegable.len()
+    }
+
     /// Duplicates since the last report.
     pub const fn duplicates(&self) -> usize {
         self.duplicates.len()
@@ -187,8 +192,13 @@ impl ReceivedTsns {
         debug_assert!(!self.above.contains(self.next), "the next TSN is missing");
     }
 
+    /// Whether a chunk with this TSN has arrived or was skipped.
+    pub fn is_known(&self, tsn: Tsn) -> bool {
+        self.offset(tsn).is_none_or(|at| at < self.next || self.above.contains(at))
+    }
+
     /// Offset of a TSN, which is near the next one; `None` before the initial TSN.
-    fn offset(&self, tsn: Tsn) -> Option<u64> {
+    pub fn offset(&self, tsn: Tsn) -> Option<u64> {
         u64::try_from(tsn.to_offset(self.initial, self.next)).ok()
     }
 

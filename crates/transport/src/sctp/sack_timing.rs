@@ -4,8 +4,6 @@
 
 use base::{Duration, Instant};
 
-/// SACK.Delay (RFC 9260 s16).
-const DELAY: Duration = Duration::from_millis(200);
 /// Packets with data that one SACK acknowledges (RFC 9260 s6.2).
 const FREQUENCY: u32 = 2;
 
@@ -45,6 +43,8 @@ pub enum Gap {
 /// Timer and counters of a receiver.
 #[derive(Clone, Debug)]
 pub struct SackTiming {
+    /// SACK.Delay (RFC 9260 s16).
+    delay: Duration,
     /// A gap alone does not force a SACK (delayed acknowledgement for concurrent multipath).
     dac: bool,
     /// Packets with data since the last SACK.
@@ -55,9 +55,10 @@ pub struct SackTiming {
 }
 
 impl SackTiming {
-    /// No data have arrived. `dac`: gaps are usual, and alone do not force a SACK.
-    pub const fn new(dac: bool) -> Self {
-        SackTiming { dac, unacknowledged: 0, is_first: true, deadline: None }
+    /// No data have arrived. `delay`: how long a SACK may be delayed; `dac`: gaps are usual, and
+    /// alone do not force a SACK.
+    pub const fn new(delay: Duration, dac: bool) -> Self {
+        SackTiming { delay, dac, unacknowledged: 0, is_first: true, deadline: None }
     }
 
     /// A packet arrived; returns whether a SACK must be sent at once. `shutting_down`: SHUTDOWN
@@ -78,7 +79,7 @@ impl SackTiming {
             || self.unacknowledged >= FREQUENCY;
         self.is_first = false;
         if !at_once {
-            self.deadline.get_or_insert(now + DELAY);
+            self.deadline.get_or_insert(now + self.delay);
         }
         at_once
     }
@@ -113,7 +114,7 @@ mod tests {
 
     /// A receiver whose first data are acknowledged.
     fn running(dac: bool) -> SackTiming {
-        let mut timing = SackTiming::new(dac);
+        let mut timing = SackTiming::new(Duration::from_millis(200), dac);
         assert!(timing.on_packet(at(0), &NEW, false), "the first data of an association");
         timing.on_sack();
         timing

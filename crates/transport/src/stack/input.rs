@@ -4,6 +4,7 @@
 use super::addressing::FlowRef;
 use super::icmp::{port_unreachable, quoted_ends};
 use super::paths::View;
+use super::sctp::SctpInput;
 use super::sockets::Socket;
 use super::{MAX_EMBRYONIC, ProtocolConfig, Stack};
 use crate::endpoint::{Arrival, Draws, Endpoint, IpProtocol, Transmit, Tuple};
@@ -38,11 +39,13 @@ impl Stack {
                 self.handle_flow(cx, interface, (IpProtocol::Tcp, &ends), &mut packet.body);
             }
             _ if self.addressing.interface_of(dst).is_none() => {}
+            Body::Sctp(sctp) => {
+                SctpInput::new(self, interface, (src, dst), sctp).handle(cx, &mut packet.body);
+            }
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
-            // No endpoint understands SCTP, and the driver of a stack parses packets before it
-            // passes them in.
-            Body::Sctp(_) | Body::Opaque(_) => {}
+            // The driver of a stack parses packets before it passes them in.
+            Body::Opaque(_) => {}
         }
     }
 
@@ -70,6 +73,7 @@ impl Stack {
         match self.sockets.get_mut(flow.socket) {
             Some(Socket::Tcp(connection)) => connection.handle(cx, flow.path, body),
             Some(Socket::Mptcp(connection)) => connection.handle(cx, flow.path, body),
+            Some(Socket::Sctp(association)) => association.handle(cx, flow.path, body),
             _ => return,
         }
         self.reader = Some(flow.socket);

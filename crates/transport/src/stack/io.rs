@@ -166,6 +166,8 @@ pub enum SocketEventKind {
     PeerClosed,
     /// Both directions are closed.
     Closed,
+    /// The peer has restarted, and the connection begins anew.
+    Restarted,
     /// The connection failed.
     Failed(SocketError),
 }

@@ -9,6 +9,7 @@ mod icmp;
 mod input;
 mod io;
 mod paths;
+mod sctp;
 mod sockets;
 mod udp;
 
@@ -21,6 +22,9 @@ pub use io::{
 use crate::endpoint::{Draws, Endpoint, IpProtocol, Tuple, split_flow};
 use crate::info::ConnectionInfo;
 use crate::mptcp::host::MptcpHost;
+use crate::sctp::association::Association;
+use crate::sctp::host::SctpHost;
+use crate::sctp::streams::{Message, Received};
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::connection::Connection;
 use addressing::Addressing;
@@ -52,6 +56,7 @@ pub struct Stack {
     /// Interfaces that were marked for backup, or no longer are.
     backups: Vec<(InterfaceId, bool)>,
     mptcp: MptcpHost,
+    sctp: SctpHost,
 }
 
 impl Stack {
@@ -69,6 +74,7 @@ impl Stack {
             refused_paths: 0,
             backups: Vec::new(),
             mptcp: MptcpHost::default(),
+            sctp: SctpHost::default(),
         }
     }
 
@@ -144,6 +150,7 @@ impl Stack {
         match self.sockets.get_mut(id)? {
             Socket::Tcp(connection) => connection.poll_transmit(cx),
             Socket::Mptcp(connection) => connection.poll_transmit(cx),
+            Socket::Sctp(association) => association.poll_transmit(cx),
             _ => None,
         }
     }
@@ -190,16 +197,22 @@ impl Stack {
         let first = self.draws.draw(cx, Purpose::Port);
         let ends = self.addressing.free_ends(config.ip_protocol(), local, remote, first)?;
         let path = self.new_path(self.sockets.next_id(), PathId(0), interface, ends);
-        let draws = &mut self.draws;
         let socket = match config {
             ProtocolConfig::Tcp(config) => {
-                Socket::Tcp(Box::new(Connection::connect(cx, draws, &path, config)))
+                Socket::Tcp(Box::new(Connection::connect(cx, &mut self.draws, &path, config)))
             }
             ProtocolConfig::Mptcp(config) => {
                 let host = View::new(&self.sockets, &self.addressing);
+                let draws = &mut self.draws;
                 Socket::Mptcp(Box::new(self.mptcp.connect(cx, draws, &host, &path, config)))
             }
-            ProtocolConfig::Sctp(_) => return Err(SocketError::Unreachable),
+            ProtocolConfig::Sctp(config) => {
+                let own = self.sctp_locals(interface, local);
+                let locals = config.locals(own, &self.sctp_host_addresses());
+                let draws = &mut self.draws;
+                let made = Association::connect(cx, draws, &path, config, locals);
+                Socket::Sctp(Box::new(made))
+            }
         };
         let id = self.insert(socket);
         self.open_paths(cx, id);
@@ -235,6 +248,34 @@ impl Stack {
             self.wake(socket);
         }
         Ok(payload)
+    }
+
+    /// Queues a whole message of an association (RFC 9260 s11.1); returns whether there was room.
+    /// If not, a `Writable` event follows.
+    ///
+    /// # Errors
+    /// If the socket is no association, is not open, or lacks the stream.
+    pub fn send_message(
+        &mut self,
+        socket: SocketId,
+        message: Message,
+    ) -> Result<bool, SocketError> {
+        let Some(Socket::Sctp(association)) = self.sockets.get_mut(socket) else {
+            return Err(SocketError::NoSuchSocket);
+        };
+        let taken = association.send_message(message)?;
+        self.wake(socket);
+        Ok(taken)
+    }
+
+    /// The next whole message of an association.
+    pub fn receive_message(&mut self, cx: &mut Context<'_>, socket: SocketId) -> Option<Received> {
+        let Some(Socket::Sctp(association)) = self.sockets.get_mut(socket) else { return None };
+        let received = association.receive_message(cx);
+        if association.has_urgent() {
+            self.wake(socket);
+        }
+        received
     }
 
     /// The number of bytes that `read` would give.
@@ -374,6 +415,7 @@ impl Stack {
                 (ConnectionEvent::Writable, _) => SocketEventKind::Writable,
                 (ConnectionEvent::PeerClosed, _) => SocketEventKind::PeerClosed,
                 (ConnectionEvent::Closed, _) => SocketEventKind::Closed,
+                (ConnectionEvent::Restarted, _) => SocketEventKind::Restarted,
                 (ConnectionEvent::Failed(error), _) => SocketEventKind::Failed(error),
             };
             self.events.push_back(SocketEvent { socket: id, kind });

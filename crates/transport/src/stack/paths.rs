@@ -10,6 +10,7 @@ use crate::endpoint::{
 use crate::mptcp::MptcpConfig;
 use crate::mptcp::connection::Connection as MptcpConnection;
 use crate::mptcp::host::HostView;
+use crate::sctp::host::LocalAddress;
 use crate::socket::SocketError;
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};
 use std::net::IpAddr;
@@ -65,6 +66,19 @@ impl Stack {
         ends: Tuple,
     ) -> NewPath {
         NewPath { socket, path, interface, ends, mtu: self.addressing.mtu(interface) }
+    }
+
+    /// One address of the host.
+    pub(super) fn sctp_locals(&self, interface: InterfaceId, address: IpAddr) -> LocalAddress {
+        // A packet may arrive on another interface than that of its destination.
+        let interface = self.addressing.interface_of(address).unwrap_or(interface);
+        LocalAddress { address, interface, mtu: self.addressing.mtu(interface) }
+    }
+
+    /// All addresses of the host.
+    pub(super) fn sctp_host_addresses(&self) -> Vec<LocalAddress> {
+        let all = self.addressing.host().into_iter();
+        all.map(|(address, interface)| self.sctp_locals(interface, address)).collect()
     }
 
     /// Adds a connection with the paths that it begins with.

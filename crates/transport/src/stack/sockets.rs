@@ -4,6 +4,7 @@ use super::io::ProtocolConfig;
 use super::udp::UdpSocket;
 use crate::endpoint::Endpoint;
 use crate::mptcp::connection::Connection as MptcpConnection;
+use crate::sctp::association::Association;
 use crate::socket::SocketError;
 use crate::tcp::connection::Connection as TcpConnection;
 use base::SocketId;
@@ -12,6 +13,7 @@ use base::SocketId;
 pub(super) enum Socket {
     Tcp(Box<TcpConnection>),
     Mptcp(Box<MptcpConnection>),
+    Sctp(Box<Association>),
     Listener(Box<Listener>),
     Udp(Box<UdpSocket>),
     /// It was released and is over.
@@ -39,6 +41,7 @@ impl Socket {
         match self {
             Socket::Tcp(connection) => Some(&**connection),
             Socket::Mptcp(connection) => Some(&**connection),
+            Socket::Sctp(association) => Some(&**association),
             _ => None,
         }
     }
@@ -49,6 +52,7 @@ impl Socket {
         match self {
             Socket::Tcp(connection) => Some(&mut **connection),
             Socket::Mptcp(connection) => Some(&mut **connection),
+            Socket::Sctp(association) => Some(&mut **association),
             _ => None,
         }
     }

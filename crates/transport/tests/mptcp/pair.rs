@@ -320,6 +320,7 @@ impl Pair {
                     end.connected = true;
                 }
                 SocketEventKind::Connected => end.connected = true,
+                SocketEventKind::Restarted => panic!("MPTCP has no restart"),
                 SocketEventKind::Closed => end.closed = true,
                 SocketEventKind::Failed(error) => end.failed = Some(error),
                 SocketEventKind::Readable | SocketEventKind::PeerClosed => self.read(side),

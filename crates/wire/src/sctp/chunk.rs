@@ -212,6 +212,13 @@ impl Chunk {
         pad(out, start);
     }
 
+    /// The chunk without padding, as an ERROR quotes it.
+    pub fn to_unpadded_bytes(&self) -> Bytes {
+        let mut out = Vec::new();
+        self.emit_unpadded(&mut out);
+        out.into()
+    }
+
     /// Appends the chunk without padding.
     pub(super) fn emit_unpadded(&self, out: &mut Vec<u8>) {
         let (start, len) = (out.len(), HEADER as u32 + self.value_len());

@@ -79,6 +79,8 @@ pub enum CookieError {
     Stale {
         /// Time since it expired, in microseconds.
         staleness_us: u32,
+        /// Tag of the answer.
+        peer_tag: VerificationTag,
     },
 }
 
@@ -165,7 +167,7 @@ impl StateCookie {
         if now_ms > expiry {
             let staleness = (now_ms - expiry).saturating_mul(1000);
             let staleness_us = u32::try_from(staleness).unwrap_or(u32::MAX);
-            return Err(CookieError::Stale { staleness_us });
+            return Err(CookieError::Stale { staleness_us, peer_tag: peer.tag });
         }
         Ok(opened)
     }

@@ -48,6 +48,8 @@ pub struct Initiator {
     sent_at: Instant,
     /// Which of the user's addresses is next.
     turn: usize,
+    /// Round trip of an INIT that was sent once.
+    round_trip: Option<Duration>,
     /// Milliseconds to ask for because a cookie was stale.
     preservative_ms: Option<u32>,
 }
@@ -103,10 +105,26 @@ impl Initiator {
             deadline: None,
             sent_at: now,
             turn: 0,
+            round_trip: None,
             preservative_ms: None,
         };
         let step = initiator.send(now);
         (initiator, step)
+    }
+
+    /// First TSN of this side.
+    pub const fn initial_tsn(&self) -> Tsn {
+        self.opening.initial_tsn
+    }
+
+    /// Whether COOKIE ECHO was sent.
+    pub const fn has_echoed(&self) -> bool {
+        matches!(self.state, State::CookieEchoed { .. })
+    }
+
+    /// Round trip of INIT and INIT ACK; `None` if INIT was sent again (RFC 9260 s6.3.1 C5).
+    pub const fn round_trip(&self) -> Option<Duration> {
+        self.round_trip
     }
 
     /// When T1 expires.
@@ -189,6 +207,9 @@ impl Initiator {
         let Some(cookie) = ack.cookie() else { return Step::Nothing };
         let own = (self.opening.tag, self.opening.initial_tsn, self.opening.port);
         let agreed = self.opening.offer.agree(own, ack, (src, self.opening.peer_port));
+        if self.retransmissions == 0 {
+            self.round_trip = Some(now - self.sent_at);
+        }
         let mut chunks = vec![Chunk::CookieEcho(cookie.clone())];
         chunks.extend(report_of(ack));
         let rtt_ms = u32::try_from((now - self.sent_at).as_nanos() / 1_000_000).unwrap_or(u32::MAX);

@@ -238,7 +238,8 @@ fn stale_cookie_is_asked_for_again_with_a_longer_life() {
     let (_, echo) = sent(initiator.handle(at(320), Z, &ack));
     let valid = |ms| accept_cookie(&from_a(&echo, CREATED_MS + ms), &secrets()).map(drop);
     assert_eq!(valid(61_250), Ok(()));
-    assert_eq!(valid(61_251), Err(CookieError::Stale { staleness_us: 1000 }));
+    let refused = Err(CookieError::Stale { staleness_us: 1000, peer_tag: TAG_A });
+    assert_eq!(valid(61_251), refused);
     assert_eq!(initiator.handle(at(330), Z, &init_ack(&again)), Step::Nothing, "not COOKIE-WAIT");
 }
 

@@ -53,7 +53,7 @@ fn third_report_marks_a_missing_chunk_and_it_is_fast_retransmitted_once() {
         sack(&mut out, 2, &[(2, end)]).unwrap();
         assert_eq!(out.count_misses(None, Tsn(2 + u32::from(end))), expected);
     }
-    assert_eq!(out.next_marked(), Some((Tsn(3), &3)));
+    assert_eq!(out.next_marked().map(|marked| (marked.tsn, *marked.data)), Some((Tsn(3), 3)));
     assert_eq!(out.in_flight_bytes(A), 0);
     assert!(out.retransmit(NOW, Tsn(3), B));
     assert!(!out.retransmit(NOW, Tsn(3), B), "it is not marked any more");
@@ -79,7 +79,7 @@ fn chunk_retransmitted_by_the_timer_is_counted_anew() {
     assert!(out.count_misses(None, Tsn(4)).is_empty());
     assert!(out.count_misses(None, Tsn(4)).is_empty());
     assert_eq!(out.count_misses(None, Tsn(4)), [Tsn(1)]);
-    assert_eq!(out.next_marked(), Some((Tsn(1), &1)));
+    assert_eq!(out.next_marked().map(|marked| (marked.tsn, *marked.data)), Some((Tsn(1), 1)));
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn compare(initial: Tsn, by_path: bool, ops: Vec<Op>) {
                 let marked = |chunk: &Plain| chunk.state == State::Marked;
                 let next = model.chunks.iter().skip(model.first).position(marked);
                 let next = next.map(|at| at + model.first);
-                assert_eq!(out.next_marked().map(|(tsn, _)| at_of(tsn)), next);
+                assert_eq!(out.next_marked().map(|marked| at_of(marked.tsn)), next);
                 if let Some(at) = next {
                     assert!(out.retransmit(NOW, initial + at as u32, PathId(path)));
                     let chunk = &mut model.chunks[at];

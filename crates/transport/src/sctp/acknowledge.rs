@@ -1,0 +1,268 @@
+//! What a SACK or NR-SACK does to a sender, in the order of RFC 9260 s6.2.1 and s7.2.
+
+use super::outstanding::{AckedChunk, Report, SackError};
+use super::path::Path;
+use super::sender::{Probe, Sender};
+use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
+use base::{Context, Event, EventMask, LossReason, PathId};
+use wire::sctp::Tsn;
+
+/// What a SACK says beside its TSNs, and what it leads to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SackEffects {
+    /// Paths on which a chunk was acknowledged that was sent once: they work.
+    pub alive: Vec<PathId>,
+    /// Data were acknowledged.
+    pub acknowledged: bool,
+}
+
+/// A path before a SACK, and what the SACK does there.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    in_flight: u64,
+    earliest: Option<Tsn>,
+    acked: u64,
+    chunks: u32,
+    /// A chunk was acknowledged that was sent once.
+    alive: bool,
+    cwnd: u64,
+}
+
+impl Sender {
+    /// A SACK or NR-SACK with this window arrives.
+    ///
+    /// # Errors
+    /// If it is old, or acknowledges what was never sent.
+    pub(super) fn on_sack(
+        &mut self,
+        cx: &mut Context<'_>,
+        paths: &mut [Path],
+        report: &Report<'_>,
+        a_rwnd: u32,
+    ) -> Result<SackEffects, SackError> {
+        let mut before: Vec<Before> = paths.iter().map(|path| self.before(path.id)).collect();
+        let acked = self.outstanding.acknowledge(report)?;
+        self.release(&acked.released);
+        for chunk in &acked.newly {
+            self.credit(cx, paths, &mut before, chunk);
+        }
+        if acked.advanced {
+            self.acked = self.acked_up_to();
+        }
+        let in_recovery = paths.iter().any(|path| path.recovery_exit.is_some());
+        let highest = match (in_recovery && acked.advanced, acked.newly.last()) {
+            // Everything that is reported missing counts (RFC 9260 s7.2.4).
+            (true, _) => Some(highest_of(report)),
+            (false, newly) => newly.map(|chunk| chunk.tsn),
+        };
+        let missing = highest.map(|highest| self.outstanding.count_misses(None, highest));
+        let missing = missing.unwrap_or_default();
+        for path in paths.iter_mut() {
+            self.leave_recovery(cx, path);
+        }
+        let in_flight = self.outstanding.total_in_flight_bytes();
+        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(in_flight);
+        self.update_probe();
+        for (path, before) in paths.iter_mut().zip(&before) {
+            self.grow(cx, path, before, acked.advanced);
+        }
+        self.lose(cx, paths, &missing);
+        for (path, before) in paths.iter_mut().zip(&before) {
+            self.restart_t3(cx, path, before, !acked.reneged.is_empty());
+        }
+        let alive = paths.iter().zip(&before).filter(|(_, before)| before.alive);
+        Ok(SackEffects {
+            alive: alive.map(|(path, _)| path.id).collect(),
+            acknowledged: !acked.newly.is_empty(),
+        })
+    }
+
+    fn before(&self, path: PathId) -> Before {
+        Before {
+            in_flight: self.outstanding.in_flight_bytes(path),
+            earliest: self.outstanding.earliest(path),
+            acked: 0,
+            chunks: 0,
+            alive: false,
+            cwnd: self.control.cwnd_bytes(path),
+        }
+    }
+
+    /// A chunk is acknowledged for the first time.
+    fn credit(
+        &mut self,
+        cx: &mut Context<'_>,
+        paths: &mut [Path],
+        before: &mut [Before],
+        chunk: &AckedChunk,
+    ) {
+        let index = chunk.path.index();
+        let (Some(path), Some(before)) = (paths.get_mut(index), before.get_mut(index)) else {
+            return;
+        };
+        before.acked += u64::from(chunk.len);
+        before.chunks += 1;
+        before.alive |= chunk.sent_once;
+        path.counters.acked_bytes += u64::from(chunk.len);
+        if path.timed == Some(chunk.tsn) {
+            path.timed = None;
+            if chunk.sent_once && chunk.in_flight {
+                let rtt = cx.now - chunk.sent_at;
+                path.on_rtt(rtt);
+                self.record_rtt(cx, path, rtt);
+            }
+        }
+    }
+
+    fn record_rtt(&self, cx: &mut Context<'_>, path: &Path, sample: base::Duration) {
+        let (socket, id, rto) = (self.setup.socket, path.id, &path.rto);
+        cx.record(EventMask::WINDOW, || Event::RttSample {
+            socket,
+            path: id,
+            sample,
+            srtt: path.srtt(),
+            rttvar: rto.rttvar(),
+            rto: rto.rto(),
+        });
+    }
+
+    /// Position in the user data up to which all is acknowledged cumulatively.
+    fn acked_up_to(&self) -> u64 {
+        let next = self.outstanding.cum_tsn() + 1;
+        self.outstanding.data(next).map_or(self.bound(), |sent| sent.offset)
+    }
+
+    /// Leaves fast recovery if everything that was outstanding at its beginning is acknowledged.
+    fn leave_recovery(&mut self, cx: &Context<'_>, path: &mut Path) {
+        let cum_tsn = self.outstanding.cum_tsn();
+        if path.recovery_exit.is_some_and(|exit| cum_tsn >= exit) {
+            path.recovery_exit = None;
+            self.control.on_recovery_exit(path.id, cx.now);
+        }
+    }
+
+    /// A window that is open again needs no probe; a SACK answers one that was sent.
+    fn update_probe(&mut self) {
+        let least = self.streams.next_len(self.setup.fragment);
+        let is_open =
+            least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);
+        self.probe = match self.probe {
+            _ if is_open => Probe::Off,
+            Probe::Sent => Probe::Answered,
+            other => other,
+        };
+    }
+
+    /// The window of a path may grow (RFC 9260 s7.2.1, s7.2.2).
+    fn grow(&mut self, cx: &mut Context<'_>, path: &Path, before: &Before, advanced: bool) {
+        if before.acked > 0 {
+            let in_flight = self.outstanding.in_flight_bytes(path.id);
+            let acked = path.counters.acked_bytes;
+            self.control.on_ack(
+                path.id,
+                &AckSample {
+                    now: cx.now,
+                    acked_segs: before.chunks,
+                    acked_bytes: before.acked,
+                    rtt: None,
+                    srtt: path.srtt(),
+                    min_rtt: path.min_rtt.unwrap_or_default(),
+                    inflight_before_segs: 0,
+                    cwnd_limited: before.in_flight >= before.cwnd,
+                    may_grow: advanced || !self.rules.grows_with_cum_tsn,
+                    state: path.ca_state(),
+                    snd_una: acked,
+                    snd_nxt: acked + in_flight,
+                    paced: false,
+                },
+            );
+            self.record_acked(cx, path, before);
+        }
+        if self.control.cwnd_bytes(path.id) != before.cwnd {
+            self.record_window(cx, path);
+        }
+    }
+
+    fn record_acked(&self, cx: &mut Context<'_>, path: &Path, before: &Before) {
+        let (socket, id, up_to) = (self.setup.socket, path.id, self.acked);
+        cx.record(EventMask::SEGMENT, || Event::SegmentAcked {
+            socket,
+            path: id,
+            up_to,
+            newly_acked: before.acked,
+            inflight_segs: self.outstanding.in_flight_chunks(id) as u32,
+        });
+    }
+
+    /// Chunks that three reports miss are lost: each path concerned cuts its window, once per fast
+    /// recovery, and sends one packet of them whatever its window is (RFC 9260 s7.2.4).
+    fn lose(&mut self, cx: &mut Context<'_>, paths: &mut [Path], missing: &[Tsn]) {
+        for tsn in missing {
+            let Some((path, len)) = self.outstanding.sent_on(*tsn) else { continue };
+            let Some(path) = paths.get_mut(path.index()) else { continue };
+            self.peer_rwnd += u64::from(len);
+            self.record_lost(cx, path, *tsn, LossReason::DupThresh);
+            path.counters.on_lost();
+            if path.timed == Some(*tsn) {
+                path.timed = None;
+            }
+            if path.recovery_exit.is_none() {
+                path.recovery_exit = Some(self.outstanding.highest_tsn());
+                path.owes_packet = true;
+                self.reduce(cx, path, CongestionKind::FastRecovery);
+            }
+        }
+    }
+
+    /// A congestion event on a path.
+    pub(super) fn reduce(&mut self, cx: &mut Context<'_>, path: &Path, kind: CongestionKind) {
+        let event = CongestionEvent {
+            now: cx.now,
+            kind,
+            inflight_segs: self.outstanding.in_flight_chunks(path.id) as u32,
+            cwnd_after_rto_segs: 1,
+            snd_nxt: self.bound(),
+        };
+        self.control.on_congestion(path.id, &event);
+        self.record_window(cx, path);
+    }
+
+    /// Records the loss of a chunk.
+    pub(super) fn record_lost(
+        &self,
+        cx: &mut Context<'_>,
+        path: &Path,
+        tsn: Tsn,
+        reason: LossReason,
+    ) {
+        let Some(sent) = self.outstanding.data(tsn) else { return };
+        let (socket, id) = (self.setup.socket, path.id);
+        let (offset, len) = (sent.offset, sent.fragment.payload.len());
+        cx.record(EventMask::SEGMENT, || Event::SegmentLost {
+            socket,
+            path: id,
+            offset,
+            len,
+            reason,
+        });
+    }
+
+    /// T3-rtx stops with nothing outstanding, and starts anew if the earliest outstanding chunk was
+    /// acknowledged (RFC 9260 s6.3.2 R2, R3, R4).
+    fn restart_t3(&self, cx: &Context<'_>, path: &mut Path, before: &Before, reneged: bool) {
+        let earliest = self.outstanding.earliest(path.id);
+        if earliest.is_none() {
+            // A timer of zero-window probes goes on.
+            if !matches!(self.probe, Probe::Waiting) {
+                path.t3 = None;
+            }
+        } else if earliest != before.earliest || (reneged && path.t3.is_none()) {
+            path.start_t3(cx.now);
+        }
+    }
+}
+
+fn highest_of(report: &Report<'_>) -> Tsn {
+    let ends = report.gaps.iter().chain(report.nr_gaps).map(|block| block.end);
+    report.cum_tsn + u32::from(ends.max().unwrap_or(0))
+}

@@ -1,0 +1,772 @@
+//! `Association`: an SCTP socket from INIT to its end.
+//!
+//! The handshake is `Initiator`'s, an established association is a `Transfer` with its `Shutdown`.
+//! Here are the states in between, packets that belong to none of them, and the calls of the stack
+//! and of users. Answers to INIT and COOKIE ECHO are left to `host`.
+
+use super::accept::{OwnTags, has_right_tag};
+use super::config::SctpConfig;
+use super::describe;
+use super::ends::{Ends, LocalAddress};
+use super::handshake::{Agreement, Failure, Initiator, Opening, Step, Tags};
+use super::input::Verdict;
+use super::shutdown::{Shutdown, ShutdownStep, Stage};
+use super::streams::{Message, Received};
+use super::transfer::Transfer;
+use crate::account::Account;
+use crate::endpoint::{
+    AddressChange, Draws, Endpoint, FLOW_PATH_SHIFT, IpProtocol, NewPath, Tag, Transmit, Tuple,
+};
+use crate::info::ConnectionInfo;
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
+use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use wire::sctp::{Cause, Chunk, Tsn, UdpPorts, VerificationTag};
+use wire::{Body, Packet, Payload, SctpPacket};
+
+/// An SCTP socket.
+pub(crate) struct Association {
+    marks: SocketMarks,
+    socket: SocketId,
+    config: Box<SctpConfig>,
+    ends: Ends,
+    phase: Phase,
+    tags: Tags,
+    /// Packets of the handshake and of the end, each with the pair of addresses it goes to.
+    outbox: VecDeque<(PathId, SctpPacket)>,
+    events: Vec<ConnectionEvent>,
+    account: Account,
+    /// The stack does not know all pairs of addresses yet.
+    pairs_changed: bool,
+}
+
+/// Where an association is in its life.
+enum Phase {
+    /// COOKIE-WAIT and COOKIE-ECHOED.
+    Opening(Box<Initiator>),
+    /// From ESTABLISHED on.
+    Open(Box<Open>),
+    Closed,
+}
+
+/// An established association.
+struct Open {
+    transfer: Transfer,
+    shutdown: Shutdown,
+}
+
+/// What an INIT of the peer finds.
+pub(super) enum Present {
+    /// COOKIE-WAIT or COOKIE-ECHOED: the own tag and TSN.
+    Opening {
+        tags: Tags,
+        initial_tsn: Tsn,
+        echoed: bool,
+    },
+    /// ESTABLISHED up to SHUTDOWN-RECEIVED.
+    Open {
+        tags: Tags,
+    },
+    /// SHUTDOWN-ACK-SENT: SHUTDOWN ACK is sent again.
+    ShuttingDown,
+    Closed,
+}
+
+impl Association {
+    /// Opens an association on its first path. `locals`: addresses of this host that the peer may
+    /// use, that of the path first.
+    pub(crate) fn connect(
+        cx: &mut Context<'_>,
+        draws: &mut Draws,
+        path: &NewPath,
+        config: &SctpConfig,
+        locals: Vec<LocalAddress>,
+    ) -> Association {
+        let tag = draw_tag(cx, draws);
+        let initial_tsn = Tsn(draws.draw(cx, Purpose::InitialSequence) as u32);
+        let mut remotes = vec![path.ends.remote.ip()];
+        remotes.extend(config.peer_addresses.iter().copied());
+        let ports = (path.ends.local.port(), path.ends.remote.port());
+        let ends = Ends::new(ports, locals, remotes.clone());
+        let opening = Opening {
+            offer: config.offer(ends.locals()),
+            port: ports.0,
+            peer_port: ports.1,
+            peer_addresses: remotes,
+            tag,
+            initial_tsn,
+        };
+        let (initiator, step) = Initiator::open(cx.now, opening);
+        let tags = initiator.tags();
+        let phase = Phase::Opening(Box::new(initiator));
+        let mut association = Association::new(path.socket, config, ends, (phase, tags), None);
+        association.record_state(cx, "COOKIE-WAIT");
+        association.on_step(cx, step);
+        association
+    }
+
+    /// The association that a valid cookie agrees on (RFC 9260 s5.1 D).
+    pub(crate) fn accept(
+        cx: &mut Context<'_>,
+        path: &NewPath,
+        (listener, config): (SocketId, &SctpConfig),
+        locals: Vec<LocalAddress>,
+        (agreed, tags): (&Agreement, Tags),
+    ) -> Association {
+        let ports = (path.ends.local.port(), path.ends.remote.port());
+        let ends = Ends::new(ports, locals, vec![path.ends.remote.ip()]);
+        let state = (Phase::Closed, tags);
+        let mut association = Association::new(path.socket, config, ends, state, Some(listener));
+        let confirmed = [path.ends.remote.ip()];
+        association.establish(cx, agreed, &confirmed, ConnectionEvent::Accepted);
+        association.acknowledge_cookie();
+        association
+    }
+
+    fn new(
+        socket: SocketId,
+        config: &SctpConfig,
+        mut ends: Ends,
+        (phase, tags): (Phase, Tags),
+        listener: Option<SocketId>,
+    ) -> Association {
+        if let Some(ports) = config.udp {
+            ends.set_udp(ports);
+        }
+        Association {
+            marks: SocketMarks::new(listener),
+            socket,
+            config: Box::new(config.clone()),
+            ends,
+            phase,
+            tags,
+            outbox: VecDeque::new(),
+            events: Vec::new(),
+            account: Account::default(),
+            pairs_changed: false,
+        }
+    }
+
+    /// Its configuration.
+    pub(crate) const fn config(&self) -> &SctpConfig {
+        &self.config
+    }
+
+    pub(super) const fn ends(&self) -> &Ends {
+        &self.ends
+    }
+
+    pub(crate) const fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// What an INIT of the peer finds.
+    pub(super) fn present(&self) -> Present {
+        match &self.phase {
+            Phase::Opening(initiator) => Present::Opening {
+                tags: initiator.tags(),
+                initial_tsn: initiator.initial_tsn(),
+                echoed: initiator.has_echoed(),
+            },
+            Phase::Open(open) => match open.shutdown.stage() {
+                Stage::ShutdownAckSent => Present::ShuttingDown,
+                Stage::Closed => Present::Closed,
+                _ => Present::Open { tags: self.tags },
+            },
+            Phase::Closed => Present::Closed,
+        }
+    }
+
+    /// SHUTDOWN COMPLETE was lost: SHUTDOWN ACK is sent again (RFC 9260 s9.2).
+    pub(super) fn repeat_shutdown_ack(&mut self, cx: &Context<'_>) {
+        self.on_shutdown_step(cx, ShutdownStep::SendShutdownAck);
+    }
+
+    /// The peer's cookie is valid and is that of this association, which is open already or opens
+    /// from both sides (RFC 9260 s5.2.4 B and D).
+    pub(crate) fn on_cookie(&mut self, cx: &mut Context<'_>, agreed: Agreement, cookie: &Tags) {
+        match &mut self.phase {
+            Phase::Opening(initiator) => {
+                let step = initiator.handle_cookie(agreed, cookie);
+                self.on_step(cx, step);
+            }
+            Phase::Open(_) => self.acknowledge_cookie(),
+            Phase::Closed => {}
+        }
+    }
+
+    /// The peer has restarted (RFC 9260 s5.2.4 A): what was sent and received before is lost, which
+    /// the user learns as a reset; the association goes on with the new tags.
+    pub(crate) fn restart(&mut self, cx: &mut Context<'_>, agreed: &Agreement, tags: Tags) {
+        self.tags = tags;
+        self.outbox.clear();
+        let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
+        self.establish(cx, agreed, &confirmed, ConnectionEvent::Restarted);
+        self.acknowledge_cookie();
+    }
+
+    fn acknowledge_cookie(&mut self) {
+        if let Phase::Open(open) = &mut self.phase {
+            open.transfer.control.push_first(PathId(0), Chunk::CookieAck);
+        }
+    }
+
+    fn on_step(&mut self, cx: &mut Context<'_>, step: Step) {
+        match step {
+            Step::Nothing => {}
+            Step::Send(address, packet) => {
+                if matches!(packet.chunks.first(), Some(Chunk::CookieEcho(_))) {
+                    self.record_state(cx, "COOKIE-ECHOED");
+                }
+                let local = self.ends.locals()[0].address;
+                let pair = self.ends.number_of(local, address).unwrap_or(PathId(0));
+                self.outbox.push_back((pair, packet));
+            }
+            Step::Established { agreed, acknowledge } => {
+                let Phase::Opening(initiator) = &self.phase else { return };
+                let rtt = initiator.round_trip();
+                self.tags = Tags { peer: agreed.peer.tag, ..initiator.tags() };
+                let mut confirmed = self.config.peer_addresses.clone();
+                confirmed.push(self.ends.remotes()[0]);
+                self.establish(cx, &agreed, &confirmed, ConnectionEvent::Connected);
+                if let (Phase::Open(open), Some(rtt)) = (&mut self.phase, rtt) {
+                    open.transfer.on_handshake_rtt(rtt);
+                }
+                if acknowledge {
+                    self.acknowledge_cookie();
+                }
+            }
+            Step::Failed(failure, answer) => {
+                if let Some(packet) = answer {
+                    self.outbox.push_back((PathId(0), packet));
+                }
+                let error = match failure {
+                    Failure::TimedOut => SocketError::TimedOut,
+                    Failure::Aborted | Failure::Refused(_) | Failure::TooManyStreams => {
+                        SocketError::Refused
+                    }
+                };
+                self.fail(cx, error);
+            }
+        }
+    }
+
+    /// The association is set up.
+    fn establish(
+        &mut self,
+        cx: &mut Context<'_>,
+        agreed: &Agreement,
+        confirmed: &[IpAddr],
+        event: ConnectionEvent,
+    ) {
+        (self.tags.local, self.tags.peer) = (agreed.local.tag, agreed.peer.tag);
+        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, agreed);
+        self.ends.set_remotes(&agreed.peer_addresses);
+        self.pairs_changed = true;
+        let (config, ends) = (&self.config, &self.ends);
+        let transfer = Transfer::new(cx, self.socket, config, agreed, ends, confirmed);
+        let shutdown = Shutdown::new();
+        self.phase = Phase::Open(Box::new(Open { transfer, shutdown }));
+        self.record_state(cx, Stage::Established.name());
+        self.events.push(event);
+    }
+
+    fn record_state(&self, cx: &mut Context<'_>, state: &'static str) {
+        let socket = self.socket;
+        cx.record(EventMask::STATE, || Event::Connection { socket, state });
+    }
+
+    /// The association is over because of an error.
+    fn fail(&mut self, cx: &mut Context<'_>, error: SocketError) {
+        if !self.is_over() {
+            self.end(cx);
+            self.events.push(ConnectionEvent::Failed(error));
+        }
+    }
+
+    /// The association is over as both sides wanted.
+    fn close(&mut self, cx: &mut Context<'_>) {
+        if !self.is_over() {
+            self.end(cx);
+            self.events.push(ConnectionEvent::Closed);
+        }
+    }
+
+    /// What was received can still be read.
+    fn end(&mut self, cx: &mut Context<'_>) {
+        match &mut self.phase {
+            Phase::Open(open) => open.shutdown.close(),
+            Phase::Opening(_) | Phase::Closed => self.phase = Phase::Closed,
+        }
+        self.record_state(cx, Stage::Closed.name());
+    }
+
+    /// Nothing is sent and received any more but what waits in the outbox.
+    fn is_over(&self) -> bool {
+        match &self.phase {
+            Phase::Opening(_) => false,
+            Phase::Open(open) => open.shutdown.stage() == Stage::Closed,
+            Phase::Closed => true,
+        }
+    }
+
+    /// ABORT with a cause, and the end.
+    fn abort_with(&mut self, cx: &mut Context<'_>, pair: PathId, cause: Cause, error: SocketError) {
+        let chunk = Chunk::Abort { reflected: false, causes: vec![cause] };
+        if self.tags.peer != VerificationTag(0) {
+            let packet = self.packet(vec![chunk]);
+            self.outbox.push_back((pair, packet));
+        }
+        self.fail(cx, error);
+    }
+
+    fn packet(&self, chunks: Vec<Chunk>) -> SctpPacket {
+        let (src_port, dst_port) = self.ends.ports();
+        SctpPacket { src_port, dst_port, tag: self.tags.peer, udp: None, chunks }
+    }
+
+    /// A packet arrives from a pair; an INIT is not passed here, a COOKIE ECHO was processed.
+    fn on_packet(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
+        let mut chunks = std::mem::take(&mut packet.chunks);
+        let mut rest = &mut chunks[..];
+        if let Phase::Opening(initiator) = &mut self.phase {
+            let Some(src) = self.ends.pair_of(pair).map(|pair| pair.remote) else { return };
+            packet.chunks = rest.to_vec();
+            let step = initiator.handle(cx.now, src, packet);
+            self.on_step(cx, step);
+            rest = rest.get_mut(1..).unwrap_or_default();
+        }
+        let readable = self.readable();
+        let Phase::Open(open) = &mut self.phase else { return };
+        open.shutdown.on_packet();
+        let had_gap = open.transfer.receiver.has_gap();
+        open.transfer.receiver.begin_packet();
+        for chunk in rest {
+            match self.on_chunk(cx, pair, chunk) {
+                Verdict::Go => {}
+                Verdict::Stop => break,
+                Verdict::Abort(cause) => {
+                    return self.abort_with(cx, pair, cause, SocketError::Reset);
+                }
+            }
+        }
+        let Phase::Open(open) = &mut self.phase else { return };
+        let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
+        let receiver = &mut open.transfer.receiver;
+        let with_data = receiver.end_packet(cx.now, pair, had_gap, shutting_down);
+        if open.transfer.sender.take_writable() {
+            self.events.push(ConnectionEvent::Writable);
+        }
+        if self.readable() > readable {
+            self.events.push(ConnectionEvent::Readable);
+        }
+        if with_data && shutting_down {
+            self.on_shutdown_step(cx, ShutdownStep::SendShutdown);
+        }
+        self.report_held(cx);
+    }
+
+    /// Reports what waits at the receiver for earlier data.
+    fn report_held(&mut self, cx: &mut Context<'_>) {
+        if let Phase::Open(open) = &self.phase
+            && cx.wants(EventMask::ACCOUNT)
+        {
+            let waiting = open.transfer.receiver.streams().waiting_bytes();
+            self.account.holds(cx, self.socket, waiting, waiting > 0);
+        }
+    }
+
+    /// A chunk arrives for the association, which may end by it.
+    fn on_chunk(&mut self, cx: &mut Context<'_>, pair: PathId, chunk: &mut Chunk) -> Verdict {
+        let path = self.ends.path_to(pair).unwrap_or(PathId(0));
+        let Phase::Open(open) = &mut self.phase else { return Verdict::Stop };
+        match chunk {
+            Chunk::Abort { .. } => {
+                self.fail(cx, SocketError::Reset);
+                Verdict::Stop
+            }
+            Chunk::Shutdown { cum_tsn } => {
+                let verdict = open.transfer.on_shutdown_tsn(cx, *cum_tsn);
+                if verdict == Verdict::Go {
+                    let (step, closed) = open.shutdown.on_shutdown();
+                    let stage = open.shutdown.stage();
+                    self.record_state(cx, stage.name());
+                    if closed {
+                        self.events.push(ConnectionEvent::PeerClosed);
+                    }
+                    self.on_shutdown_step(cx, step);
+                }
+                verdict
+            }
+            Chunk::ShutdownAck if open.shutdown.ends_with_ack() => {
+                let packet = self.packet(vec![Chunk::ShutdownComplete { reflected: false }]);
+                self.outbox.push_back((pair, packet));
+                self.close(cx);
+                Verdict::Stop
+            }
+            Chunk::ShutdownComplete { .. } if open.shutdown.ends_with_complete() => {
+                self.close(cx);
+                Verdict::Stop
+            }
+            // Answered by the host, or late.
+            Chunk::CookieEcho(_)
+            | Chunk::CookieAck
+            | Chunk::Init(_)
+            | Chunk::InitAck(_)
+            | Chunk::ShutdownAck
+            | Chunk::ShutdownComplete { .. }
+            | Chunk::Pad(_) => Verdict::Go,
+            _ => {
+                let stage = open.shutdown.stage();
+                open.transfer.on_chunk(cx, (pair, path), chunk, stage)
+            }
+        }
+    }
+
+    /// Carries out what the end of the association requires.
+    fn on_shutdown_step(&mut self, cx: &Context<'_>, step: ShutdownStep) {
+        let Phase::Open(open) = &mut self.phase else { return };
+        let chunk = match step {
+            ShutdownStep::SendShutdown => {
+                Chunk::Shutdown { cum_tsn: open.transfer.receiver.cum_tsn() }
+            }
+            ShutdownStep::SendShutdownAck => Chunk::ShutdownAck,
+            ShutdownStep::Nothing | ShutdownStep::GiveUp | ShutdownStep::Abort => return,
+        };
+        let path = open.transfer.states.data_path().unwrap_or(PathId(0));
+        open.transfer.stop_heartbeats();
+        let is_shutdown =
+            |chunk: &Chunk| matches!(chunk, Chunk::Shutdown { .. } | Chunk::ShutdownAck);
+        open.transfer.control.drop_where(is_shutdown);
+        open.transfer.control.push(path, chunk);
+        let rto = open.transfer.rto(path);
+        let rto_max = self.config.parameters.rto.max;
+        open.shutdown.on_sent(cx.now, path, rto, rto_max);
+    }
+
+    /// Data were sent or acknowledged: the end may come nearer.
+    fn advance_shutdown(&mut self, cx: &mut Context<'_>) -> bool {
+        let Phase::Open(open) = &mut self.phase else { return false };
+        let step = open.shutdown.on_progress(open.transfer.sender.is_empty());
+        let stage = open.shutdown.stage();
+        if step == ShutdownStep::Nothing {
+            return false;
+        }
+        self.record_state(cx, stage.name());
+        self.on_shutdown_step(cx, step);
+        true
+    }
+
+    /// A packet to a pair, with its IP header.
+    fn transmit(&self, pair: PathId, mut packet: SctpPacket) -> Option<Transmit> {
+        let number = self.ends.path_to(pair).unwrap_or(PathId(0));
+        let to = self.ends.pair_of(pair)?;
+        packet.udp = self.ends.udp_to(to.remote);
+        let body = Body::Sctp(Box::new(packet));
+        let mut packet = Box::new(Packet::new(to.local.address, to.remote, body));
+        packet.flow = (self.socket.0 + 1) | u32::from(number.0) << FLOW_PATH_SHIFT;
+        Some(Transmit { interface: to.local.interface, packet })
+    }
+
+    /// Nothing is sent: why, for the account.
+    fn report_stop(&mut self, cx: &mut Context<'_>) {
+        if let Phase::Open(open) = &self.phase
+            && cx.wants(EventMask::ACCOUNT)
+        {
+            let sender = &open.transfer.sender;
+            let why = open.transfer.why_blocked(open.shutdown.stage());
+            let unsent = sender.streams.queued_bytes();
+            self.account.stops(cx, self.socket, why, sender.bound() + unsent, unsent);
+        }
+    }
+
+    /// The pairs of addresses changed since the last call.
+    pub(crate) const fn take_pairs_changed(&mut self) -> bool {
+        std::mem::replace(&mut self.pairs_changed, false)
+    }
+
+    /// Queues a whole message; returns whether there was room.
+    pub(crate) fn send_message(&mut self, message: Message) -> Result<bool, SocketError> {
+        match &mut self.phase {
+            Phase::Opening(_) => Err(SocketError::NotConnected),
+            Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
+                let sent = open.transfer.sender.send(message);
+                sent.map_err(|_| SocketError::InvalidStream)
+            }
+            Phase::Open(_) | Phase::Closed => Err(SocketError::Closed),
+        }
+    }
+
+    /// The next whole message.
+    pub(crate) fn receive_message(&mut self, cx: &mut Context<'_>) -> Option<Received> {
+        let Phase::Open(open) = &mut self.phase else { return None };
+        let received = open.transfer.receiver.receive()?;
+        let end = open.transfer.receiver.taken();
+        self.record_delivered(cx, end, received.payload.len());
+        Some(received)
+    }
+
+    fn record_delivered(&self, cx: &mut Context<'_>, end: u64, len: u32) {
+        let (socket, offset) = (self.socket, end - u64::from(len));
+        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+    }
+}
+
+impl Endpoint for Association {
+    fn marks(&mut self) -> &mut SocketMarks {
+        &mut self.marks
+    }
+
+    fn ip_protocol(&self) -> IpProtocol {
+        IpProtocol::Sctp
+    }
+
+    fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
+        let Body::Sctp(packet) = body else { return };
+        let own = OwnTags { local: self.tags.local, peer: self.tags.peer };
+        if self.is_over() || packet.discard().is_some() || !has_right_tag(packet, own) {
+            return;
+        }
+        if let (Some(UdpPorts { src, dst }), Some(pair)) = (packet.udp, self.ends.pair_of(path)) {
+            let remote = pair.remote;
+            self.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+        }
+        self.on_packet(cx, path, packet);
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
+        while let Some((pair, packet)) = self.outbox.pop_front() {
+            if let Some(transmit) = self.transmit(pair, packet) {
+                return Some(transmit);
+            }
+        }
+        loop {
+            let Phase::Open(open) = &mut self.phase else { return None };
+            if open.shutdown.stage() == Stage::Closed {
+                return None;
+            }
+            if let Some(outgoing) = open.transfer.poll(cx, open.shutdown.stage()) {
+                let packet = self.packet(outgoing.chunks);
+                return self.transmit(outgoing.pair, packet);
+            }
+            open.transfer.arm_probe(cx);
+            if !self.advance_shutdown(cx) {
+                self.report_stop(cx);
+                return None;
+            }
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        match &self.phase {
+            Phase::Opening(initiator) => initiator.deadline().unwrap_or(Instant::FAR_FUTURE),
+            Phase::Open(open) if open.shutdown.stage() != Stage::Closed => {
+                open.transfer.deadline().min(open.shutdown.deadline())
+            }
+            Phase::Open(_) | Phase::Closed => Instant::FAR_FUTURE,
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        if self.is_over() {
+            return;
+        }
+        match &mut self.phase {
+            Phase::Opening(initiator) => {
+                let step = initiator.handle_timeout(cx.now);
+                self.on_step(cx, step);
+            }
+            Phase::Open(open) => {
+                if open.transfer.on_timeout(cx).is_err() {
+                    return self.fail(cx, SocketError::TimedOut);
+                }
+                let most = self.config.parameters.limits.association;
+                let step = open.shutdown.on_timeout(cx.now, most);
+                match step {
+                    ShutdownStep::GiveUp => self.fail(cx, SocketError::TimedOut),
+                    ShutdownStep::Abort => {
+                        let cause = Cause::UserAbort(b"shutdown guard"[..].into());
+                        self.abort_with(cx, PathId(0), cause, SocketError::TimedOut);
+                    }
+                    step => self.on_shutdown_step(cx, step),
+                }
+            }
+            Phase::Closed => {}
+        }
+    }
+
+    fn on_departed(&mut self, _path: PathId, _bytes: u32) -> bool {
+        false
+    }
+
+    fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        self.fail(cx, SocketError::Reset);
+    }
+
+    /// RFC 9260 s10: an association that is being opened fails, otherwise paths are left to their
+    /// timers.
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        if matches!(self.phase, Phase::Opening(_)) {
+            self.fail(cx, SocketError::Unreachable);
+        }
+    }
+
+    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
+        match &mut self.phase {
+            Phase::Opening(_) => Err(SocketError::NotConnected),
+            Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
+                Ok(open.transfer.sender.write(payload))
+            }
+            Phase::Open(_) | Phase::Closed => Err(SocketError::Closed),
+        }
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        let Phase::Open(open) = &mut self.phase else { return Err(SocketError::Closed) };
+        let payload = open.transfer.receiver.read(max);
+        let end = open.transfer.receiver.taken();
+        let is_over = !open.shutdown.stage().takes_data();
+        match payload.len() {
+            0 if is_over => Err(SocketError::Closed),
+            0 => Ok(payload),
+            len => {
+                self.record_delivered(cx, end, len);
+                Ok(payload)
+            }
+        }
+    }
+
+    fn readable(&self) -> u64 {
+        match &self.phase {
+            Phase::Open(open) => open.transfer.receiver.streams().readable(),
+            Phase::Opening(_) | Phase::Closed => 0,
+        }
+    }
+
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+        match &mut self.phase {
+            Phase::Opening(_) => Err(SocketError::NotConnected),
+            Phase::Open(open) => {
+                open.shutdown.request();
+                let stage = open.shutdown.stage();
+                self.record_state(cx, stage.name());
+                Ok(())
+            }
+            Phase::Closed => Err(SocketError::Closed),
+        }
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_>) {
+        if !self.is_over() {
+            let cause = Cause::UserAbort(b""[..].into());
+            self.abort_with(cx, PathId(0), cause, SocketError::Reset);
+            self.events.clear();
+        }
+    }
+
+    fn on_released(&mut self, cx: &mut Context<'_>) {
+        match &mut self.phase {
+            Phase::Opening(_) => self.phase = Phase::Closed,
+            Phase::Open(open) => {
+                open.shutdown.request();
+                let stage = open.shutdown.stage();
+                self.record_state(cx, stage.name());
+            }
+            Phase::Closed => {}
+        }
+    }
+
+    fn has_urgent(&self) -> bool {
+        if !self.outbox.is_empty() {
+            return true;
+        }
+        match &self.phase {
+            Phase::Open(open) => open.transfer.receiver.sack_due().is_some(),
+            Phase::Opening(_) | Phase::Closed => false,
+        }
+    }
+
+    fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    fn take_events(&mut self) -> Vec<ConnectionEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_over() && self.outbox.is_empty()
+    }
+
+    fn info(&self) -> ConnectionInfo {
+        match &self.phase {
+            Phase::Open(open) => describe::open(&open.transfer, &self.ends, open.shutdown.stage()),
+            Phase::Opening(initiator) => describe::opening(&self.ends, initiator.has_echoed()),
+            Phase::Closed => describe::closed(&self.ends),
+        }
+    }
+
+    fn paths(&self) -> Vec<(Tuple, InterfaceId)> {
+        self.ends.tuples()
+    }
+
+    fn is_replaced_by(&self, _path: PathId, _body: &Body) -> bool {
+        self.is_over()
+    }
+
+    fn tag(&self) -> Option<Tag> {
+        Some(Tag::Verification(self.ends.ports().0, self.tags.local))
+    }
+
+    fn on_addresses(
+        &mut self,
+        cx: &mut Context<'_>,
+        addresses: &[IpAddr],
+        _interface: InterfaceId,
+        change: AddressChange,
+    ) -> bool {
+        let Phase::Open(open) = &mut self.phase else { return false };
+        for index in 0..self.ends.paths() {
+            let path = PathId(index as u8);
+            let pair = self.ends.pair_of(path);
+            if pair.is_some_and(|pair| addresses.contains(&pair.local.address)) {
+                open.transfer.on_local_address(cx, path, change == AddressChange::Up);
+            }
+        }
+        true
+    }
+
+    fn set_address_backup(&mut self, local: IpAddr, backup: bool) -> bool {
+        let Phase::Open(open) = &mut self.phase else { return false };
+        let of = |path: PathId| self.ends.pair_of(path).map(|pair| pair.local.address);
+        let mut paths = (0..self.ends.paths()).map(|path| PathId(path as u8));
+        let wanted = |path: &PathId| (of(*path) == Some(local)) != backup;
+        let chosen = if backup && of(open.transfer.states.primary()) != Some(local) {
+            None
+        } else {
+            paths.find(wanted)
+        };
+        if let Some(path) = chosen {
+            open.transfer.states.set_primary(path);
+        }
+        true
+    }
+}
+
+/// A random tag other than 0.
+pub(super) fn draw_tag(cx: &Context<'_>, draws: &mut Draws) -> VerificationTag {
+    loop {
+        let tag = draws.draw(cx, Purpose::Key) as u32;
+        if tag != 0 {
+            return VerificationTag(tag);
+        }
+    }
+}
+
+/// Tie-tags: random numbers which are a function of the tags, and reveal neither (RFC 5062 s3.3).
+fn tie_tags(cx: &Context<'_>, agreed: &Agreement) -> (u32, u32) {
+    let owner = u64::from(agreed.local.tag.0) << 32 | u64::from(agreed.peer.tag.0);
+    let bits = cx.chance.bits(owner, Purpose::Association, 0);
+    ((bits >> 32) as u32 | 1, bits as u32 | 1)
+}

@@ -1,0 +1,289 @@
+//! `Ends`: ports and addresses of both sides, and the paths between them.
+//!
+//! A path is a pair of a local and a remote address. Pairs that are no paths may still carry
+//! packets of the peer, which builds its own list; they come behind the paths. Whether a path works
+//! is left to `PathStates`.
+
+use crate::endpoint::Tuple;
+use base::{InterfaceId, PathId};
+use std::net::{IpAddr, SocketAddr};
+use wire::sctp::UdpPorts;
+
+/// Pairs of addresses of one association at most, so that they have numbers of paths.
+const MAX_PAIRS: usize = 128;
+
+/// An address of this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LocalAddress {
+    pub address: IpAddr,
+    pub interface: InterfaceId,
+    /// Largest IP datagram of the interface, in bytes.
+    pub mtu: u32,
+}
+
+/// A local and a remote address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Pair {
+    pub local: LocalAddress,
+    pub remote: IpAddr,
+}
+
+/// Ports, addresses and pairs of addresses.
+#[derive(Clone, Debug)]
+pub(super) struct Ends {
+    port: u16,
+    peer_port: u16,
+    /// At least one; the first is that of the first path.
+    locals: Vec<LocalAddress>,
+    /// At least one; the first is that of the first path.
+    remotes: Vec<IpAddr>,
+    /// Paths, then other pairs.
+    pairs: Vec<Pair>,
+    /// How many of `pairs` are paths.
+    paths: usize,
+    /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first.
+    udp: Vec<(Option<IpAddr>, UdpPorts)>,
+}
+
+impl Ends {
+    /// Paths between `locals` and `remotes`, of which the first ones are the first path.
+    pub(super) fn new(
+        (port, peer_port): (u16, u16),
+        locals: Vec<LocalAddress>,
+        remotes: Vec<IpAddr>,
+    ) -> Ends {
+        debug_assert!(!locals.is_empty() && !remotes.is_empty(), "an address at each end");
+        let mut ends =
+            Ends { port, peer_port, locals, remotes, pairs: Vec::new(), paths: 0, udp: vec![] };
+        ends.pair();
+        ends
+    }
+
+    /// Lists the pairs anew; paths that there are keep their numbers.
+    fn pair(&mut self) {
+        let mut paths: Vec<Pair> = self.pairs[..self.paths].to_vec();
+        for pair in paired(&self.locals, &self.remotes) {
+            if !paths.contains(&pair) && paths.len() < MAX_PAIRS {
+                paths.push(pair);
+            }
+        }
+        self.paths = paths.len();
+        self.pairs = paths;
+        for local in &self.locals {
+            for remote in &self.remotes {
+                let pair = Pair { local: *local, remote: *remote };
+                let fits = self.pairs.len() < MAX_PAIRS;
+                if fits && same_family(&pair) && !self.pairs.contains(&pair) {
+                    self.pairs.push(pair);
+                }
+            }
+        }
+    }
+
+    /// The peer's addresses are known; the first path stays.
+    pub(super) fn set_remotes(&mut self, remotes: &[IpAddr]) {
+        let first = self.remotes[0];
+        self.remotes = vec![first];
+        self.remotes.extend(remotes.iter().filter(|remote| **remote != first));
+        self.pair();
+    }
+
+    #[allow(dead_code, reason = "address re-configuration follows")]
+    /// One more address of the peer; returns whether it was not known.
+    pub(super) fn add_remote(&mut self, remote: IpAddr) -> bool {
+        let is_new = !self.remotes.contains(&remote);
+        if is_new {
+            self.remotes.push(remote);
+            self.pair();
+        }
+        is_new
+    }
+
+    #[allow(dead_code, reason = "address re-configuration follows")]
+    /// One more address of this host; returns whether it was not known.
+    pub(super) fn add_local(&mut self, local: LocalAddress) -> bool {
+        let is_new = !self.locals.iter().any(|known| known.address == local.address);
+        if is_new {
+            self.locals.push(local);
+            self.pair();
+        }
+        is_new
+    }
+
+    #[allow(dead_code, reason = "address re-configuration follows")]
+    /// An address of the peer is not used any more. Paths with it keep their numbers and are left
+    /// to the caller.
+    pub(super) fn remove_remote(&mut self, remote: IpAddr) {
+        self.remotes.retain(|known| *known != remote);
+    }
+
+    #[allow(dead_code, reason = "address re-configuration follows")]
+    /// An address of this host is not used any more.
+    pub(super) fn remove_local(&mut self, local: IpAddr) {
+        self.locals.retain(|known| known.address != local);
+    }
+
+    /// Packets are carried in UDP between these ports (RFC 6951).
+    pub(super) fn set_udp(&mut self, ports: UdpPorts) {
+        self.udp = vec![(None, ports)];
+    }
+
+    /// A packet from an address of the peer came in UDP: the answer goes to these ports (RFC 6951
+    /// s5.4).
+    pub(super) fn learn_udp(&mut self, remote: IpAddr, ports: UdpPorts) {
+        match self.udp.iter_mut().find(|(address, _)| *address == Some(remote)) {
+            Some((_, known)) => *known = ports,
+            None => self.udp.push((Some(remote), ports)),
+        }
+    }
+
+    /// The UDP ports of packets to an address of the peer.
+    pub(super) fn udp_to(&self, remote: IpAddr) -> Option<UdpPorts> {
+        let of = |wanted: Option<IpAddr>| {
+            self.udp.iter().find(|(address, _)| *address == wanted).map(|(_, ports)| *ports)
+        };
+        of(Some(remote)).or_else(|| of(None))
+    }
+
+    /// Port of this side and of the peer.
+    pub(super) const fn ports(&self) -> (u16, u16) {
+        (self.port, self.peer_port)
+    }
+
+    pub(super) fn locals(&self) -> &[LocalAddress] {
+        &self.locals
+    }
+
+    pub(super) fn remotes(&self) -> &[IpAddr] {
+        &self.remotes
+    }
+
+    /// Number of paths.
+    pub(super) const fn paths(&self) -> usize {
+        self.paths
+    }
+
+    /// The pair with this number; paths come first.
+    pub(super) fn pair_of(&self, number: PathId) -> Option<&Pair> {
+        self.pairs.get(number.index())
+    }
+
+    /// The path whose remote address is that of the pair `number`: itself if it is a path.
+    pub(super) fn path_to(&self, number: PathId) -> Option<PathId> {
+        if number.index() < self.paths {
+            return Some(number);
+        }
+        let remote = self.pair_of(number)?.remote;
+        let path = self.pairs[..self.paths].iter().position(|pair| pair.remote == remote)?;
+        Some(PathId(path as u8))
+    }
+
+    /// The pair, or path, between these addresses.
+    pub(super) fn number_of(&self, local: IpAddr, remote: IpAddr) -> Option<PathId> {
+        let is_it = |pair: &Pair| pair.local.address == local && pair.remote == remote;
+        self.pairs.iter().position(is_it).map(|index| PathId(index as u8))
+    }
+
+    /// Both ends of every pair, with the interface, in the order of the numbers.
+    pub(super) fn tuples(&self) -> Vec<(Tuple, InterfaceId)> {
+        let tuple = |pair: &Pair| {
+            let local = SocketAddr::new(pair.local.address, self.port);
+            let remote = SocketAddr::new(pair.remote, self.peer_port);
+            (Tuple { local, remote }, pair.local.interface)
+        };
+        self.pairs.iter().map(tuple).collect()
+    }
+
+    /// Whether the first path is one of IPv4.
+    pub(super) fn is_ipv4(&self) -> bool {
+        self.remotes[0].is_ipv4()
+    }
+
+    /// The smallest MTU of the paths, in bytes.
+    pub(super) fn mtu(&self) -> u32 {
+        self.pairs[..self.paths].iter().map(|pair| pair.local.mtu).min().unwrap_or(1500)
+    }
+}
+
+/// One path per address of the side that has several: first with first, second with second; if one
+/// side has a single address, all with that one.
+fn paired(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
+    let count = match (locals.len(), remotes.len()) {
+        (1, several) | (several, 1) => several,
+        (ours, theirs) => ours.min(theirs),
+    };
+    let at = |index: usize| Pair {
+        local: locals[index % locals.len()],
+        remote: remotes[index % remotes.len()],
+    };
+    (0..count).map(at).filter(same_family).collect()
+}
+
+fn same_family(pair: &Pair) -> bool {
+    pair.local.address.is_ipv4() == pair.remote.is_ipv4()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(last: u8) -> LocalAddress {
+        let address = IpAddr::from([10, 0, last, 1]);
+        LocalAddress { address, interface: InterfaceId(last.into()), mtu: 1500 }
+    }
+
+    fn remote(last: u8) -> IpAddr {
+        [10, 0, last, 2].into()
+    }
+
+    fn ends(locals: &[u8], remotes: &[u8]) -> Ends {
+        let locals = locals.iter().map(|last| local(*last)).collect();
+        Ends::new((5000, 7), locals, remotes.iter().map(|last| remote(*last)).collect())
+    }
+
+    fn paths(ends: &Ends) -> Vec<(IpAddr, IpAddr)> {
+        let of = |pair: &Pair| (pair.local.address, pair.remote);
+        ends.pairs[..ends.paths()].iter().map(of).collect()
+    }
+
+    #[test]
+    fn paths_pair_addresses_in_their_order() {
+        let pair = |l, r| (local(l).address, remote(r));
+        assert_eq!(paths(&ends(&[1, 2], &[1, 2])), [pair(1, 1), pair(2, 2)]);
+        assert_eq!(paths(&ends(&[2, 1], &[1, 2])), [pair(2, 1), pair(1, 2)]);
+        assert_eq!(paths(&ends(&[1, 2], &[1])), [pair(1, 1), pair(2, 1)], "one server address");
+        assert_eq!(paths(&ends(&[1], &[1, 2])), [pair(1, 1), pair(1, 2)]);
+        assert_eq!(paths(&ends(&[1], &[1])), [pair(1, 1)]);
+    }
+
+    #[test]
+    fn other_pairs_follow_and_lead_to_the_path_of_their_remote_address() {
+        let ends = ends(&[1, 2], &[1, 2]);
+        assert_eq!(ends.tuples().len(), 4);
+        let cross = ends.number_of(local(1).address, remote(2)).unwrap();
+        assert!(cross.index() >= ends.paths());
+        assert_eq!(ends.path_to(cross), Some(PathId(1)));
+        assert_eq!(ends.path_to(PathId(0)), Some(PathId(0)));
+        assert_eq!(ends.number_of(local(3).address, remote(2)), None);
+    }
+
+    #[test]
+    fn paths_keep_their_numbers_when_addresses_are_added() {
+        let mut ends = ends(&[1], &[1]);
+        ends.set_remotes(&[remote(2), remote(1)]);
+        assert_eq!(ends.remotes(), [remote(1), remote(2)], "the first path stays");
+        let before = paths(&ends);
+        assert!(ends.add_local(local(2)));
+        assert!(!ends.add_local(local(2)));
+        assert_eq!(paths(&ends)[..2], before);
+        assert!(ends.add_remote(remote(3)) && !ends.add_remote(remote(3)));
+        assert!(paths(&ends).contains(&(local(2).address, remote(2))));
+    }
+
+    #[test]
+    fn addresses_of_two_families_make_no_path() {
+        let v6 = LocalAddress { address: [0u16; 8].map(|_| 1).into(), ..local(2) };
+        let ends = Ends::new((1, 2), vec![local(1), v6], vec![remote(1)]);
+        assert_eq!(ends.paths(), 1);
+    }
+}

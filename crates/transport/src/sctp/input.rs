@@ -1,0 +1,205 @@
+//! Chunks that arrive for an established association (RFC 9260 s6, s8.3, s3.3.10).
+//!
+//! Those that open or end an association are left to it.
+
+use super::outstanding::{Report, SackError};
+use super::path::Heartbeat;
+use super::receiver::{Accepted, Answer};
+use super::shutdown::Stage;
+use super::transfer::Transfer;
+use base::{Context, Event, EventMask, PathId};
+use wire::sctp::{Cause, Chunk, GapBlock, HeartbeatInfo, Parameter, Tsn, UnknownRule};
+
+/// What follows a chunk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// The next chunk of the packet is processed.
+    Go,
+    /// The rest of the packet is not processed.
+    Stop,
+    /// The association is aborted with this cause.
+    Abort(Cause),
+}
+
+/// A SACK or NR-SACK, or the cumulative TSN of a SHUTDOWN.
+struct Reported<'a> {
+    cum_tsn: Tsn,
+    gaps: &'a [GapBlock],
+    nr_gaps: &'a [GapBlock],
+    a_rwnd: Option<u32>,
+}
+
+impl Transfer {
+    /// A chunk arrives from `pair`, whose path is `path`.
+    pub(super) fn on_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+        (pair, path): (PathId, PathId),
+        chunk: &mut Chunk,
+        stage: Stage,
+    ) -> Verdict {
+        match chunk {
+            Chunk::Data(_) | Chunk::IData(_) if !stage.takes_data() => Verdict::Go,
+            Chunk::Data(_) | Chunk::IData(_) => self.on_user_data(cx, (pair, path), chunk),
+            Chunk::Sack(sack) => self.on_report(
+                cx,
+                &Reported {
+                    cum_tsn: sack.cum_tsn,
+                    gaps: &sack.gaps,
+                    nr_gaps: &[],
+                    a_rwnd: Some(sack.a_rwnd),
+                },
+            ),
+            Chunk::NrSack(sack) => self.on_report(
+                cx,
+                &Reported {
+                    cum_tsn: sack.cum_tsn,
+                    gaps: &sack.gaps,
+                    nr_gaps: &sack.nr_gaps,
+                    a_rwnd: Some(sack.a_rwnd),
+                },
+            ),
+            Chunk::Heartbeat(parameters) => {
+                let answers = !matches!(stage, Stage::ShutdownSent | Stage::ShutdownAckSent);
+                if answers {
+                    let parameters = std::mem::take(parameters);
+                    self.control.push(pair, Chunk::HeartbeatAck(parameters));
+                }
+                Verdict::Go
+            }
+            Chunk::HeartbeatAck(parameters) => {
+                self.on_heartbeat_ack(cx, parameters);
+                Verdict::Go
+            }
+            Chunk::ForwardTsn(forward) => {
+                self.receiver.on_forward_tsn(forward);
+                Verdict::Go
+            }
+            Chunk::IForwardTsn(forward) => {
+                self.receiver.on_i_forward_tsn(forward);
+                Verdict::Go
+            }
+            Chunk::Unknown(raw) => {
+                let rule = UnknownRule::of_chunk(raw.kind);
+                if rule.report {
+                    let cause = Cause::UnrecognizedChunk(chunk.to_unpadded_bytes());
+                    self.control.push(pair, Chunk::Error(vec![cause]));
+                }
+                if rule.stop { Verdict::Stop } else { Verdict::Go }
+            }
+            Chunk::Malformed(_) => {
+                Verdict::Abort(Cause::ProtocolViolation(b"malformed chunk"[..].into()))
+            }
+            _ => Verdict::Go,
+        }
+    }
+
+    /// DATA or I-DATA.
+    fn on_user_data(
+        &mut self,
+        cx: &mut Context<'_>,
+        (pair, path): (PathId, PathId),
+        chunk: &mut Chunk,
+    ) -> Verdict {
+        let accepted = match chunk {
+            Chunk::Data(data) => self.receiver.on_data(data),
+            Chunk::IData(data) => self.receiver.on_i_data(data),
+            _ => return Verdict::Go,
+        };
+        match accepted {
+            Ok(Accepted::New { offset, len }) => {
+                self.record_arrival(cx, path, offset, len);
+                Verdict::Go
+            }
+            Ok(Accepted::Nothing) => Verdict::Go,
+            Err(Answer::Error(cause)) => {
+                self.control.push(pair, Chunk::Error(vec![cause]));
+                Verdict::Go
+            }
+            Err(Answer::Abort(cause)) => Verdict::Abort(cause),
+        }
+    }
+
+    fn record_arrival(&self, cx: &mut Context<'_>, path: PathId, offset: u64, len: u32) {
+        let socket = self.socket;
+        cx.record(EventMask::ARRIVAL, || Event::SegmentArrived { socket, path, offset, len });
+        if self.paths.len() > 1 {
+            let subflow_offset = offset;
+            cx.record(EventMask::ARRIVAL, || Event::DataArrived {
+                socket,
+                path,
+                offset,
+                subflow_offset,
+                len,
+            });
+        }
+    }
+
+    /// A SACK or NR-SACK.
+    fn on_report(&mut self, cx: &mut Context<'_>, reported: &Reported<'_>) -> Verdict {
+        let blocks = reported.gaps.len() + reported.nr_gaps.len();
+        let room = self.paths.iter().map(|path| path.room).min().unwrap_or(0);
+        let highest = self.sender.outstanding.highest_tsn();
+        let span = highest.distance_from(reported.cum_tsn);
+        // A report without room for a further block, or beyond 16 bits, leaves something out.
+        let is_full = 4 * (blocks as u32 + 1) + wire::sctp::NrSack::HEADER > room;
+        let report = Report {
+            cum_tsn: reported.cum_tsn,
+            gaps: reported.gaps,
+            nr_gaps: reported.nr_gaps,
+            complete: !is_full && span <= i32::from(u16::MAX),
+        };
+        let a_rwnd = reported.a_rwnd.unwrap_or_else(|| self.sender.total_window());
+        match self.sender.on_sack(cx, &mut self.paths, &report, a_rwnd) {
+            Ok(effects) => {
+                self.on_acknowledged(cx, &effects.alive, effects.acknowledged);
+                Verdict::Go
+            }
+            Err(SackError::Old) => Verdict::Go,
+            Err(SackError::NeverSent) => {
+                Verdict::Abort(Cause::ProtocolViolation(b"TSN never sent"[..].into()))
+            }
+        }
+    }
+
+    /// The cumulative TSN of a SHUTDOWN, which says nothing of gaps (RFC 9260 s3.3.8).
+    pub(super) fn on_shutdown_tsn(&mut self, cx: &mut Context<'_>, cum_tsn: Tsn) -> Verdict {
+        let report = Report { cum_tsn, gaps: &[], nr_gaps: &[], complete: false };
+        let a_rwnd = self.sender.total_window();
+        match self.sender.on_sack(cx, &mut self.paths, &report, a_rwnd) {
+            Ok(effects) => self.on_acknowledged(cx, &effects.alive, effects.acknowledged),
+            Err(SackError::Old) => {}
+            Err(SackError::NeverSent) => {
+                return Verdict::Abort(Cause::ProtocolViolation(b"TSN never sent"[..].into()));
+            }
+        }
+        Verdict::Go
+    }
+
+    /// Chunks were acknowledged: counters of errors are cleared (RFC 9260 s8.1, s8.2).
+    fn on_acknowledged(&mut self, cx: &mut Context<'_>, alive: &[PathId], any: bool) {
+        for path in alive {
+            if let Some((_, after)) = self.states.on_alive(*path) {
+                self.record_state(cx, after);
+            }
+        }
+        if any {
+            self.states.on_acknowledged();
+        }
+    }
+
+    /// HEARTBEAT ACK: it counts if it answers the last heartbeat of its path (RFC 9260 s8.3).
+    fn on_heartbeat_ack(&mut self, cx: &mut Context<'_>, parameters: &[Parameter]) {
+        let Some(info) = HeartbeatInfo::of(parameters) else { return };
+        let index = usize::from(info.path);
+        let Some(path) = self.paths.get_mut(index) else { return };
+        let Some(rtt) = path.verifier.handle_ack(cx.now, parameters) else { return };
+        path.on_rtt(rtt);
+        let (id, rto) = (path.id, path.rto.rto());
+        if let Some((_, after)) = self.states.on_alive(id) {
+            self.record_state(cx, after);
+        }
+        let period = self.heartbeat_period(cx.chance, rto);
+        self.paths[index].heartbeat = Heartbeat::Next(cx.now + period);
+    }
+}

@@ -1,0 +1,165 @@
+//! `Path`: timers, round trips and counters of one path of an association.
+//!
+//! Windows are left to the congestion controller, states to `PathStates`, chunks to `Outstanding`.
+
+use super::rto::{Rto, RtoBounds};
+use super::verifier::Verifier;
+use base::{CaState, Duration, Instant, PathId};
+use std::net::IpAddr;
+use wire::sctp::Tsn;
+
+/// One path.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    pub id: PathId,
+    pub rto: Rto,
+    pub verifier: Verifier,
+    /// When T3-rtx expires.
+    pub t3: Option<Instant>,
+    pub heartbeat: Heartbeat,
+    /// The last time that data were sent.
+    pub last_sent: Instant,
+    /// The chunk whose round trip is measured, one at a time (RFC 9260 s6.3.1 C4).
+    pub timed: Option<Tsn>,
+    /// The highest TSN that was outstanding when fast recovery began (RFC 9260 s7.2.4).
+    pub recovery_exit: Option<Tsn>,
+    /// The path of retransmissions after T3-rtx expired here, once it is chosen.
+    pub rtx_to: Option<PathId>,
+    /// One packet may be sent whatever the window is: the first retransmission after a loss.
+    pub owes_packet: bool,
+    /// Bytes of chunks in a packet to this path.
+    pub room: u32,
+    /// Smallest round trip measured.
+    pub min_rtt: Option<Duration>,
+    /// Share of chunks that were lost, averaged.
+    pub loss: f64,
+    pub counters: Counters,
+}
+
+/// The heartbeat timer of a path (RFC 9260 s8.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Heartbeat {
+    /// No more heartbeats are sent.
+    Off,
+    /// The next one is due then, unless data are sent before.
+    Next(Instant),
+    /// One was sent; its answer is due by then.
+    Answer(Instant),
+}
+
+/// What was sent on a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Counters {
+    /// Packets with data.
+    pub packets: u64,
+    /// Chunks that were sent again.
+    pub retransmitted: u64,
+    /// User data of first transmissions, in bytes.
+    pub first_bytes: u64,
+    /// Chunks that another path had sent before.
+    pub moved: u64,
+    /// Their user data, in bytes.
+    pub moved_bytes: u64,
+    /// User data of all transmissions, in bytes.
+    pub bytes: u64,
+    /// User data acknowledged, in bytes.
+    pub acked_bytes: u64,
+    /// Expiries of T3-rtx.
+    pub timeouts: u64,
+    /// Chunks of a window lost and sent, for the loss estimate.
+    window_sent: u32,
+    window_lost: u32,
+}
+
+/// Chunks over which the loss rate is averaged once.
+const LOSS_WINDOW: u32 = 64;
+
+impl Counters {
+    /// Counts a chunk that was sent, and ends a window of the loss estimate.
+    pub(super) fn on_sent(&mut self, loss: &mut f64) {
+        self.window_sent += 1;
+        if self.window_sent >= LOSS_WINDOW {
+            let share = f64::from(self.window_lost.min(LOSS_WINDOW)) / f64::from(LOSS_WINDOW);
+            *loss += (share - *loss) / 8.0;
+            (self.window_sent, self.window_lost) = (0, 0);
+        }
+    }
+
+    /// Counts a chunk that was lost.
+    pub(super) const fn on_lost(&mut self) {
+        self.window_lost += 1;
+    }
+}
+
+impl Path {
+    /// A path to `address` with this number; its packets have `room` bytes for chunks.
+    pub(super) const fn new(
+        id: PathId,
+        address: IpAddr,
+        bounds: RtoBounds,
+        room: u32,
+        now: Instant,
+    ) -> Path {
+        Path {
+            id,
+            rto: Rto::new(bounds),
+            verifier: Verifier::new(id, address),
+            t3: None,
+            heartbeat: Heartbeat::Off,
+            last_sent: now,
+            timed: None,
+            recovery_exit: None,
+            rtx_to: None,
+            owes_packet: false,
+            room,
+            min_rtt: None,
+            loss: 0.0,
+            counters: Counters {
+                packets: 0,
+                retransmitted: 0,
+                moved: 0,
+                moved_bytes: 0,
+                first_bytes: 0,
+                bytes: 0,
+                acked_bytes: 0,
+                timeouts: 0,
+                window_sent: 0,
+                window_lost: 0,
+            },
+        }
+    }
+
+    /// A valid sample of the round-trip time.
+    pub(super) fn on_rtt(&mut self, rtt: Duration) {
+        self.rto.sample(rtt);
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+    }
+
+    /// The round trip of the path, zero before the first sample.
+    pub(super) fn srtt(&self) -> Duration {
+        self.rto.srtt().unwrap_or(Duration::ZERO)
+    }
+
+    /// Congestion state, in the words of TCP.
+    pub(super) const fn ca_state(&self) -> CaState {
+        match (self.recovery_exit, self.owes_packet) {
+            (Some(_), _) => CaState::Recovery,
+            (None, true) => CaState::Loss,
+            (None, false) => CaState::Open,
+        }
+    }
+
+    /// Starts T3-rtx anew.
+    pub(super) fn start_t3(&mut self, now: Instant) {
+        self.t3 = Some(now + self.rto.rto());
+    }
+
+    /// When a timer of the path expires next.
+    pub(super) fn deadline(&self) -> Instant {
+        let heartbeat = match self.heartbeat {
+            Heartbeat::Off => Instant::FAR_FUTURE,
+            Heartbeat::Next(at) | Heartbeat::Answer(at) => at,
+        };
+        self.t3.unwrap_or(Instant::FAR_FUTURE).min(heartbeat)
+    }
+}

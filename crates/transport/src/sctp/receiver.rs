@@ -1,0 +1,378 @@
+//! `Receiver`: what an association has received, its window, and the SACKs that report it (RFC 9260
+//! s6.2, s6.7).
+//!
+//! Messages are put together by `InboundStreams`, TSNs are kept by `ReceivedTsns`, and `SackTiming`
+//! decides when to report. Where a SACK goes is left to the association.
+
+use super::received::{Arrival, Keep, ReceivedTsns};
+use super::sack_timing::{Content, DataPacket, Gap, SackTiming};
+use super::streams::{Framing, InboundStreams, Received, Violation};
+use base::{Duration, Instant, PathId};
+use wire::Payload;
+use wire::sctp::{Cause, Chunk, Data, DataFlags, ForwardTsn, IData, IForwardTsn, NrSack, Ssn, Tsn};
+
+/// Advertised windows below this many packets are advertised as 0 (silly window syndrome).
+const SILLY_PACKETS: u32 = 2;
+
+/// How a receiver is set up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReceiverSetup {
+    /// First TSN of the peer.
+    pub initial_tsn: Tsn,
+    /// Inbound streams.
+    pub streams: u16,
+    pub framing: Framing,
+    /// User data that are held at most, in bytes.
+    pub buffer: u32,
+    /// Bytes of chunks in a packet.
+    pub room: u32,
+    /// NR-SACK in place of SACK.
+    pub nr_sack: bool,
+    pub sack_delay: Duration,
+    /// Whether chunks that were reported may be discarded.
+    pub keep: Keep,
+}
+
+/// What arrived.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver {
+    tsns: ReceivedTsns,
+    timing: SackTiming,
+    streams: InboundStreams,
+    setup: ReceiverSetup,
+    /// The packet that is being processed.
+    packet: PacketContent,
+    /// A SACK must be sent now.
+    sack_due: bool,
+    /// Where the last packet with data came from.
+    reply_to: PathId,
+    /// The window in the last SACK.
+    advertised: u32,
+    /// User data that the application took, in bytes.
+    taken: u64,
+    /// User data that have arrived, in bytes.
+    arrived: u64,
+    /// User data of chunks that had arrived before, in bytes.
+    duplicated: u64,
+}
+
+/// What a packet brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct PacketContent {
+    data: bool,
+    new: bool,
+    immediate: bool,
+    dropped: bool,
+}
+
+/// What a DATA chunk is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Accepted {
+    /// Its first arrival: user data, in bytes, and their position among all that were sent.
+    New { offset: u64, len: u32 },
+    /// It is a duplicate, or is dropped for lack of memory.
+    Nothing,
+}
+
+/// Why a chunk is answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    /// An ERROR with this cause; the chunk counts as received.
+    Error(Cause),
+    /// An ABORT with this cause.
+    Abort(Cause),
+}
+
+impl Receiver {
+    /// Nothing has arrived.
+    pub(super) fn new(setup: ReceiverSetup) -> Receiver {
+        Receiver {
+            tsns: ReceivedTsns::new(setup.initial_tsn),
+            timing: SackTiming::new(setup.sack_delay, false),
+            streams: InboundStreams::new(setup.streams, setup.framing),
+            setup,
+            packet: PacketContent::default(),
+            sack_due: false,
+            reply_to: PathId(0),
+            advertised: setup.buffer,
+            taken: 0,
+            arrived: 0,
+            duplicated: 0,
+        }
+    }
+
+    /// A packet from `pair` is going to be processed.
+    pub(super) const fn begin_packet(&mut self) {
+        self.packet = PacketContent { data: false, new: false, immediate: false, dropped: false };
+    }
+
+    /// DATA arrives (RFC 9260 s6.2).
+    ///
+    /// # Errors
+    /// If an ERROR or an ABORT answers it.
+    pub(super) fn on_data(&mut self, data: &mut Data) -> Result<Accepted, Answer> {
+        if self.setup.framing == Framing::Interleaved {
+            return Err(violation(b"DATA in place of I-DATA"));
+        }
+        let len = data.payload.len();
+        let Some(at) = self.admit(data.tsn, data.flags, len)? else {
+            return Ok(Accepted::Nothing);
+        };
+        let stream = data.stream;
+        let offset = self.position(&data.payload);
+        self.streams.insert(at, data).map_err(|fault| answer_to(fault, stream))?;
+        Ok(Accepted::New { offset, len })
+    }
+
+    /// I-DATA arrives (RFC 8260 s2.1).
+    ///
+    /// # Errors
+    /// If an ERROR or an ABORT answers it.
+    pub(super) fn on_i_data(&mut self, data: &mut IData) -> Result<Accepted, Answer> {
+        if self.setup.framing == Framing::Data {
+            return Err(violation(b"I-DATA in place of DATA"));
+        }
+        let len = data.payload.len();
+        let Some(at) = self.admit(data.tsn, data.flags, len)? else {
+            return Ok(Accepted::Nothing);
+        };
+        let stream = data.stream;
+        let offset = self.position(&data.payload);
+        self.streams.insert_interleaved(at, data).map_err(|fault| answer_to(fault, stream))?;
+        Ok(Accepted::New { offset, len })
+    }
+
+    /// The position of user data for the recorder. Chunks have no byte positions: it is that in the
+    /// virtual stream, otherwise what has arrived before.
+    fn position(&mut self, payload: &Payload) -> u64 {
+        let arrived = self.arrived;
+        self.arrived += u64::from(payload.len());
+        match payload {
+            Payload::Virtual(range) => range.offset,
+            _ => arrived,
+        }
+    }
+
+    /// Whether a chunk is kept: the offset of its TSN.
+    fn admit(&mut self, tsn: Tsn, flags: DataFlags, len: u32) -> Result<Option<u64>, Answer> {
+        if len == 0 {
+            return Err(Answer::Abort(Cause::NoUserData(tsn)));
+        }
+        self.packet.data = true;
+        self.packet.immediate |= flags.contains(DataFlags::IMMEDIATE);
+        if self.tsns.is_known(tsn) {
+            self.tsns.insert(tsn, self.setup.keep);
+            self.duplicated += u64::from(len);
+            return Ok(None);
+        }
+        if !self.make_room(tsn, len) {
+            self.packet.dropped = true;
+            return Ok(None);
+        }
+        let Some(at) = self.tsns.offset(tsn) else { return Ok(None) };
+        match self.tsns.insert(tsn, self.setup.keep) {
+            Arrival::New => {
+                self.packet.new = true;
+                Ok(Some(at))
+            }
+            Arrival::Duplicate => Ok(None),
+        }
+    }
+
+    /// Whether `len` bytes more can be held. Higher chunks that may be discarded make room for
+    /// lower ones (RFC 9260 s6.2).
+    fn make_room(&mut self, tsn: Tsn, len: u32) -> bool {
+        let buffer = u64::from(self.setup.buffer);
+        // A chunk that fills the first gap is what everything held waits for.
+        let is_next = tsn == self.tsns.cum_tsn() + 1;
+        while self.streams.held_bytes() + u64::from(len) > buffer {
+            let highest = self.tsns.highest_renegable().filter(|highest| *highest > tsn);
+            let Some(highest) = highest else {
+                return is_next && self.streams.waiting_bytes() > 0;
+            };
+            if let Some(at) = self.tsns.offset(highest) {
+                self.streams.discard(at);
+            }
+            self.tsns.discard(highest);
+        }
+        true
+    }
+
+    /// FORWARD TSN arrives (RFC 3758 s3.6).
+    pub(super) fn on_forward_tsn(&mut self, forward: &ForwardTsn) {
+        self.packet.data = true;
+        let streams: Vec<(u16, Ssn)> = forward.streams.to_vec();
+        if let Some(below) = self.skip(forward.new_cum_tsn) {
+            self.streams.skip(below, &streams);
+        }
+    }
+
+    /// I-FORWARD-TSN arrives (RFC 8260 s2.3).
+    pub(super) fn on_i_forward_tsn(&mut self, forward: &IForwardTsn) {
+        self.packet.data = true;
+        if let Some(below) = self.skip(forward.new_cum_tsn) {
+            self.streams.skip_interleaved(below, &forward.streams);
+        }
+    }
+
+    /// The offset below which everything is skipped; `None` if that is old.
+    fn skip(&mut self, new_cum_tsn: Tsn) -> Option<u64> {
+        let at = self.tsns.offset(new_cum_tsn)?;
+        self.tsns.skip_to(new_cum_tsn).then(|| {
+            self.packet.new = true;
+            at + 1
+        })
+    }
+
+    /// The packet from `pair` is processed; returns whether it had data. `had_gap`: TSNs were
+    /// missing before it.
+    pub(super) fn end_packet(
+        &mut self,
+        now: Instant,
+        pair: PathId,
+        had_gap: bool,
+        shutting_down: bool,
+    ) -> bool {
+        if !self.packet.data {
+            return false;
+        }
+        self.reply_to = pair;
+        let gap = match (had_gap, self.tsns.has_gap()) {
+            (_, true) => Gap::Open,
+            (true, false) => Gap::Closed,
+            (false, false) => Gap::None,
+        };
+        let PacketContent { new, immediate, dropped, .. } = self.packet;
+        let content = if new || dropped { Content::New } else { Content::Duplicates };
+        let packet = DataPacket { content, gap, immediate, dropped };
+        self.sack_due |= self.timing.on_packet(now, &packet, shutting_down);
+        self.packet = PacketContent::default();
+        true
+    }
+
+    /// Whether TSNs are missing below one that has arrived.
+    pub(super) fn has_gap(&self) -> bool {
+        self.tsns.has_gap()
+    }
+
+    /// Whether a SACK must be sent now, and where to.
+    pub(super) const fn sack_due(&self) -> Option<PathId> {
+        if self.sack_due { Some(self.reply_to) } else { None }
+    }
+
+    /// Whether data have arrived that no SACK has reported.
+    pub(super) fn has_pending_sack(&self) -> bool {
+        self.sack_due || self.timing.deadline().is_some()
+    }
+
+    /// Bytes of the SACK to send, if nothing is left out.
+    pub(super) fn sack_len(&self) -> u32 {
+        NrSack::HEADER + 4 * (self.tsns.gaps() + self.tsns.duplicates()) as u32
+    }
+
+    /// Where the last packet with data came from.
+    pub(super) const fn reply_to(&self) -> PathId {
+        self.reply_to
+    }
+
+    /// The time of the delayed SACK.
+    pub(super) fn deadline(&self) -> Instant {
+        self.timing.deadline().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// The SACK timer may have expired.
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        self.sack_due |= self.timing.deadline().is_some_and(|deadline| deadline <= now);
+    }
+
+    /// The SACK or NR-SACK to send in at most `room` bytes.
+    pub(super) fn sack(&mut self, room: u32) -> Chunk {
+        let a_rwnd = self.window();
+        (self.sack_due, self.advertised) = (false, a_rwnd);
+        self.timing.on_sack();
+        if self.setup.nr_sack {
+            Chunk::NrSack(Box::new(self.tsns.nr_sack(a_rwnd, room)))
+        } else {
+            Chunk::Sack(self.tsns.sack(a_rwnd, room))
+        }
+    }
+
+    /// The window to advertise: 0 instead of little (RFC 9260 s6.2.1).
+    fn window(&self) -> u32 {
+        let buffer = self.setup.buffer;
+        let held = u32::try_from(self.streams.held_bytes()).unwrap_or(u32::MAX);
+        let free = buffer.saturating_sub(held);
+        let silly = (SILLY_PACKETS * self.setup.room).min(buffer / 2);
+        if free < silly { 0 } else { free }
+    }
+
+    /// The application takes at most `max` bytes.
+    pub(super) fn read(&mut self, max: u32) -> Payload {
+        let payload = self.streams.read(max);
+        self.on_taken(u64::from(payload.len()));
+        payload
+    }
+
+    /// The application takes the next whole message.
+    pub(super) fn receive(&mut self) -> Option<Received> {
+        let received = self.streams.pop()?;
+        self.on_taken(u64::from(received.payload.len()));
+        Some(received)
+    }
+
+    /// The application took `bytes`: a SACK reports a window that opened by a quarter of the
+    /// buffer, or from 0.
+    pub(super) fn on_taken(&mut self, bytes: u64) {
+        self.taken += bytes;
+        let window = self.window();
+        let opened = window.saturating_sub(self.advertised);
+        let from_zero = self.advertised == 0 && window > 0;
+        // Without unreported data the peer may send what the window was, and needs no update yet.
+        self.sack_due |= from_zero || (opened >= self.setup.buffer / 4 && opened > 0);
+    }
+
+    pub(super) const fn streams(&self) -> &InboundStreams {
+        &self.streams
+    }
+
+    /// Last TSN before the first gap.
+    pub(super) fn cum_tsn(&self) -> Tsn {
+        self.tsns.cum_tsn()
+    }
+
+    /// User data that the application took, in bytes.
+    pub(super) const fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// User data that were delivered to the application or can be, in bytes.
+    pub(super) fn delivered(&self) -> u64 {
+        self.taken + self.streams.readable()
+    }
+
+    /// User data of chunks that had arrived before, in bytes.
+    pub(super) const fn duplicate_bytes(&self) -> u64 {
+        self.duplicated
+    }
+
+    /// The window in the last SACK, in bytes.
+    pub(super) const fn advertised(&self) -> u32 {
+        self.advertised
+    }
+
+    /// The buffer, in bytes.
+    pub(super) const fn buffer(&self) -> u32 {
+        self.setup.buffer
+    }
+}
+
+fn violation(what: &'static [u8]) -> Answer {
+    Answer::Abort(Cause::ProtocolViolation(what.into()))
+}
+
+fn answer_to(fault: Violation, stream: u16) -> Answer {
+    match fault {
+        Violation::InvalidStream => Answer::Error(Cause::InvalidStream(stream)),
+        Violation::Malformed(what) => violation(what.as_bytes()),
+    }
+}

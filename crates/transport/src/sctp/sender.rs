@@ -1,0 +1,317 @@
+//! `Sender`: what an association has to send, has sent, and may send (RFC 9260 s6.1, s7.2).
+//!
+//! Messages become fragments in `OutboundStreams`, fragments get TSNs in `Outstanding` when they
+//! are first sent. Which path a chunk takes, timers and packets are left to the association; what a
+//! SACK does is in `acknowledge`.
+
+use super::outstanding::Outstanding;
+use super::path::Path;
+use super::profile::{BurstRule, SctpParameters};
+use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
+use crate::congestion::{CongestionControl, Controller};
+use base::{Blocked, Context, Event, EventMask, Instant, PathId, SocketId};
+use wire::Payload;
+use wire::sctp::{Chunk, Data, IData, Tsn};
+
+/// A chunk that was sent.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub fragment: Fragment,
+    /// Position of its first byte in all user data of the association.
+    pub offset: u64,
+}
+
+/// How a sender is set up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SenderSetup {
+    pub socket: SocketId,
+    pub initial_tsn: Tsn,
+    /// Outbound streams.
+    pub streams: u16,
+    pub framing: Framing,
+    pub order: StreamOrder,
+    /// Receiver window of the peer, in bytes.
+    pub peer_rwnd: u32,
+    /// User data that are buffered at most, in bytes.
+    pub buffer: u32,
+    /// The largest fragment, in bytes of user data.
+    pub fragment: u32,
+    /// Bytes of the messages that a byte stream is cut into.
+    pub message_size: u32,
+    pub nagle: bool,
+}
+
+/// The sending side.
+pub(super) struct Sender {
+    pub(super) streams: OutboundStreams,
+    pub(super) outstanding: Outstanding<Sent>,
+    pub(super) control: Controller,
+    pub(super) setup: SenderSetup,
+    pub(super) rules: SctpParameters,
+    /// What the peer can take, in bytes of chunks.
+    pub(super) peer_rwnd: u64,
+    /// User data that got a TSN, in bytes.
+    bound: u64,
+    /// User data that were sent and may be asked for again, in bytes.
+    held: u64,
+    /// User data that were acknowledged cumulatively, in bytes.
+    pub(super) acked: u64,
+    pub(super) probe: Probe,
+    /// A write was refused or cut short.
+    wants_room: bool,
+}
+
+/// Zero-window probes (RFC 9260 s6.1 A).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Probe {
+    /// The window is open.
+    Off,
+    /// The window is too small for a chunk and nothing is outstanding; a timer runs.
+    Waiting,
+    /// One chunk may be sent.
+    Due,
+    /// A chunk was sent into the closed window.
+    Sent,
+    /// A SACK answered the probe, which is not acknowledged.
+    Answered,
+}
+
+impl Sender {
+    /// Nothing is sent. Paths are added to `control` by the caller.
+    pub(super) fn new(setup: SenderSetup, rules: SctpParameters, control: Controller) -> Sender {
+        Sender {
+            streams: OutboundStreams::new(setup.streams, setup.framing, setup.order),
+            outstanding: Outstanding::new(setup.initial_tsn),
+            control,
+            setup,
+            rules,
+            peer_rwnd: setup.peer_rwnd.into(),
+            bound: 0,
+            held: 0,
+            acked: 0,
+            probe: Probe::Off,
+            wants_room: false,
+        }
+    }
+
+    /// User data that may be buffered in addition, in bytes.
+    pub(super) fn room(&self) -> u64 {
+        u64::from(self.setup.buffer).saturating_sub(self.buffered())
+    }
+
+    /// User data in the send buffer, in bytes.
+    pub(super) fn buffered(&self) -> u64 {
+        self.held + self.streams.queued_bytes()
+    }
+
+    /// Appends bytes to stream 0; returns how many were taken.
+    pub(super) fn write(&mut self, payload: &Payload) -> u32 {
+        let taken = u64::from(payload.len()).min(self.room()) as u32;
+        self.wants_room |= taken < payload.len();
+        if taken > 0 {
+            let size = self.setup.message_size;
+            // Stream 0 exists in every association.
+            let _ = self.streams.append(0, payload.slice(0, taken), size);
+        }
+        taken
+    }
+
+    /// Appends a whole message; returns whether there was room for it. A message larger than the
+    /// buffer is taken if the buffer is empty.
+    ///
+    /// # Errors
+    /// If the association has no such stream, or the message is empty.
+    pub(super) fn send(&mut self, message: Message) -> Result<bool, InvalidStream> {
+        let len = u64::from(message.payload.len());
+        let fits = len <= self.room() || self.buffered() == 0;
+        self.wants_room |= !fits;
+        if fits {
+            self.streams.push(message)?;
+        }
+        Ok(fits)
+    }
+
+    /// Whether a writer that was refused can continue: there is room for a message.
+    pub(super) fn take_writable(&mut self) -> bool {
+        let least = u64::from(self.setup.message_size.min(self.setup.buffer));
+        self.wants_room && self.room() >= least && std::mem::take(&mut self.wants_room)
+    }
+
+    /// Whether everything is acknowledged.
+    pub(super) fn is_empty(&self) -> bool {
+        self.outstanding.is_empty() && self.streams.queued_bytes() == 0
+    }
+
+    /// Whether anything waits to be sent, or to be sent again.
+    pub(super) fn has_data(&self) -> bool {
+        self.outstanding.next_marked().is_some() || self.streams.queued_bytes() > 0
+    }
+
+    /// User data that got a TSN, in bytes.
+    pub(super) const fn bound(&self) -> u64 {
+        self.bound
+    }
+
+    /// Bytes of windows that the next new chunk takes; 0 if there is none.
+    pub(super) fn next_new_len(&self) -> u32 {
+        self.streams.next_len(self.setup.fragment).map_or(0, |payload| self.window_len(payload))
+    }
+
+    /// The peer's window with what is in the network, in bytes: what it advertised last.
+    pub(super) fn total_window(&self) -> u32 {
+        let total = self.peer_rwnd + self.outstanding.total_in_flight_bytes();
+        u32::try_from(total).unwrap_or(u32::MAX)
+    }
+
+    /// When a message that has not begun expires.
+    pub(super) fn next_expiry(&self) -> Instant {
+        self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Bytes of windows that a fragment takes.
+    pub(super) fn window_len(&self, payload: u32) -> u32 {
+        if self.rules.counts_payload_only {
+            return payload;
+        }
+        (self.header() + payload).next_multiple_of(4)
+    }
+
+    /// Bytes of a chunk without its user data.
+    pub(super) const fn header(&self) -> u32 {
+        match self.setup.framing {
+            Framing::Data => Data::HEADER,
+            Framing::Interleaved => IData::HEADER,
+        }
+    }
+
+    /// The window of `path` has room.
+    pub(super) fn has_window(&self, path: PathId) -> bool {
+        self.outstanding.in_flight_bytes(path) < self.control.cwnd_bytes(path)
+    }
+
+    /// The peer has room for a chunk of `len` bytes, or is probed with it.
+    pub(super) fn peer_takes(&self, len: u32) -> bool {
+        u64::from(len) <= self.peer_rwnd || self.probe == Probe::Due
+    }
+
+    /// Why no new chunk is sent on `path` now, whose packet has `room` bytes left and is empty or
+    /// not; `None` if one can be sent.
+    pub(super) fn blocked(&self, path: PathId, room: u32, is_first: bool) -> Option<Blocked> {
+        let Some(payload) = self.streams.next_len(self.setup.fragment) else {
+            return Some(Blocked::NothingToSend);
+        };
+        let chunk = (self.header() + payload).next_multiple_of(4);
+        if chunk > room || !self.has_window(path) {
+            return Some(Blocked::CongestionWindow);
+        }
+        if !self.peer_takes(self.window_len(payload)) {
+            return Some(Blocked::ReceiveWindow);
+        }
+        let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
+        let waits = self.outstanding.total_in_flight_bytes() > 0;
+        (self.setup.nagle && is_first && is_small && waits).then_some(Blocked::Nagle)
+    }
+
+    /// The next new chunk, sent on `path`; the caller made sure that one can be sent.
+    pub(super) fn send_new(&mut self, cx: &mut Context<'_>, path: &mut Path) -> Option<Chunk> {
+        let fragment = self.streams.take(self.setup.fragment)?;
+        let payload = fragment.payload.len();
+        let len = self.window_len(payload);
+        let offset = self.bound;
+        let immediate = fragment.immediate;
+        let sent = Sent { fragment: fragment.clone(), offset };
+        let tsn = self.outstanding.send(cx.now, path.id, len, sent);
+        self.bound += u64::from(payload);
+        self.held += u64::from(payload);
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());
+        if self.probe == Probe::Due {
+            self.probe = Probe::Sent;
+        }
+        path.timed.get_or_insert(tsn);
+        path.counters.first_bytes += u64::from(payload);
+        self.on_sent(cx, path, payload, offset, false);
+        Some(fragment.to_chunk(tsn, immediate))
+    }
+
+    /// Sends a marked chunk again on `path`.
+    pub(super) fn send_again(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: &mut Path,
+        tsn: Tsn,
+    ) -> Option<Chunk> {
+        let Sent { fragment, offset } = self.outstanding.data(tsn)?.clone();
+        let (before, len) = self.outstanding.sent_on(tsn)?;
+        if !self.outstanding.retransmit(cx.now, tsn, path.id) {
+            return None;
+        }
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());
+        if self.probe == Probe::Due {
+            self.probe = Probe::Sent;
+        }
+        path.counters.retransmitted += 1;
+        if before != path.id {
+            path.counters.moved += 1;
+            path.counters.moved_bytes += u64::from(fragment.payload.len());
+        }
+        self.on_sent(cx, path, fragment.payload.len(), offset, true);
+        Some(fragment.to_chunk(tsn, fragment.immediate))
+    }
+
+    fn on_sent(
+        &self,
+        cx: &mut Context<'_>,
+        path: &mut Path,
+        payload: u32,
+        offset: u64,
+        again: bool,
+    ) {
+        path.last_sent = cx.now;
+        path.counters.bytes += u64::from(payload);
+        path.counters.on_sent(&mut path.loss);
+        let (socket, id) = (self.setup.socket, path.id);
+        cx.record(EventMask::SEGMENT, || Event::SegmentSent {
+            socket,
+            path: id,
+            offset,
+            len: payload,
+            retransmission: again,
+            inflight_segs: self.outstanding.in_flight_chunks(id) as u32,
+        });
+    }
+
+    /// Before the first new data of a burst: an idle window decays (RFC 9260 s7.2.1), and one that
+    /// is far from used is cut (Max.Burst, s6.1 D).
+    pub(super) fn prepare_burst(&mut self, now: Instant, path: &Path) {
+        let in_flight = self.outstanding.in_flight_bytes(path.id);
+        if in_flight == 0 {
+            let idle = now - path.last_sent;
+            self.control.on_idle_restart(path.id, idle, path.rto.rto(), now);
+        }
+        if self.rules.max_burst > 0 {
+            let burst = u64::from(self.rules.max_burst) * u64::from(path.room);
+            let keeps = self.rules.burst == BurstRule::CwndLimiting;
+            self.control.limit_window(path.id, in_flight + burst, keeps);
+        }
+    }
+
+    /// Released user data are no longer held.
+    pub(super) fn release(&mut self, sent: &[Sent]) {
+        let bytes: u64 = sent.iter().map(|sent| u64::from(sent.fragment.payload.len())).sum();
+        debug_assert!(bytes <= self.held, "released data were held");
+        self.held = self.held.saturating_sub(bytes);
+    }
+
+    /// Records the window of a path.
+    pub(super) fn record_window(&self, cx: &mut Context<'_>, path: &Path) {
+        let (socket, state, path) = (self.setup.socket, path.ca_state(), path.id);
+        cx.record(EventMask::WINDOW, || Event::WindowChange {
+            socket,
+            path,
+            cwnd_bytes: self.control.cwnd_bytes(path),
+            ssthresh_bytes: self.control.ssthresh_bytes(path),
+            inflight_segs: self.outstanding.in_flight_chunks(path) as u32,
+            state,
+        });
+    }
+}

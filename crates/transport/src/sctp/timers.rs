@@ -1,0 +1,194 @@
+//! Timers of an established association: T3-rtx, heartbeats and the delayed SACK (RFC 9260 s6.3.3,
+//! s8.3; RFC 7829 s5).
+
+use super::path::Heartbeat;
+use super::path_state::{Consequence, PathState};
+use super::sender::Probe;
+use super::transfer::Transfer;
+use crate::congestion::CongestionKind;
+use base::{Context, Event, EventMask, LossReason, PathId};
+
+/// The peer does not answer any more (RFC 9260 s8.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Unreachable;
+
+impl Transfer {
+    /// Timers may have expired.
+    ///
+    /// # Errors
+    /// If the peer is unreachable.
+    pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
+        self.receiver.on_timeout(cx.now);
+        for index in 0..self.paths.len() {
+            if self.paths[index].t3.is_some_and(|at| at <= cx.now) {
+                self.on_t3(cx, PathId(index as u8))?;
+            }
+            let heartbeat = self.paths[index].heartbeat;
+            match heartbeat {
+                Heartbeat::Next(at) if at <= cx.now => self.on_heartbeat_due(cx, index),
+                Heartbeat::Answer(at) if at <= cx.now => self.on_unanswered(cx, index)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// T3-rtx of a path expired (RFC 9260 s6.3.3).
+    fn on_t3(&mut self, cx: &mut Context<'_>, id: PathId) -> Result<(), Unreachable> {
+        let index = id.index();
+        let socket = self.socket;
+        cx.record(EventMask::TIMER, || Event::TimerFired { socket, path: id, timer: "t3-rtx" });
+        let probe = self.sender.probe;
+        self.paths[index].t3 = None;
+        self.paths[index].rto.back_off();
+        if probe == Probe::Waiting {
+            self.sender.probe = Probe::Due;
+            return Ok(());
+        }
+        self.mark_lost(cx, id);
+        let path = &mut self.paths[index];
+        path.recovery_exit = None;
+        path.rtx_to = None;
+        path.counters.timeouts += 1;
+        if matches!(probe, Probe::Sent | Probe::Answered) {
+            self.sender.probe = Probe::Due;
+        }
+        if probe == Probe::Answered {
+            // A SACK answered: the peer lives, and nothing was lost (RFC 9260 s6.1 A).
+            return Ok(());
+        }
+        self.sender.reduce(cx, &self.paths[index], CongestionKind::Rto);
+        let consequence = self.states.on_error(id, true);
+        self.on_consequence(cx, id, &consequence)?;
+        let chosen = self.choose_rtx_path(cx.chance, id);
+        self.paths[index].rtx_to = chosen;
+        if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
+            path.owes_packet = true;
+        }
+        Ok(())
+    }
+
+    /// Everything in the network on a path is to be sent again.
+    pub(super) fn mark_lost(&mut self, cx: &mut Context<'_>, id: PathId) {
+        let Some(first) = self.sender.outstanding.earliest(id) else { return };
+        let path = &mut self.paths[id.index()];
+        path.timed = None;
+        path.counters.on_lost();
+        let path = &self.paths[id.index()];
+        self.sender.record_lost(cx, path, first, LossReason::Timeout);
+        let bytes = self.sender.outstanding.mark_path(id);
+        self.sender.peer_rwnd += bytes;
+    }
+
+    /// What an error of a path leads to: a path that may have failed is probed at once.
+    fn on_consequence(
+        &mut self,
+        cx: &mut Context<'_>,
+        id: PathId,
+        consequence: &Consequence,
+    ) -> Result<(), Unreachable> {
+        if let Some((_, after)) = consequence.changed {
+            self.record_state(cx, after);
+            let path = &mut self.paths[id.index()];
+            let is_quiet = matches!(path.heartbeat, Heartbeat::Next(_));
+            if after == PathState::PotentiallyFailed && is_quiet {
+                path.heartbeat = Heartbeat::Next(cx.now);
+                self.on_heartbeat_due(cx, id.index());
+            }
+        }
+        if consequence.unreachable { Err(Unreachable) } else { Ok(()) }
+    }
+
+    /// Records that a path is in another state.
+    pub(super) fn record_state(&self, cx: &mut Context<'_>, state: PathState) {
+        let socket = self.socket;
+        cx.record(EventMask::STATE, || Event::Connection { socket, state: state.name() });
+    }
+
+    /// A heartbeat is due, unless data were sent in the meantime (RFC 9260 s8.3).
+    fn on_heartbeat_due(&mut self, cx: &mut Context<'_>, index: usize) {
+        let id = PathId(index as u8);
+        let state = self.states.state(id);
+        if state == Some(PathState::Active) {
+            let (last_sent, rto) = (self.paths[index].last_sent, self.paths[index].rto.rto());
+            let quiet_until = last_sent + self.heartbeat_period(cx.chance, rto);
+            if quiet_until > cx.now {
+                self.paths[index].heartbeat = Heartbeat::Next(quiet_until);
+                return;
+            }
+        }
+        self.probe(cx, index);
+    }
+
+    /// Sends a heartbeat.
+    fn probe(&mut self, cx: &Context<'_>, index: usize) {
+        let id = PathId(index as u8);
+        let nonce = self.draw(cx.chance);
+        let path = &mut self.paths[index];
+        let chunk = path.verifier.probe(cx.now, nonce);
+        path.heartbeat = Heartbeat::Answer(cx.now + path.rto.rto());
+        self.control.push(id, chunk);
+    }
+
+    /// The answer to a heartbeat is overdue: an error of the path, and of the association if it
+    /// carries the data.
+    fn on_unanswered(&mut self, cx: &mut Context<'_>, index: usize) -> Result<(), Unreachable> {
+        let id = PathId(index as u8);
+        let counts = self.states.data_path() == Some(id);
+        let path = &mut self.paths[index];
+        if path.verifier.give_up() {
+            path.rto.back_off();
+            let consequence = self.states.on_error(id, counts);
+            self.paths[index].heartbeat = Heartbeat::Next(cx.now);
+            if consequence.unreachable {
+                return Err(Unreachable);
+            }
+            if let Some((_, after)) = consequence.changed {
+                self.record_state(cx, after);
+            }
+        }
+        let is_urgent = matches!(
+            self.states.state(id),
+            Some(PathState::Unconfirmed | PathState::PotentiallyFailed)
+        );
+        if is_urgent {
+            self.on_heartbeat_due(cx, index);
+        } else {
+            let rto = self.paths[index].rto.rto();
+            let period = self.heartbeat_period(cx.chance, rto);
+            self.paths[index].heartbeat = Heartbeat::Next(cx.now + period);
+        }
+        Ok(())
+    }
+
+    /// The local address of a path can be used again, which a heartbeat proves, or cannot: the path
+    /// is inactive at once, and what was sent there is sent again elsewhere.
+    pub(super) fn on_local_address(&mut self, cx: &mut Context<'_>, id: PathId, works: bool) {
+        let Some(path) = self.paths.get_mut(id.index()) else { return };
+        if works {
+            if path.heartbeat != Heartbeat::Off {
+                path.verifier.give_up();
+                self.probe(cx, id.index());
+            }
+            return;
+        }
+        path.t3 = None;
+        path.recovery_exit = None;
+        if let Some((_, after)) = self.states.fail(id) {
+            self.record_state(cx, after);
+        }
+        self.mark_lost(cx, id);
+        let chosen = self.choose_rtx_path(cx.chance, id);
+        self.paths[id.index()].rtx_to = chosen;
+        if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
+            path.owes_packet = true;
+        }
+    }
+
+    /// No more heartbeats: SHUTDOWN or SHUTDOWN ACK was sent (RFC 9260 s8.3).
+    pub(super) fn stop_heartbeats(&mut self) {
+        for path in &mut self.paths {
+            path.heartbeat = Heartbeat::Off;
+        }
+    }
+}

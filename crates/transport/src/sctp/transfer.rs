@@ -1,0 +1,182 @@
+//! `Transfer`: an association that is set up: its paths, what it sends and what it receives.
+//!
+//! Chunks that arrive are in `input`, packets that leave in `output`, timers in `timers`. The
+//! handshake is left to `Initiator` and the host, the end to `Shutdown`.
+
+use super::config::SctpConfig;
+use super::control::ControlQueue;
+use super::ends::Ends;
+use super::handshake::Agreement;
+use super::path::{Heartbeat, Path};
+use super::path_state::PathStates;
+use super::received::Keep;
+use super::receiver::{Receiver, ReceiverSetup};
+use super::sender::{Sender, SenderSetup};
+use super::streams::Framing;
+use crate::congestion::{CongestionControl, PathStart};
+use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
+use std::net::IpAddr;
+use wire::SctpPacket;
+use wire::sctp::{Data, Features, IData};
+
+/// The two sides of an established association and the paths between them.
+pub(super) struct Transfer {
+    pub(super) socket: SocketId,
+    pub(super) paths: Vec<Path>,
+    pub(super) states: PathStates,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) control: ControlQueue,
+    pub(super) config: Box<SctpConfig>,
+    draws: Draws,
+}
+
+/// Random numbers of one association: the n-th is a function of its key and n.
+#[derive(Clone, Copy, Debug)]
+struct Draws {
+    key: u64,
+    count: u64,
+}
+
+impl Transfer {
+    /// The association that both sides agreed on. `confirmed`: addresses of the peer that need no
+    /// verification.
+    pub(super) fn new(
+        cx: &Context<'_>,
+        socket: SocketId,
+        config: &SctpConfig,
+        agreed: &Agreement,
+        ends: &Ends,
+        confirmed: &[IpAddr],
+    ) -> Transfer {
+        let framing = match agreed.features.contains(Features::INTERLEAVING) {
+            true => Framing::Interleaved,
+            false => Framing::Data,
+        };
+        let is_confirmed = |remote: &IpAddr| confirmed.contains(remote);
+        let pairs = || (0..ends.paths()).filter_map(|path| ends.pair_of(PathId(path as u8)));
+        let known: Vec<bool> = pairs().map(|pair| is_confirmed(&pair.remote)).collect();
+        let room = room(ends.mtu(), ends.is_ipv4(), config.udp.is_some());
+        let fragment = fragment_size(room, framing);
+        let message_size = config.message_size.unwrap_or(fragment).max(1);
+        let setup = SenderSetup {
+            socket,
+            initial_tsn: agreed.local.initial_tsn,
+            streams: agreed.local.streams,
+            framing,
+            order: config.stream_order,
+            peer_rwnd: agreed.peer.a_rwnd,
+            buffer: config.send_buffer,
+            fragment,
+            message_size,
+            nagle: config.nagle,
+        };
+        let receiving = ReceiverSetup {
+            initial_tsn: agreed.peer.initial_tsn,
+            streams: agreed.peer.streams,
+            framing,
+            buffer: config.receive_buffer,
+            room,
+            nr_sack: agreed.features.contains(Features::NR_SACK),
+            sack_delay: config.parameters.sack_delay,
+            keep: if config.reneging { Keep::Renegable } else { Keep::Forever },
+        };
+        let mut transfer = Transfer {
+            socket,
+            paths: Vec::new(),
+            states: PathStates::new(config.parameters.limits, &known),
+            sender: Sender::new(setup, config.parameters, config.new_controller()),
+            receiver: Receiver::new(receiving),
+            control: ControlQueue::default(),
+            config: Box::new(config.clone()),
+            draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
+        };
+        transfer.add_paths(cx, ends);
+        transfer
+    }
+
+    /// Adds the paths of `ends` that are not there yet.
+    pub(super) fn add_paths(&mut self, cx: &Context<'_>, ends: &Ends) {
+        for number in self.paths.len()..ends.paths() {
+            let id = PathId(number as u8);
+            let Some(pair) = ends.pair_of(id) else { return };
+            let (remote, mtu) = (pair.remote, pair.local.mtu);
+            let room = room(mtu, remote.is_ipv4(), self.config.udp.is_some());
+            let bounds = self.config.parameters.rto;
+            let mut path = Path::new(id, remote, bounds, room, cx.now);
+            let start = PathStart {
+                now: cx.now,
+                mss: room,
+                initial_window_bytes: self.config.initial_window(room, mtu, remote),
+                initial_ssthresh_bytes: Some(self.sender.setup.peer_rwnd.into()),
+                srtt: Duration::ZERO,
+            };
+            self.sender.control.on_path_added(id, &start);
+            if self.states.state(id).is_none() {
+                self.states.add();
+            }
+            let first = self.first_heartbeat(cx, id, &path);
+            path.heartbeat = Heartbeat::Next(first);
+            self.paths.push(path);
+        }
+    }
+
+    /// A path that is not confirmed is probed at once, any other one when it was idle.
+    fn first_heartbeat(&mut self, cx: &Context<'_>, id: PathId, path: &Path) -> Instant {
+        match self.states.is_confirmed(id) {
+            true => cx.now + self.heartbeat_period(cx.chance, path.rto.rto()),
+            false => cx.now,
+        }
+    }
+
+    /// Time between heartbeats of an idle path: HB.interval and an RTO with a random deviation of
+    /// half of it (RFC 9260 s8.3).
+    pub(super) fn heartbeat_period(&mut self, chance: Chance, rto: Duration) -> Duration {
+        let rto = rto.as_nanos();
+        let random = self.draw(chance) % rto.max(1);
+        self.config.parameters.heartbeat_interval + Duration::from_nanos(rto / 2 + random)
+    }
+
+    /// The next random number of the association.
+    pub(super) const fn draw(&mut self, chance: Chance) -> u64 {
+        self.draws.count += 1;
+        chance.bits(self.draws.key, Purpose::Association, self.draws.count)
+    }
+
+    /// The round trip of INIT and INIT ACK, on the first path (RFC 9260 s6.3.1).
+    pub(super) fn on_handshake_rtt(&mut self, rtt: Duration) {
+        if let Some(path) = self.paths.first_mut() {
+            path.on_rtt(rtt);
+        }
+    }
+
+    /// Retransmission time-out of a path.
+    pub(super) fn rto(&self, path: PathId) -> Duration {
+        let initial = self.config.parameters.rto.initial;
+        self.paths.get(path.index()).map_or(initial, |path| path.rto.rto())
+    }
+
+    /// When a timer expires next.
+    pub(super) fn deadline(&self) -> Instant {
+        let paths = self.paths.iter().map(Path::deadline);
+        let streams = self.sender.next_expiry();
+        paths.min().unwrap_or(Instant::FAR_FUTURE).min(self.receiver.deadline()).min(streams)
+    }
+}
+
+/// Bytes of chunks that fit one packet.
+pub(super) const fn room(mtu: u32, ipv4: bool, udp: bool) -> u32 {
+    let ip = if ipv4 { 20 } else { 40 };
+    let udp = if udp { 8 } else { 0 };
+    mtu.saturating_sub(ip + udp + SctpPacket::HEADER) & !3
+}
+
+/// The largest fragment of user data whose chunk fits one packet.
+const fn fragment_size(room: u32, framing: Framing) -> u32 {
+    let header = match framing {
+        Framing::Data => Data::HEADER,
+        Framing::Interleaved => IData::HEADER,
+    };
+    let size = room.saturating_sub(header);
+    if size == 0 { 1 } else { size }
+}
