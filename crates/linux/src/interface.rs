@@ -95,10 +95,10 @@ pub(crate) fn open_udp(
     if let Some(address) = listen.filter(|address| !address.is_unspecified())
         && !paths.iter().any(|path| path.address == address)
     {
+        let known: Vec<String> = paths.iter().map(|path| path.address.to_string()).collect();
         return Err(LiveError::Usage(format!(
-            "{address} is not the address of any path: add --path udp={address}, or listen at one \
-             of {}",
-            describe(&interfaces)
+            "{address} is not the address of any path: add --path udp={address}, or listen at {}",
+            known.join(" or ")
         )));
     }
     Ok(interfaces)

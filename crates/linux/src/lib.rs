@@ -2,9 +2,9 @@
 //! transfer.
 //!
 //! A [`Live`] host drives one [`transport::Stack`] by its contract, as the simulator does, only
-//! that packets come from TUN devices or UDP sockets and time from the machine: the code of the engine is the
-//! same. Applications are [`traffic::Application`]s; [`serve`] and [`get`] are the two of
-//! the `live` command. Reading command lines and printing is left to the command. Empty on
+//! that packets come from TUN devices or UDP sockets and time from the machine: the code of the
+//! engine is the same. Applications are [`traffic::Application`]s; [`serve`] and [`get`] are the
+//! two of the `live` command. Reading command lines and printing is left to the command. Empty on
 //! systems other than Linux.
 //!
 //! Everything made here (devices, namespaces) belongs to the process and is removed by the kernel
@@ -51,3 +51,4 @@ pub use netlink::{Link, Netlink, Route};
 pub use path::{PathDevice, Paths, UdpAddress};
 pub use serve::{FileServer, Served};
 pub use udp_path::SCTP_UDP_PORT;
+pub use wire::sctp::UdpPorts;

@@ -6,10 +6,11 @@ use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::error::LiveError;
 use crate::host::{LiveHost, local_for};
-use crate::interface::{self, Interface};
+use crate::interface::{self, Interface, Port};
 use crate::ledger::Ledger;
 use crate::monitor::Monitor;
 use crate::path::{PathDevice, UdpAddress};
+use crate::udp_path::SCTP_UDP_PORT;
 use base::{Duration, Instant, Recorder};
 use mio::Waker;
 use std::fs::File;
@@ -19,8 +20,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use traffic::Application;
+use transport::sctp::Addresses;
 use transport::{InterfaceEvent, ProtocolConfig};
 use wire::PcapngWriter;
+use wire::sctp::UdpPorts;
 
 /// How long connections may take to close when the application is done: a few round trips.
 const LINGER: Duration = Duration::from_secs(1);
@@ -35,7 +38,8 @@ pub struct Endpoint {
     /// Address and port to accept connections at. The unspecified address of IPv4 means all
     /// addresses of that family, that of IPv6 all addresses.
     pub listen: Option<SocketAddr>,
-    /// Protocol of connections and listeners, with its configuration.
+    /// Protocol of connections and listeners, with its configuration. SCTP has all addresses of
+    /// the host; over UDP its `udp` names the port of the peer's host, 9899 if there is none.
     pub protocol: ProtocolConfig,
 }
 
@@ -134,6 +138,13 @@ impl<A: Application> Live<A> {
         endpoint: Endpoint,
         application: A,
     ) -> Result<Self, LiveError> {
+        if !matches!(endpoint.protocol, ProtocolConfig::Sctp(_)) {
+            return Err(LiveError::Usage(
+                "--path udp= carries SCTP only: add --protocol sctp, or write --path dev=TUN for \
+                 mptcp and tcp"
+                    .to_owned(),
+            ));
+        }
         let open = |listen| interface::open_udp(paths, listen);
         Live::open_with(open, endpoint, application)
     }
@@ -333,6 +344,17 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
     if let ProtocolConfig::Mptcp(config) = &mut endpoint.protocol {
         let backup = interfaces.iter().filter(|interface| interface.backup);
         config.backup.extend(backup.flat_map(|interface| &interface.addresses));
+    }
+    if let ProtocolConfig::Sctp(config) = &mut endpoint.protocol {
+        config.addresses = Addresses::All;
+        let first = interfaces.iter().find_map(|interface| match &interface.port {
+            Port::Udp(path) => Some(path.local().port()),
+            Port::Tun(_) => None,
+        });
+        if let Some(src) = first {
+            let dst = config.udp.map_or(SCTP_UDP_PORT, |ports| ports.dst);
+            config.udp = Some(UdpPorts { src, dst });
+        }
     }
     Ok(endpoint)
 }

@@ -1,8 +1,8 @@
 //! `UdpPath`: SCTP packets in UDP datagrams of one local address (RFC 6951).
 //!
 //! Needs no privilege. Packets to one peer leave in batches that the kernel cuts into datagrams
-//! (UDP_SEGMENT), and arrive in batches that it joined (UDP_GRO). The CRC32c of SCTP is computed and
-//! verified here, the UDP checksum by the kernel. Grammar is left to `path`.
+//! (UDP_SEGMENT), and arrive in batches that it joined (UDP_GRO). The CRC32c of SCTP is computed
+//! and verified here, the UDP checksum by the kernel. Grammar is left to `path`.
 
 use crate::error::LiveError;
 use crate::live::LiveCounters;
