@@ -1,8 +1,9 @@
 //! The little of HTTP (RFC 9110, 9112) that a plain file transfer needs, as bytes.
 //!
 //! A request is `GET /FILE HTTP/1.0`, or HTTP/1.1 with `Connection: close` to servers of our own
-//! kind, the answer a head with `Content-Length` and the file; then the server closes. So the other side may as well be `curl` or any web server. No persistent
-//! connections, ranges, encodings or uploads. Sockets and files are `serve`'s and `get`'s.
+//! kind, the answer a head with `Content-Length` and the file; then the server closes. So the other
+//! side may as well be `curl` or any web server. No persistent connections, ranges, encodings or
+//! uploads. Sockets and files are `serve`'s and `get`'s.
 
 use std::net::SocketAddr;
 
