@@ -85,6 +85,8 @@ impl Ends {
         let first = self.remotes[0];
         self.remotes = vec![first];
         self.remotes.extend(remotes.iter().filter(|remote| **remote != first));
+        // The other paths so far were made without the peer's addresses.
+        self.paths = self.paths.min(1);
         self.pair();
     }
 
@@ -278,6 +280,14 @@ mod tests {
         assert_eq!(paths(&ends)[..2], before);
         assert!(ends.add_remote(remote(3)) && !ends.add_remote(remote(3)));
         assert!(paths(&ends).contains(&(local(2).address, remote(2))));
+    }
+
+    #[test]
+    fn paths_pair_the_addresses_that_the_peer_lists() {
+        let mut ends = ends(&[1, 2], &[1]);
+        ends.set_remotes(&[remote(1), remote(2)]);
+        let pair = |l, r| (local(l).address, remote(r));
+        assert_eq!(paths(&ends), [pair(1, 1), pair(2, 2)]);
     }
 
     #[test]
