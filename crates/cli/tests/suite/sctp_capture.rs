@@ -105,7 +105,7 @@ fn causes() -> Vec<Cause> {
 }
 
 /// Associations: one with losses on its first path and changes of addresses, one over UDP that is
-/// aborted, one that began before the capture, one that is restarted, and one captured at the server.
+/// aborted, one begun before the capture, one that is restarted, and one captured at the server.
 pub(crate) fn capture() -> Vec<u8> {
     let writer = PcapngWriter::new(Vec::new(), &["wlan", "lte"]).expect("memory");
     let mut made = Made { writer, client_port: 2000, udp: false, tags: TAGS };
