@@ -46,6 +46,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cannot write to standard output", "a full device: terminal.rs"),
     ("` has results of emulated links", "TUN devices: emulate.rs"),
     ("no path: add --path dev=TUN", "arguments that clap refuses before"),
+    ("an address comes first", "a text that begins with `udp=`, as all read there do"),
     (
         "of connections whose keys are not in",
         "a capture of two hosts' tests: lab/src/analyze/tests.rs",
@@ -118,6 +119,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("other=tcp on a", "an example that tests of the table of options read"),
     ("client b subflow backup", "an example that tests of the table of options read"),
     ("Nagle's algorithm: a small segment", "a reason of TCP, no scheduler gives it"),
+    ("the run is over", "a test: lab/src/analyze/sctp/simulated.rs"),
     (", SCTP profile", "results of SCTP: sctp.rs"),
     ("with the SCTP profile", "results of SCTP: sctp.rs"),
     ("SCTP over ", "results of SCTP: sctp.rs"),
