@@ -220,12 +220,14 @@ impl Ends {
         }
     }
 
-    /// The UDP ports of packets to an address of the peer.
+    /// The UDP ports of packets to an address of the peer: those of its packets, or until there
+    /// are any those of another address.
     pub(super) fn udp_to(&self, remote: IpAddr) -> Option<UdpPorts> {
-        let of = |wanted: Option<IpAddr>| {
-            self.udp.iter().find(|(address, _)| *address == wanted).map(|(_, ports)| *ports)
+        let find = |is_wanted: &dyn Fn(Option<IpAddr>) -> bool| {
+            self.udp.iter().find(|(address, _)| is_wanted(*address)).map(|(_, ports)| *ports)
         };
-        of(Some(remote)).or_else(|| of(None))
+        let own = find(&|address| address == Some(remote));
+        own.or_else(|| find(&|address| address.is_some())).or_else(|| find(&|_| true))
     }
 
     /// Port of this side and of the peer.
