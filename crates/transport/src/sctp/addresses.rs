@@ -120,7 +120,8 @@ impl AddressChanges {
             return true;
         }
         let outstanding = self.outstanding.iter().flat_map(|outstanding| &outstanding.changes);
-        let last = outstanding.chain(&self.queued).filter(|change| change.is_of(local.address)).last();
+        let last =
+            outstanding.chain(&self.queued).filter(|change| change.is_of(local.address)).last();
         if !matches!(last, Some(Change::Add(_))) {
             self.ask(Change::Add(local));
         }
@@ -159,9 +160,10 @@ impl AddressChanges {
             Change::Delete(address) => Some(*address),
             _ => None,
         });
+        let known = deleted.filter(|_| ends.locals().is_empty());
         let asconf = Asconf {
             serial: self.next_serial,
-            address: deleted.filter(|_| ends.locals().is_empty()).unwrap_or(ends.known_local()),
+            address: known.unwrap_or(ends.known_local()),
             requests: (0..).zip(&changes).map(request).collect(),
         };
         self.next_serial = self.next_serial.wrapping_add(1);
@@ -306,26 +308,14 @@ impl AddressChanges {
                     Ok(())
                 }
             }
-            Parameter::DeleteAddress(delete) if delete.address.is_unspecified() => {
-                let others: Vec<IpAddr> =
-                    ends.remotes().iter().copied().filter(|known| *known != from.source).collect();
-                if others.len() == ends.remotes().len() {
-                    Err(Cause::DeleteLastAddress(copy()))
-                } else {
-                    others.iter().for_each(|gone| delete_remote(cx, transfer, ends, *gone));
-                    Ok(())
-                }
+            Parameter::DeleteAddress(request) => {
+                delete(cx, transfer, ends, (from.source, request.address)).map_err(
+                    |why| match why {
+                        Undeletable::Last => Cause::DeleteLastAddress(copy()),
+                        Undeletable::Source => Cause::DeleteSourceAddress(copy()),
+                    },
+                )
             }
-            Parameter::DeleteAddress(delete) => match ends.remotes() {
-                [last] if *last == delete.address => Err(Cause::DeleteLastAddress(copy())),
-                _ if delete.address == from.source => Err(Cause::DeleteSourceAddress(copy())),
-                known => {
-                    if known.contains(&delete.address) {
-                        delete_remote(cx, transfer, ends, delete.address);
-                    }
-                    Ok(())
-                }
-            },
             Parameter::SetPrimary(primary) => {
                 let address = or_source(primary.address);
                 if ends.remotes().contains(&address) {
@@ -339,9 +329,9 @@ impl AddressChanges {
             _ => return None,
         };
         let correlation = match request {
-            Parameter::AddAddress(of) | Parameter::DeleteAddress(of) | Parameter::SetPrimary(of) => {
-                of.correlation
-            }
+            Parameter::AddAddress(of)
+            | Parameter::DeleteAddress(of)
+            | Parameter::SetPrimary(of) => of.correlation,
             _ => return None,
         };
         Some((correlation, outcome))
@@ -383,10 +373,36 @@ fn control_path<'a>(
     }
 }
 
-/// Paths to a deleted address of the peer end.
-fn delete_remote(cx: &mut Context<'_>, transfer: &mut Transfer, ends: &mut Ends, gone: IpAddr) {
-    ends.remove_remote(gone);
-    transfer.on_addresses_deleted(cx, ends);
+/// Why an address is not deleted.
+enum Undeletable {
+    /// The peer would have none.
+    Last,
+    /// It is the source of the packet.
+    Source,
+}
+
+/// Deletes an address of the peer whose packet came from `source`; the unspecified address means
+/// all others. Paths to it end.
+fn delete(
+    cx: &mut Context<'_>,
+    transfer: &mut Transfer,
+    ends: &mut Ends,
+    (source, address): (IpAddr, IpAddr),
+) -> Result<(), Undeletable> {
+    let all = address.is_unspecified();
+    let is_gone = |known: &IpAddr| if all { *known != source } else { *known == address };
+    let gone: Vec<IpAddr> = ends.remotes().iter().copied().filter(is_gone).collect();
+    if gone.len() == ends.remotes().len() {
+        return Err(Undeletable::Last);
+    }
+    if address == source {
+        return Err(Undeletable::Source);
+    }
+    for address in gone {
+        ends.remove_remote(address);
+        transfer.on_addresses_deleted(cx, ends);
+    }
+    Ok(())
 }
 
 /// The outcome of a request: without a response it has succeeded, unless an earlier one has failed

@@ -10,8 +10,8 @@ use super::authentication::{Admission, Authentication};
 use super::config::SctpConfig;
 use super::describe;
 use super::ends::{Ends, LocalAddress};
-use super::host::random_bytes;
 use super::handshake::{Agreement, Failure, Initiator, Opening, Step, Tags};
+use super::host::random_bytes;
 use super::input::Verdict;
 use super::shutdown::{Shutdown, ShutdownStep, Stage};
 use super::streams::{Message, Received};
@@ -442,9 +442,7 @@ impl Association {
                 acked.map_or_else(Verdict::Abort, |()| Verdict::Go)
             }
             Chunk::Error(causes) => {
-                let is_asconf = |cause: &Cause| {
-                    matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&0xC1))
-                };
+                let is_asconf = |cause: &Cause| matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&0xC1));
                 if causes.iter().any(is_asconf) {
                     open.addresses.refuse();
                 }
@@ -841,7 +839,8 @@ impl Endpoint for Association {
 
     fn set_interface_backup(&mut self, interface: InterfaceId, backup: bool) -> bool {
         let locals = self.ends.locals().iter();
-        let address = locals.filter(|local| local.interface == interface).map(|at| at.address).next();
+        let address =
+            locals.filter(|local| local.interface == interface).map(|at| at.address).next();
         address.is_some_and(|address| self.set_address_backup(address, backup))
     }
 

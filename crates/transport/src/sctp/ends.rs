@@ -55,8 +55,7 @@ impl Ends {
         remotes: Vec<IpAddr>,
     ) -> Ends {
         debug_assert!(!locals.is_empty() && !remotes.is_empty(), "an address at each end");
-        let mut ends =
-            Ends {
+        let mut ends = Ends {
             port,
             peer_port,
             locals,

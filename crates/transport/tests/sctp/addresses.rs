@@ -55,12 +55,13 @@ fn added_address_is_verified_and_carries_data_when_the_others_are_gone() {
     assert_eq!(asconf.src, address(Client, 0), "not the new address");
     assert_eq!(acks(&pair).len(), 1);
     assert_eq!(acks(&pair)[0].responses, []);
-    let acked = pair.sent(Server).position(|passing| {
-        passing.has(|chunk| matches!(chunk, Chunk::AsconfAck(_)))
-    });
+    let acked = pair
+        .sent(Server)
+        .position(|passing| passing.has(|chunk| matches!(chunk, Chunk::AsconfAck(_))));
     assert!(acked.is_some());
     let verified = |passing: &Passing| {
-        passing.dst == NEW && passing.has(|chunk| matches!(chunk, Chunk::HeartbeatAck(_) | Chunk::Heartbeat(_)))
+        passing.dst == NEW
+            && passing.has(|chunk| matches!(chunk, Chunk::HeartbeatAck(_) | Chunk::Heartbeat(_)))
     };
     assert!(pair.sent(Server).any(verified), "verified");
     let from = pair.log.len();
@@ -201,7 +202,8 @@ fn peer_without_asconf_is_not_asked() {
 #[test]
 fn peer_that_does_not_know_asconf_after_all_is_not_asked_again() {
     let mut pair = Pair::open(1);
-    pair.rule = Some(Box::new(|passing| if passing.has(is_asconf) { Fate::Drop } else { Fate::Pass }));
+    pair.rule =
+        Some(Box::new(|passing| if passing.has(is_asconf) { Fate::Drop } else { Fate::Pass }));
     pair.interface(Client, 0, AddressAdded(NEW));
     let cause = Cause::UnrecognizedChunk(vec![0xC1, 0, 0, 4].into());
     pair.forge(Client, vec![Chunk::Error(vec![cause])]);
