@@ -425,28 +425,8 @@ impl Association {
                 }
                 verdict
             }
-            Chunk::Asconf(asconf) => {
-                let Some(source) = self.ends.pair_of(pair).map(|pair| pair.remote) else {
-                    return Verdict::Go;
-                };
-                let Open { transfer, addresses, .. } = &mut **open;
-                let from = From { pair, source };
-                let changed = addresses.on_asconf(cx, transfer, &mut self.ends, from, asconf);
-                self.pairs_changed |= changed;
-                Verdict::Go
-            }
-            Chunk::AsconfAck(ack) => {
-                let Open { transfer, addresses, .. } = &mut **open;
-                let acked = addresses.on_ack(cx, transfer, &mut self.ends, ack);
-                self.pairs_changed = true;
-                acked.map_or_else(Verdict::Abort, |()| Verdict::Go)
-            }
-            Chunk::Error(causes) => {
-                let is_asconf = |cause: &Cause| matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&0xC1));
-                if causes.iter().any(is_asconf) {
-                    open.addresses.refuse();
-                }
-                Verdict::Go
+            Chunk::Asconf(_) | Chunk::AsconfAck(_) | Chunk::Error(_) => {
+                self.on_address_chunk(cx, pair, chunk)
             }
             Chunk::ShutdownAck if open.shutdown.ends_with_ack() => {
                 let packet = self.packet(vec![Chunk::ShutdownComplete { reflected: false }]);
@@ -471,6 +451,28 @@ impl Association {
                 open.transfer.on_chunk(cx, (pair, path), chunk, stage)
             }
         }
+    }
+
+    /// ASCONF, ASCONF ACK, or an ERROR that may concern them.
+    fn on_address_chunk(&mut self, cx: &mut Context<'_>, pair: PathId, chunk: &Chunk) -> Verdict {
+        let Phase::Open(open) = &mut self.phase else { return Verdict::Stop };
+        let Open { transfer, addresses, .. } = &mut **open;
+        match (chunk, self.ends.pair_of(pair).map(|pair| pair.remote)) {
+            (Chunk::Asconf(asconf), Some(source)) => {
+                let from = From { pair, source };
+                let changed = addresses.on_asconf(cx, transfer, &mut self.ends, from, asconf);
+                self.pairs_changed |= changed;
+            }
+            (Chunk::AsconfAck(ack), _) => {
+                self.pairs_changed = true;
+                if let Err(cause) = addresses.on_ack(cx, transfer, &mut self.ends, ack) {
+                    return Verdict::Abort(cause);
+                }
+            }
+            (Chunk::Error(causes), _) if causes.iter().any(is_about_asconf) => addresses.refuse(),
+            _ => {}
+        }
+        Verdict::Go
     }
 
     /// Carries out what the end of the association requires.
@@ -862,6 +864,12 @@ impl Endpoint for Association {
         }
         true
     }
+}
+
+/// Whether the peer reports that it does not know ASCONF.
+fn is_about_asconf(cause: &Cause) -> bool {
+    const ASCONF: u8 = 0xC1;
+    matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&ASCONF))
 }
 
 /// A random tag other than 0.
