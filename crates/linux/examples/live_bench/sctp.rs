@@ -2,7 +2,8 @@
 //! usrsctp; both with messages of 1400 bytes and buffers of 2 MiB.
 //!
 //! The peer is compiled from `tests/peers` beside this program, if libusrsctp-dev and a C compiler
-//! are there. Printed are medians over the turns, of goodput and of the CPU time of both ends.
+//! are there. Printed are medians over the turns: goodput, CPU time of both ends, and the ratio of
+//! the engine's to usrsctp's.
 
 use crate::figures::cpu_seconds;
 use base::SocketId;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use traffic::{Application, StreamFailure, StreamHost};
 use transport::sctp::SctpConfig;
 use wire::Payload;
@@ -47,21 +48,28 @@ pub(crate) fn print() {
             usrsctp.push(with_usrsctp(peer));
         }
     }
-    print_figure("sctp-udp", engine);
-    match peer {
-        Ok(_) => print_figure("usrsctp-udp", usrsctp),
-        Err(why) => println!("skipped: live/usrsctp-udp: {why}"),
+    print_figure("sctp-udp", &engine);
+    if let Err(why) = peer {
+        println!("skipped: live/usrsctp-udp: {why}");
+        return;
     }
+    print_figure("usrsctp-udp", &usrsctp);
+    let turns = || engine.iter().zip(&usrsctp);
+    let goodput = median(turns().map(|(ours, theirs)| ours.0 / theirs.0));
+    let cpu = median(turns().map(|(ours, theirs)| ours.1 / theirs.1));
+    println!("live/sctp-udp-to-usrsctp {goodput:.2} ratio");
+    println!("live/sctp-udp-to-usrsctp-cpu {cpu:.2} ratio");
 }
 
-fn print_figure(name: &str, figures: Vec<Figure>) {
-    let goodput = median(figures.iter().map(|figure| figure.0).collect());
-    let cpu = median(figures.iter().map(|figure| figure.1).collect());
+fn print_figure(name: &str, figures: &[Figure]) {
+    let goodput = median(figures.iter().map(|figure| figure.0));
+    let cpu = median(figures.iter().map(|figure| figure.1));
     println!("live/{name} {goodput:.0} Mbit/s");
     println!("live/{name}-cpu {cpu:.1} s/GB");
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
@@ -111,7 +119,7 @@ fn with_engine() -> Figure {
         let source = live.application();
         stopper.stop();
         assert_eq!(sink.join().expect("no panic"), SIZE, "{:?}", source.failure);
-        (source.until - source.since).as_secs_f64()
+        source.took.as_secs_f64()
     });
     figure(took, cpu_seconds() - before)
 }
@@ -122,8 +130,9 @@ struct End {
     left: u64,
     received: u64,
     chunk: Payload,
-    since: base::Instant,
-    until: base::Instant,
+    since: Option<Instant>,
+    /// From connecting until both ends have closed.
+    took: Duration,
     failure: Option<StreamFailure>,
     is_done: bool,
 }
@@ -144,7 +153,7 @@ impl End {
 
 impl Application for End {
     fn on_start(&mut self, host: &mut dyn StreamHost) {
-        self.since = host.now();
+        self.since = Some(now());
         if self.left > 0 {
             self.chunk = vec![7; CHUNK as usize].into();
             host.connect().expect("an address and a port");
@@ -176,10 +185,10 @@ impl Application for End {
     fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.on_readable(host, socket);
         host.shutdown(socket);
-        self.until = host.now();
     }
 
     fn on_closed(&mut self, _: SocketId) {
+        self.took = self.since.map_or(Duration::ZERO, |since| since.elapsed());
         self.is_done = true;
     }
 
@@ -236,6 +245,11 @@ impl Report {
         let [bytes, seconds, cpu] = numbers[..] else { panic!("usrsctp reports `{line}`") };
         Report { bytes, seconds, cpu }
     }
+}
+
+#[allow(clippy::disallowed_methods, reason = "goodput in real time")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// The peer, compiled beside this program; otherwise why there is none.
