@@ -62,7 +62,8 @@ fn has(text: &str, parts: &[&str]) {
 fn dead_primary_fails_over_beside_tcp_and_mptcp() {
     let text = output("compare", &["--traffic", "bulk:20s", "--protocols", "tcp,sctp,mptcp"]);
     let heading = "TCP over each path alone; SCTP over each path alone and over all in turn, a \
-                   first; MPTCP over all paths, a first, hosts like Linux 6.18, SCTP profile rfc9260";
+                   first; MPTCP over all paths, a first, hosts like Linux 6.18, SCTP profile \
+                   rfc9260";
     let alone = "more than SCTP over b alone";
     has(&text, &[heading, "sctp has no `cubic`: it takes `reno`", "sctp/multihomed/reno", alone]);
     let call = ["--traffic", "bulk:20s", "--protocols", "tcp,sctp,mptcp", "--json"];
