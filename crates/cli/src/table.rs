@@ -457,7 +457,8 @@ fn ending(scenario: &Scenario, report: &Report) -> Option<String> {
 /// Largest number of variants with outliers whose medians are said.
 const MOST_MEDIANS: usize = 2;
 
-/// The baseline, or that of each family of protocols: `tcp/b/cubic (tcp, mptcp), sctp/b/reno (sctp)`.
+/// The baseline, or that of each family of protocols: `tcp/b/cubic (tcp, mptcp), sctp/b/reno
+/// (sctp)`.
 pub(crate) fn baselines(report: &Report) -> Option<String> {
     let mut of: Vec<(&str, Vec<&str>)> = Vec::new();
     for summary in &report.variants {
