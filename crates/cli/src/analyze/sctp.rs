@@ -5,7 +5,7 @@ use crate::columns::{Column, Table};
 use crate::output::Screen;
 use lab::analyze::{
     Address, AddressChange, Association, Change, Connection, Distribution, End, Flowing, Known,
-    OutOfOrder, PathUse, Sent, Stream, Subflow,
+    OutOfOrder, PathUse, Sent, Stream, Subflow, Vantage,
 };
 
 /// Most streams of a direction in the table: those of most bytes.
@@ -53,7 +53,7 @@ pub(super) fn show(text: &mut String, connection: &Connection, of: &Association,
         text.push_str(&heartbeats(connection).render(screen));
     }
     streams(text, of, screen);
-    for note in notes(of) {
+    for note in notes(connection, of) {
         screen.wrap(text, "note: ", &note, "");
     }
 }
@@ -274,7 +274,7 @@ fn streams(text: &mut String, of: &Association, screen: Screen) {
 }
 
 /// What the capture cannot tell, and what was wrong.
-fn notes(of: &Association) -> Vec<String> {
+fn notes(connection: &Connection, of: &Association) -> Vec<String> {
     let mut notes = Vec::new();
     if !of.initiated {
         notes.push(
@@ -289,6 +289,21 @@ fn notes(of: &Association) -> Vec<String> {
             "retransmitted chunks whose first copy was lost before the point of capture: {lost}; \
              the path of that copy is not known, so they count on the path where they came"
         ));
+    }
+    let receives = match connection.vantage {
+        Vantage::Client => Some(true),
+        Vantage::Server => Some(false),
+        Vantage::Between | Vantage::Unknown => None,
+    };
+    let paths = |down: bool| {
+        connection.subflows.iter().filter(|path| path.flowing(down).segments > 0).count()
+    };
+    if receives.is_some_and(|down| paths(down) > 1) {
+        notes.push(
+            "a chunk that was lost on one path and sent again on another looks, at the receiver, \
+             like one first sent there"
+                .to_owned(),
+        );
     }
     let abandoned: u64 = of.sides.iter().map(|side| side.abandoned_chunks).sum();
     for (what, number) in [

@@ -135,7 +135,7 @@ fn sixty_four_mebibytes_both_ways_with_usrsctp_as_client() {
 const MESSAGES: u32 = 1000;
 const STREAMS: u32 = 10;
 
-/// Message `number` of a side, as `usrsctp_peer.c` has it.
+/// Message `number` of a side, as `usrsctp_association.c` has it.
 fn message(seed: u64, number: u32) -> Message {
     let random = pattern::word(seed << 32 | u64::from(number));
     let len = 1 + random % if number % 10 == 9 { 100_000 } else { 3000 };

@@ -1,4 +1,4 @@
-//! `UsrsctpPeer`: the program `usrsctp_peer.c` as a child process.
+//! `UsrsctpPeer`: the program `usrsctp_association.c` as a child process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ fn program() -> Result<&'static Path, &'static str> {
 }
 
 fn compile() -> Result<PathBuf, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/usrsctp_peer.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/usrsctp_association.c");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     // Several test programs may compile it at a time.
-    let program = target.join(format!("usrsctp_peer-{}", std::process::id()));
+    let program = target.join(format!("usrsctp_association-{}", std::process::id()));
     let compiled = Command::new("cc")
         .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
         .arg(&program)
@@ -58,7 +58,7 @@ pub(crate) fn is_there() -> bool {
 }
 
 impl UsrsctpPeer {
-    /// Starts the peer with these arguments (`usrsctp_peer.c` has their list), in the namespace of
+    /// Starts the peer with these arguments (`usrsctp_association.c` has their list), in the namespace of
     /// the calling thread.
     pub(crate) fn start(arguments: &str) -> UsrsctpPeer {
         let program = program().expect("the caller made sure that it is there");

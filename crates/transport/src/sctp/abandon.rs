@@ -115,16 +115,13 @@ impl Abandonment {
 }
 
 impl Sender {
-    /// The next fragment of a message that is not abandoned.
-    pub(super) fn take_fragment(&mut self, now: Instant, path: PathId) -> Option<Fragment> {
-        loop {
-            let fragment = self.streams.take(self.setup.fragment)?;
-            let is_expired =
-                matches!(fragment.reliability, Reliability::Lifetime(end) if end <= now);
-            if !is_expired || fragment.begin || !self.abandonment.enabled {
-                return Some(fragment);
-            }
-            let message = fragment.message;
+    /// Abandons messages whose lifetime is over, as long as the next fragment is the rest of one.
+    pub(super) fn abandon_begun(&mut self, now: Instant, path: PathId) {
+        while self.abandonment.enabled
+            && let Some((message, Reliability::Lifetime(end))) = self.streams.next_begun()
+            && end <= now
+            && let Some(fragment) = self.streams.take(self.setup.fragment)
+        {
             self.consume(now, path, fragment);
             self.abandon(now, message);
         }
@@ -200,8 +197,9 @@ impl Sender {
             }
         }
         let left = self.streams.abandon(message);
-        // The receiver must not take the next message for the rest of this one.
-        if let (true, Framing::Data, Some(last)) = (left > 0, self.setup.framing, last) {
+        // All that was sent may have arrived: FORWARD TSN must skip a TSN more to be heard. With
+        // DATA the receiver would otherwise take the next message for the rest of this one.
+        if let (true, Some(last)) = (left > 0, last) {
             let fragment = Fragment { payload: Payload::default(), ..last.fragment };
             self.consume(now, PathId(0), fragment);
         }

@@ -149,7 +149,11 @@ impl Transfer {
         }
         self.sender.prepare_burst(cx.now, &self.paths[index]);
         let (mut chunks, mut left) = (Vec::new(), room);
-        while self.sender.blocked(path, left, chunks.is_empty()).is_none() {
+        loop {
+            self.sender.abandon_begun(cx.now, path);
+            if self.sender.blocked(path, left, chunks.is_empty()).is_some() {
+                break;
+            }
             let Some(chunk) = self.sender.send_new(cx, &mut self.paths[index]) else { break };
             left = left.saturating_sub(chunk.padded_len());
             chunks.push(chunk);

@@ -221,7 +221,7 @@ impl Sender {
 
     /// The next new chunk, sent on `path`; the caller made sure that one can be sent.
     pub(super) fn send_new(&mut self, cx: &mut Context<'_>, path: &mut Path) -> Option<Chunk> {
-        let fragment = self.take_fragment(cx.now, path.id)?;
+        let fragment = self.streams.take(self.setup.fragment)?;
         let payload = fragment.payload.len();
         let len = self.window_len(payload);
         let offset = self.bound;

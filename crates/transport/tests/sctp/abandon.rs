@@ -227,7 +227,7 @@ proptest! {
         messages in messages(),
         interleaved: bool,
         seed: u64,
-        loss in 0..40u64,
+        loss in 0..25u64,
     ) {
         let config = if interleaved { with_interleaving() } else { config() };
         let mut pair = Pair::open_with(2, config);

@@ -13,7 +13,7 @@ use transport::sctp::{Addresses, SctpConfig};
 use transport::{
     ConnectionInfo, Input, InterfaceConfig, InterfaceEvent, SocketEventKind, Stack, StackConfig,
 };
-use wire::sctp::{Chunk, VerificationTag};
+use wire::sctp::{Chunk, Data, IData, VerificationTag};
 use wire::{Body, Packet, SctpPacket};
 
 /// More packets at one instant are taken for a live-lock.
@@ -405,14 +405,35 @@ impl Pair {
     /// The last packets and events, for the message of a failure.
     pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
-        for Passing { at, from, src, dst, packet, dropped } in self.log.iter().rev().take(20).rev()
-        {
+        let all = self.log.iter().filter(|passing| !passing.has(is_heartbeat));
+        let last: Vec<&Passing> = all.rev().take(60).collect();
+        for Passing { at, from, src, dst, packet, dropped } in last.into_iter().rev() {
             let lost = if *dropped { " (dropped)" } else { "" };
-            text += &format!("{at} {from:?} {src} > {dst}{lost}: {:.200?}\n", packet.chunks);
+            let chunks: Vec<String> = packet.chunks.iter().map(brief).collect();
+            text += &format!("{at} {from:?} {src} > {dst}{lost}: {}\n", chunks.join(", "));
         }
         for host in &self.hosts {
             text += &format!("{:?}, {} messages\n", host.events, host.received.len());
         }
         text
+    }
+}
+
+fn is_heartbeat(chunk: &Chunk) -> bool {
+    matches!(chunk, Chunk::Heartbeat(_) | Chunk::HeartbeatAck(_))
+}
+
+/// A chunk in a few words.
+fn brief(chunk: &Chunk) -> String {
+    match chunk {
+        Chunk::Data(data) => {
+            let Data { tsn, stream, ssn, flags, payload, .. } = data;
+            format!("DATA {} {stream}:{} f{} {}", tsn.0, ssn.0, flags.0, payload.len())
+        }
+        Chunk::IData(data) => {
+            let IData { tsn, stream, mid, flags, payload, .. } = data;
+            format!("I-DATA {} {stream}:{} f{} {}", tsn.0, mid.0, flags.0, payload.len())
+        }
+        other => format!("{other:.300?}"),
     }
 }

@@ -249,6 +249,12 @@ impl OutboundStreams {
         Some(fragment)
     }
 
+    /// The message whose fragment [`Self::take`] would give, if some of it was taken before.
+    pub fn next_begun(&self) -> Option<(MessageKey, Reliability)> {
+        let head = self.streams.get(&self.next_stream()?)?.queue.front()?;
+        (head.taken > 0).then_some((head.key, head.reliability))
+    }
+
     fn next_stream(&self) -> Option<u16> {
         self.started.or_else(|| self.scheduler.next())
     }
