@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
-use wire::sctp::UdpPorts;
+use wire::sctp::{Chunk, UdpPorts};
 
 /// Bytes of IPv4 and UDP headers.
 const HEADERS: usize = 28;
@@ -136,12 +136,13 @@ impl Sockets {
 
     fn remember(&mut self, direction: &str, datagram: &Datagram) {
         let packet = wire::SctpPacket::parse(&datagram.bytes);
-        let kinds = packet.map(|packet| format!("{:.200?}", packet.chunks));
+        let kinds: Vec<String> =
+            packet.map_or_else(|_| Vec::new(), |packet| packet.chunks.iter().map(brief).collect());
         if self.last.len() == REMEMBERED {
             self.last.pop_front();
         }
         let (src, dst) = (datagram.src, datagram.dst);
-        self.last.push_back(format!("{} {src} {direction} {dst} {kinds:?}", self.now()));
+        self.last.push_back(format!("{} {src} {direction} {dst} {}", self.now(), kinds.join(", ")));
     }
 
     /// The state of our end and the last packets.
@@ -157,6 +158,15 @@ impl Sockets {
             ours.events,
             last.join("\n"),
         )
+    }
+}
+
+/// A chunk without its user data.
+fn brief(chunk: &Chunk) -> String {
+    match chunk {
+        Chunk::Data(data) => format!("DATA {:?}", data.tsn),
+        Chunk::IData(data) => format!("I-DATA {:?}", data.tsn),
+        other => format!("{other:?}").chars().take(150).collect(),
     }
 }
 

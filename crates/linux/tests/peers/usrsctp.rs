@@ -5,13 +5,13 @@
 use crate::ours::{OUR_SEED, Ours, PEER_SEED};
 use crate::pattern::{self, Hash};
 use crate::sockets::Sockets;
-use crate::usrsctp_peer::{self, UsrsctpPeer};
+use crate::usrsctp_peer::{self, UsrsctpPeer, count};
 use bytes::Bytes;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
-use transport::SocketEventKind;
 use transport::sctp::SctpConfig;
 use transport::sctp::streams::{Message, Received, Reliability};
+use transport::{SocketError, SocketEventKind};
 use wire::sctp::{Features, UdpPorts};
 
 /// Port of SCTP on both sides.
@@ -34,6 +34,8 @@ struct Ends {
     ours: Ours,
     sockets: Sockets,
     peer: UsrsctpPeer,
+    /// Role and addresses of the peer.
+    arguments: String,
 }
 
 /// A port of UDP that nobody has; somebody else might take it before the peer does.
@@ -54,25 +56,24 @@ impl Ends {
         let (ours_udp, theirs_udp) = (sockets.port(), free_port());
         let mut ours = Ours::new(&[HERE], 1);
         prepare(&mut ours);
-        let arguments = format!(
-            "local={HERE} port={PORT} udp={theirs_udp} window={WINDOW} {arguments}"
-        );
-        let peer = match client {
-            Side::Ours => {
-                let mut peer = UsrsctpPeer::start(&format!("server {arguments}"));
-                peer.wait_for("listening");
-                let udp = Some(UdpPorts { src: ours_udp, dst: theirs_udp });
-                let remote = SocketAddr::new(HERE, PORT);
-                ours.connect(HERE, remote, &SctpConfig { udp, ..config });
-                peer
-            }
+        let common = format!("local={HERE} port={PORT} udp={theirs_udp} window={WINDOW}");
+        let role = match client {
+            Side::Ours => format!("server {common}"),
             Side::Theirs => {
-                ours.listen(PORT, &config);
-                let remote = format!("remote={HERE} peer-port={PORT} peer-udp={ours_udp}");
-                UsrsctpPeer::start(&format!("client {arguments} {remote}"))
+                format!("client {common} remote={HERE} peer-port={PORT} peer-udp={ours_udp}")
             }
         };
-        let mut ends = Ends { ours, sockets, peer };
+        if client == Side::Theirs {
+            ours.listen(PORT, &config);
+        }
+        let mut peer = UsrsctpPeer::start(&format!("{role} {arguments}"));
+        if client == Side::Ours {
+            peer.wait_for("listening");
+            let udp = Some(UdpPorts { src: ours_udp, dst: theirs_udp });
+            let remote = SocketAddr::new(HERE, PORT);
+            ours.connect(HERE, remote, &SctpConfig { udp, ..config });
+        }
+        let mut ends = Ends { ours, sockets, peer, arguments: role };
         ends.run("set-up", |ours, peer| ours.is_open() && peer.has_said("open"));
         ends
     }
@@ -110,9 +111,9 @@ fn exchange_bytes(client: Side) {
         return;
     }
     let size = bulk_size();
-    let arguments = format!("send={size}");
+    let arguments = format!("send={size} expect={size}");
     let mut ends = Ends::open(client, config(), &arguments, |ours| ours.to_write = size);
-    ends.run("all data", |ours, peer| ours.received >= size && peer.has_said("sent"));
+    ends.run("all data", |ours, peer| ours.received >= size && peer.has_said("complete"));
     ends.shut_down(client);
     let hash = Hash::of_pattern(OUR_SEED, size);
     let received = ends.peer.line("received").map(str::to_owned);
@@ -129,6 +130,72 @@ fn sixty_four_mebibytes_both_ways_with_usrsctp_as_server() {
 #[test]
 fn sixty_four_mebibytes_both_ways_with_usrsctp_as_client() {
     exchange_bytes(Side::Theirs);
+}
+
+/// Enough that something is under way when the association ends.
+const ENDLESS: u64 = 1 << 40;
+
+/// Data both ways that one side breaks off.
+fn abort(client: Side, by: Side) {
+    if !usrsctp_peer::is_there() {
+        return;
+    }
+    let arguments = format!("send={}", 1 << 30);
+    let mut ends = Ends::open(client, config(), &arguments, |ours| ours.to_write = ENDLESS);
+    ends.run("some data", |ours, _| ours.received > 1 << 20);
+    match by {
+        Side::Ours => {
+            let socket = ends.ours.socket.expect("it is open");
+            let _ = ends.ours.with(|stack, cx| stack.abort(cx, socket));
+            ends.run("the end", |_, peer| peer.has_said("association lost"));
+        }
+        Side::Theirs => {
+            ends.peer.tell("abort");
+            ends.run("the end", |ours, _| ours.is_over());
+            let failure = SocketEventKind::Failed(SocketError::Reset);
+            assert!(ends.ours.events.contains(&failure), "{:?}", ends.ours.events);
+        }
+    }
+    let statistics = ends.peer.quit();
+    for fault in ["badsum", "hdrops", "badsid"] {
+        assert_eq!(count(&statistics, fault), 0, "{fault}: {statistics}");
+    }
+    assert_eq!(count(&statistics, "aborted"), 1, "{statistics}");
+}
+
+#[test]
+fn abort_of_ours_ends_the_association_of_usrsctp() {
+    abort(Side::Ours, Side::Ours);
+}
+
+#[test]
+fn abort_of_usrsctp_ends_our_association() {
+    abort(Side::Theirs, Side::Theirs);
+}
+
+/// A client of usrsctp that is killed and comes back with the same ports, which RFC 9260 s5.2.4.1
+/// calls a restart.
+#[test]
+fn association_goes_on_after_a_restart_of_usrsctp() {
+    if !usrsctp_peer::is_there() {
+        return;
+    }
+    let size = 1 << 20;
+    let mut ends = Ends::open(Side::Theirs, config(), &format!("send={size}"), |_| ());
+    ends.run("data", |ours, _| ours.received >= size);
+    let socket = ends.ours.socket;
+    ends.peer.kill();
+    let arguments = format!("{} send={size} expect={size}", ends.arguments);
+    ends.peer = UsrsctpPeer::start(&arguments);
+    ends.run("the restart", |ours, _| ours.events.contains(&SocketEventKind::Restarted));
+    ends.ours.to_write = size;
+    ends.run("data", |ours, peer| ours.received >= 2 * size && peer.has_said("complete"));
+    assert_eq!(ends.ours.socket, socket, "it is the same association");
+    ends.shut_down(Side::Theirs);
+    let statistics = ends.peer.quit();
+    for fault in ["badsum", "hdrops", "badsid", "aborted"] {
+        assert_eq!(count(&statistics, fault), 0, "{fault}: {statistics}");
+    }
 }
 
 /// Whole messages of each side, and streams that they use.

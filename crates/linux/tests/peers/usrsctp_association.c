@@ -8,6 +8,7 @@
  * port=N           own port of SCTP            peer-port=N      that of the peer
  * udp=N            own port of UDP, 0: none    peer-udp=N       that of the peer
  * send=BYTES       bytes to send on stream 0   size=N           bytes of a message of these
+ * expect=BYTES     bytes to receive, after which it says `complete`
  * messages=N       whole messages to send, and to expect; streams=N, how many they use
  * nr-sack=0|1      i-data=0|1      asconf=0|1      heartbeat=MS      window=BYTES
  *
@@ -40,11 +41,13 @@ struct addresses {
 
 static int is_client, port = 5000, peer_port = 5000, udp, peer_udp;
 static int messages, streams = 1, nr_sack, i_data, asconf, heartbeat;
-static uint64_t to_send;
+static uint64_t to_send, to_receive;
 static uint32_t size = 1400, window = 1 << 20;
 static struct addresses local, remote;
 static struct socket *association;
 static int is_up;
+/* The thread that sends breaks the association off; another one would wait for it. */
+static volatile int aborting;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
@@ -256,6 +259,8 @@ static void *receive(void *unused)
 		received += (uint64_t)len;
 		if (!messages) {
 			add_to_hash(buffer, (size_t)len);
+			if (to_receive && received == to_receive)
+				say("complete");
 			continue;
 		}
 		held += (size_t)len;
@@ -286,7 +291,7 @@ static void *send_all(void *unused)
 	while (!is_up)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
-	for (uint64_t at = 0; at < to_send; at += size) {
+	for (uint64_t at = 0; at < to_send && !aborting; at += size) {
 		struct sctp_sndinfo info = { 0 };
 		size_t len = to_send - at < size ? to_send - at : size;
 		pattern(OUR_SEED, at, buffer, len);
@@ -300,6 +305,10 @@ static void *send_all(void *unused)
 		send_message(buffer, len, &info);
 	}
 	say("sent");
+	while (!aborting)
+		usleep(1000);
+	struct sctp_sndinfo abort_info = { .snd_flags = SCTP_ABORT };
+	send_message((const uint8_t *)"abort", 5, &abort_info);
 	return NULL;
 }
 
@@ -364,9 +373,7 @@ static void obey(void)
 		} else if (!strcmp(verb, "shutdown")) {
 			usrsctp_shutdown(association, SHUT_WR);
 		} else if (!strcmp(verb, "abort")) {
-			struct linger linger = { .l_onoff = 1, .l_linger = 0 };
-			usrsctp_setsockopt(association, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
-			usrsctp_close(association);
+			aborting = 1;
 		} else if (!strcmp(verb, "state")) {
 			say_state();
 		} else {
@@ -382,6 +389,7 @@ static void take_option(const char *key, char *value)
 	else if (!strcmp(key, "udp")) udp = atoi(value);
 	else if (!strcmp(key, "peer-udp")) peer_udp = atoi(value);
 	else if (!strcmp(key, "send")) to_send = strtoull(value, NULL, 10);
+	else if (!strcmp(key, "expect")) to_receive = strtoull(value, NULL, 10);
 	else if (!strcmp(key, "size")) size = (uint32_t)atoi(value);
 	else if (!strcmp(key, "messages")) messages = atoi(value);
 	else if (!strcmp(key, "streams")) streams = atoi(value);

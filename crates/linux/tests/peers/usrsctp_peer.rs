@@ -10,8 +10,7 @@ use std::time::Duration;
 /// Longest wait for an answer of the peer.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Counters of packets and chunks that break the protocol.
-const FAULTS: [&str; 6] =
-    ["badsum", "hdrops", "badvtag", "badsid", "aborted", "checksumerrors"];
+const FAULTS: [&str; 6] = ["badsum", "hdrops", "badvtag", "badsid", "aborted", "checksumerrors"];
 
 /// A running peer; it is killed when dropped.
 pub(crate) struct UsrsctpPeer {

@@ -106,10 +106,11 @@ impl Association {
         association
     }
 
-    /// The association that a valid cookie agrees on (RFC 9260 s5.1 D).
+    /// The association that a valid cookie agrees on (RFC 9260 s5.1 D). `udp`: ports of the packet
+    /// with the cookie.
     pub(crate) fn accept(
         cx: &mut Context<'_>,
-        path: &NewPath,
+        (path, udp): (&NewPath, Option<UdpPorts>),
         (listener, config): (SocketId, &SctpConfig),
         locals: Vec<LocalAddress>,
         (agreed, tags): (&Agreement, Tags),
@@ -118,7 +119,11 @@ impl Association {
         let ends = Ends::new(ports, locals, vec![path.ends.remote.ip()]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
-        let confirmed = [path.ends.remote.ip()];
+        let remote = path.ends.remote.ip();
+        if let Some(UdpPorts { src, dst }) = udp {
+            association.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+        }
+        let confirmed = [remote];
         association.establish(cx, agreed, &confirmed, ConnectionEvent::Accepted);
         association.acknowledge_cookie();
         association

@@ -149,6 +149,11 @@ impl Ends {
         own.or_else(|| find(&|address| address.is_some())).or_else(|| find(&|_| true))
     }
 
+    /// Whether packets are carried in UDP, so that they have less room.
+    pub(super) const fn uses_udp(&self) -> bool {
+        !self.udp.is_empty()
+    }
+
     /// Port of this side and of the peer.
     pub(super) const fn ports(&self) -> (u16, u16) {
         (self.port, self.peer_port)

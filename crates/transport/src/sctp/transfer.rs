@@ -56,7 +56,7 @@ impl Transfer {
         let is_confirmed = |remote: &IpAddr| confirmed.contains(remote);
         let pairs = || (0..ends.paths()).filter_map(|path| ends.pair_of(PathId(path as u8)));
         let known: Vec<bool> = pairs().map(|pair| is_confirmed(&pair.remote)).collect();
-        let room = room(ends.mtu(), ends.is_ipv4(), config.udp.is_some());
+        let room = room(ends.mtu(), ends.is_ipv4(), ends.uses_udp());
         let fragment = fragment_size(room, framing);
         let message_size = config.message_size.unwrap_or(fragment).max(1);
         let setup = SenderSetup {
@@ -102,7 +102,7 @@ impl Transfer {
             let id = PathId(number as u8);
             let Some(pair) = ends.pair_of(id) else { return };
             let (remote, mtu) = (pair.remote, pair.local.mtu);
-            let room = room(mtu, remote.is_ipv4(), self.config.udp.is_some());
+            let room = room(mtu, remote.is_ipv4(), ends.uses_udp());
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
             let start = PathStart {
