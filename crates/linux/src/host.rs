@@ -10,7 +10,7 @@ use crate::error::LiveError;
 use crate::interface::{Interface, Port};
 use crate::ledger::Ledger;
 use crate::live::{Endpoint, LiveCounters};
-use crate::udp_path::Arrival;
+use crate::udp_path::{Arrival, Received};
 use base::{Context, Instant, InterfaceId, Recorder, SocketId};
 use harness::{SocketOwner, StackSockets, deliver};
 use std::collections::BTreeSet;
@@ -106,14 +106,18 @@ impl<A: Application> LiveHost<A> {
                     tun.receive(&mut self.buffer).map(|len| len.map(Arrived::Datagram))
                 }
                 Port::Udp(path) => {
-                    let (local, arrival) = (path.local(), path.receive(&mut self.buffer));
-                    arrival.map(|arrival| arrival.map(|arrival| Arrived::Udp(local, arrival)))
+                    let (local, received) = (path.local(), path.receive(&mut self.buffer));
+                    received.map(|received| received.map(|received| Arrived::Udp(local, received)))
                 }
             };
             match received {
                 Ok(Some(Arrived::Datagram(len))) => self.take_in(number, len)?,
-                Ok(Some(Arrived::Udp(local, arrival))) => {
+                Ok(Some(Arrived::Udp(local, Received::Datagrams(arrival)))) => {
                     self.take_in_udp(number, local, arrival)?;
+                }
+                Ok(Some(Arrived::Udp(_, Received::Unreachable(packet)))) => {
+                    let interface = InterfaceId(number as u16);
+                    self.input(Input::Packet { interface, packet })?;
                 }
                 Ok(None) => return Ok(false),
                 Err(_) => {
@@ -339,8 +343,8 @@ impl<A: Application> LiveHost<A> {
 enum Arrived {
     /// An IP datagram of this length.
     Datagram(usize),
-    /// Payloads of UDP datagrams to an address of ours.
-    Udp(SocketAddr, Arrival),
+    /// SCTP in UDP to an address of ours.
+    Udp(SocketAddr, Received),
 }
 
 /// Follows the sockets that the application opens and closes.

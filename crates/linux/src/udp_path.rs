@@ -7,6 +7,7 @@
 use crate::error::LiveError;
 use crate::live::LiveCounters;
 use nix::errno::Errno;
+use nix::libc;
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, RecvMsg, SockaddrStorage, recvmsg, sendmsg,
     setsockopt, sockopt,
@@ -17,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 use wire::sctp::UdpPorts;
-use wire::{Body, Packet, SctpPacket};
+use wire::{Body, Icmp, Packet, SctpPacket};
 
 /// The port that takes SCTP in UDP (RFC 6951 s5.1).
 pub const SCTP_UDP_PORT: u16 = 9899;
@@ -57,6 +58,14 @@ pub(crate) struct Arrival {
     pub from: SocketAddr,
     pub total: usize,
     pub len: usize,
+}
+
+/// What the kernel has for a path.
+#[derive(Debug)]
+pub(crate) enum Received {
+    Datagrams(Arrival),
+    /// An ICMP message about a packet that could not be delivered (RFC 6951 s5.4).
+    Unreachable(Box<Packet>),
 }
 
 impl UdpPath {
@@ -136,18 +145,58 @@ impl UdpPath {
         self.batch.clear();
     }
 
-    /// The next datagrams, at the front of `buffer`; `None` if there are none now.
-    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Arrival>> {
-        let mut control = nix::cmsg_space!(i32);
-        let mut pieces = [IoSliceMut::new(buffer)];
-        let fd = self.socket.as_raw_fd();
-        let flags = MsgFlags::MSG_DONTWAIT;
-        match recvmsg::<SockaddrStorage>(fd, &mut pieces, Some(&mut control), flags) {
-            Ok(message) => Ok(arrival(&message)),
-            // An ICMP message about an earlier packet, or nothing.
-            Err(Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => Ok(None),
-            Err(error) => Err(error.into()),
+    /// What arrived next, at the front of `buffer`; `None` if there is nothing now.
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
+        loop {
+            let mut control = nix::cmsg_space!(i32);
+            let mut pieces = [IoSliceMut::new(buffer)];
+            let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT);
+            match recvmsg::<SockaddrStorage>(fd, &mut pieces, Some(&mut control), flags) {
+                Ok(message) => return Ok(arrival(&message).map(Received::Datagrams)),
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(Errno::EINTR) => {}
+                Err(error) if is_reported(error) => {
+                    if let Some(refusal) = self.refusal(buffer) {
+                        return Ok(Some(Received::Unreachable(Box::new(refusal))));
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
+    }
+
+    /// The next entry of the error queue, if it is an ICMP message about a packet that did not
+    /// reach a host or a port: the message as it arrived, without UDP.
+    fn refusal(&self, buffer: &mut [u8]) -> Option<Packet> {
+        let mut control = nix::cmsg_space!(libc::sock_extended_err, libc::sockaddr_in6);
+        let mut pieces = [IoSliceMut::new(buffer)];
+        let (fd, flags) =
+            (self.socket.as_raw_fd(), MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_ERRQUEUE);
+        let message =
+            recvmsg::<SockaddrStorage>(fd, &mut pieces, Some(&mut control), flags).ok()?;
+        let to = address_of(&message)?.ip();
+        let (code, error) = message.cmsgs().ok()?.find_map(|control| match control {
+            ControlMessageOwned::Ipv4RecvErr(error, _)
+            | ControlMessageOwned::Ipv6RecvErr(error, _) => Some((error.ee_code, error.ee_errno)),
+            _ => None,
+        })?;
+        let len = message.bytes;
+        // The common header is quoted by any current router; a larger MTU is the kernel's business.
+        let header = buffer.get(..len)?.first_chunk::<12>()?;
+        let error = Errno::from_raw(error as i32);
+        if !matches!(error, Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) {
+            return None;
+        }
+        let sent = SctpPacket {
+            src_port: u16::from_be_bytes([header[0], header[1]]),
+            dst_port: u16::from_be_bytes([header[2], header[3]]),
+            ..SctpPacket::default()
+        };
+        let mut original = Vec::new();
+        let local = self.local.ip();
+        Packet::new(local, to, Body::Sctp(Box::new(sent))).emit(&mut original);
+        let message = Icmp::Unreachable { code, next_hop_mtu: 0, original: original.into() };
+        Some(Packet::new(to, local, Body::Icmp(message)))
     }
 }
 
@@ -208,6 +257,11 @@ fn bind(local: SocketAddr, device: Option<&str>) -> io::Result<Socket> {
     if setsockopt(&socket, sockopt::SndBufForce, &BUFFER).is_err() {
         let _ = socket.set_send_buffer_size(BUFFER);
     }
+    // ICMP messages are queued as errors; without them time-outs tell as much, but later.
+    let _ = match local {
+        SocketAddr::V4(_) => setsockopt(&socket, sockopt::Ipv4RecvErr, &true),
+        SocketAddr::V6(_) => setsockopt(&socket, sockopt::Ipv6RecvErr, &true),
+    };
     // Kernels before 5.0 do not join datagrams.
     let _ = setsockopt(&socket, sockopt::UdpGroSegment, &true);
     Ok(socket)
@@ -221,26 +275,50 @@ fn send(
 ) -> Result<(), Errno> {
     let (fd, pieces) = (socket.as_raw_fd(), [IoSlice::new(bytes)]);
     let cut = segment.as_ref().map(ControlMessage::UdpGsoSegments);
+    let mut again = true;
     loop {
         match sendmsg(fd, &pieces, cut.as_slice(), MsgFlags::empty(), Some(to)) {
             Ok(_) => return Ok(()),
             Err(Errno::EINTR) => {}
+            // Perhaps about an earlier packet.
+            Err(error) if again && is_reported(error) => again = false,
             Err(error) => return Err(error),
         }
     }
 }
 
+/// Whether an error may be that of an ICMP message, which the kernel reports once by any call.
+const fn is_reported(error: Errno) -> bool {
+    matches!(
+        error,
+        Errno::ECONNREFUSED
+            | Errno::EHOSTUNREACH
+            | Errno::ENETUNREACH
+            | Errno::EMSGSIZE
+            | Errno::EACCES
+            | Errno::EPROTO
+            | Errno::ENOPROTOOPT
+            | Errno::EOPNOTSUPP
+            | Errno::EHOSTDOWN
+            | Errno::ENONET
+    )
+}
+
 fn arrival(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<Arrival> {
-    let address = message.address.as_ref()?;
-    let v4 = || address.as_sockaddr_in().map(|v4| SocketAddr::V4((*v4).into()));
-    let v6 = || address.as_sockaddr_in6().map(|v6| SocketAddr::V6((*v6).into()));
-    let from = v4().or_else(v6)?;
+    let from = address_of(message)?;
     let joined = message.cmsgs().ok()?.find_map(|control| match control {
         ControlMessageOwned::UdpGroSegments(len) => usize::try_from(len).ok(),
         _ => None,
     });
     let total = message.bytes;
     Some(Arrival { from, total, len: joined.filter(|len| *len > 0).unwrap_or(total) })
+}
+
+fn address_of(message: &RecvMsg<'_, '_, SockaddrStorage>) -> Option<SocketAddr> {
+    let address = message.address.as_ref()?;
+    let v4 = || address.as_sockaddr_in().map(|v4| SocketAddr::V4((*v4).into()));
+    let v6 = || address.as_sockaddr_in6().map(|v6| SocketAddr::V6((*v6).into()));
+    v4().or_else(v6)
 }
 
 fn explain(local: SocketAddr, device: Option<&str>, error: &io::Error) -> LiveError {
@@ -294,10 +372,11 @@ mod tests {
             if taken.len() >= count {
                 break;
             }
-            let Some(arrival) = path.receive(&mut buffer).expect("a socket") else {
+            let Some(received) = path.receive(&mut buffer).expect("a socket") else {
                 std::thread::sleep(Duration::from_micros(100));
                 continue;
             };
+            let Received::Datagrams(arrival) = received else { panic!("{received:?}") };
             for range in arrival.datagrams() {
                 taken.push((arrival.from, SctpPacket::parse(&buffer[range]).expect("a packet")));
             }
@@ -351,6 +430,26 @@ mod tests {
         assert_eq!(ranges(250, 100), [0..100, 100..200, 200..250]);
         assert_eq!(ranges(100, 100), [0..100]);
         assert_eq!(ranges(0, 0), [0..0]);
+    }
+
+    #[test]
+    fn packet_to_a_port_without_socket_comes_back_as_unreachable() {
+        let mut here = path();
+        let closed = path().local();
+        here.send(closed.ip(), &packet(closed.port(), 8), &mut LiveCounters::default());
+        here.flush(&mut LiveCounters::default());
+        let mut buffer = vec![0; 1 << 16];
+        let received = (0..1000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(1));
+            here.receive(&mut buffer).expect("a socket")
+        });
+        let Some(Received::Unreachable(message)) = received else { panic!("{received:?}") };
+        assert_eq!((message.src, message.dst), (closed.ip(), here.local().ip()));
+        let Body::Icmp(Icmp::Unreachable { code: 3, original, .. }) = message.body else {
+            panic!("{message:?}")
+        };
+        let ports = [original[20..22].to_vec(), original[22..24].to_vec()];
+        assert_eq!(ports, [[0, 5], [0, 6]], "of SCTP");
     }
 
     #[test]

@@ -149,6 +149,20 @@ fn bad_datagrams_are_counted_and_ignored() {
     assert_eq!((ends.client.ignored, ends.server.ignored), (0, 4));
 }
 
+#[test]
+fn client_of_a_host_without_server_fails_at_once() {
+    let hosts = Hosts::new(5, 1);
+    let folder = Folder::new("sctp-udp-none");
+    let got = folder.0.join("got");
+    let download = Download::new(hosts.server(), "file", &got, false, |_| {}).expect("a file");
+    let endpoint = Endpoint { remote: Some(hosts.server()), ..endpoint() };
+    let live = Live::open_udp(&paths(&hosts.clients), endpoint, download);
+    let mut live = live.expect("a client");
+    assert_eq!(run_for(&mut live, PATIENCE).expect("a run"), End::Done);
+    let why = live.application().result().expect_err("no server").to_string();
+    assert!(why.contains("unreachable"), "{why}");
+}
+
 /// Drops what is sent to the address; `false`, after printing the reason, if that cannot be.
 fn cut(address: Ipv4Addr) -> bool {
     let rules = format!(
