@@ -1,6 +1,7 @@
 //! SCTP of the engine and foreign implementations.
 //!
-//! `sctp_proto` runs in virtual time, `usrsctp` in a process of its own. `ours` is the engine's end of an association and its user.
+//! `sctp_proto` runs in virtual time, `usrsctp` in a process of its own. `ours` is the engine's end
+//! of an association and its user.
 
 mod ours;
 mod pattern;

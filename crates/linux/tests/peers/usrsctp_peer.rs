@@ -57,8 +57,8 @@ pub(crate) fn is_there() -> bool {
 }
 
 impl UsrsctpPeer {
-    /// Starts the peer with these arguments (`usrsctp_association.c` has their list), in the namespace of
-    /// the calling thread.
+    /// Starts the peer with these arguments (`usrsctp_association.c` has their list), in the
+    /// namespace of the calling thread.
     pub(crate) fn start(arguments: &str) -> UsrsctpPeer {
         let program = program().expect("the caller made sure that it is there");
         let mut child = Command::new(program)
