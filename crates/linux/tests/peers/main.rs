@@ -7,5 +7,6 @@ mod ours;
 mod pattern;
 mod sctp_proto;
 mod sockets;
+mod tshark;
 mod usrsctp;
 mod usrsctp_peer;

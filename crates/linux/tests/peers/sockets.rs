@@ -9,6 +9,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 use wire::sctp::{Chunk, UdpPorts};
+use wire::{Body, Packet, Payload, PcapngWriter, UdpDatagram};
 
 /// Bytes of IPv4 and UDP headers.
 const HEADERS: usize = 28;
@@ -24,6 +25,8 @@ pub(crate) struct Sockets {
     sockets: Vec<(IpAddr, UdpSocket)>,
     begin: std::time::Instant,
     last: VecDeque<String>,
+    /// What passes, if it is wanted.
+    capture: Option<PcapngWriter<Vec<u8>>>,
 }
 
 impl Sockets {
@@ -45,7 +48,18 @@ impl Sockets {
                 &(8 << 20),
             );
         }
-        Sockets { sockets, begin: now(), last: VecDeque::new() }
+        Sockets { sockets, begin: now(), last: VecDeque::new(), capture: None }
+    }
+
+    /// Keeps what passes from now on.
+    pub(crate) fn start_capture(&mut self) {
+        let capture = PcapngWriter::new(Vec::new(), &["udp"]).expect("memory");
+        self.capture = Some(capture);
+    }
+
+    /// What passed, as a file of pcapng.
+    pub(crate) fn take_capture(&mut self) -> Vec<u8> {
+        self.capture.take().expect("it was started").into_inner()
     }
 
     /// Our port of UDP.
@@ -135,6 +149,13 @@ impl Sockets {
     }
 
     fn remember(&mut self, direction: &str, datagram: &Datagram) {
+        let at = self.now();
+        if let (Some(capture), Some(UdpPorts { src, dst })) = (&mut self.capture, datagram.udp) {
+            let payload = Payload::from(datagram.bytes.clone());
+            let carrier = UdpDatagram { src_port: src, dst_port: dst, payload };
+            let packet = Packet::new(datagram.src, datagram.dst, Body::Udp(carrier));
+            capture.write(0, at, &packet).expect("memory");
+        }
         let packet = wire::SctpPacket::parse(&datagram.bytes);
         let kinds: Vec<String> =
             packet.map_or_else(|_| Vec::new(), |packet| packet.chunks.iter().map(brief).collect());
@@ -142,7 +163,7 @@ impl Sockets {
             self.last.pop_front();
         }
         let (src, dst) = (datagram.src, datagram.dst);
-        self.last.push_back(format!("{} {src} {direction} {dst} {}", self.now(), kinds.join(", ")));
+        self.last.push_back(format!("{} {src} {direction} {dst} {}", at, kinds.join(", ")));
     }
 
     /// The state of our end and the last packets.

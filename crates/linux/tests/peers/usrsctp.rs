@@ -5,6 +5,7 @@
 use crate::ours::{OUR_SEED, Ours, PEER_SEED};
 use crate::pattern::{self, Hash};
 use crate::sockets::Sockets;
+use crate::tshark;
 use crate::usrsctp_peer::{self, UsrsctpPeer, count};
 use bytes::Bytes;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -50,12 +51,12 @@ impl Ends {
         client: Side,
         config: SctpConfig,
         arguments: &str,
-        prepare: impl FnOnce(&mut Ours),
+        prepare: impl FnOnce(&mut Ours, &mut Sockets),
     ) -> Ends {
-        let sockets = Sockets::bind(&[HERE]);
+        let mut sockets = Sockets::bind(&[HERE]);
         let (ours_udp, theirs_udp) = (sockets.port(), free_port());
         let mut ours = Ours::new(&[HERE], 1);
-        prepare(&mut ours);
+        prepare(&mut ours, &mut sockets);
         let common = format!("local={HERE} port={PORT} udp={theirs_udp} window={WINDOW}");
         let role = match client {
             Side::Ours => format!("server {common}"),
@@ -112,7 +113,7 @@ fn exchange_bytes(client: Side) {
     }
     let size = bulk_size();
     let arguments = format!("send={size} expect={size}");
-    let mut ends = Ends::open(client, config(), &arguments, |ours| ours.to_write = size);
+    let mut ends = Ends::open(client, config(), &arguments, |ours, _| ours.to_write = size);
     ends.run("all data", |ours, peer| ours.received >= size && peer.has_said("complete"));
     ends.shut_down(client);
     let hash = Hash::of_pattern(OUR_SEED, size);
@@ -141,7 +142,7 @@ fn abort(client: Side, by: Side) {
         return;
     }
     let arguments = format!("send={}", 1 << 30);
-    let mut ends = Ends::open(client, config(), &arguments, |ours| ours.to_write = ENDLESS);
+    let mut ends = Ends::open(client, config(), &arguments, |ours, _| ours.to_write = ENDLESS);
     ends.run("some data", |ours, _| ours.received > 1 << 20);
     match by {
         Side::Ours => {
@@ -181,7 +182,9 @@ fn association_goes_on_after_a_restart_of_usrsctp() {
         return;
     }
     let size = 1 << 20;
-    let mut ends = Ends::open(Side::Theirs, config(), &format!("send={size}"), |_| ());
+    let arguments = format!("send={size}");
+    let mut ends =
+        Ends::open(Side::Theirs, config(), &arguments, |_, sockets| sockets.start_capture());
     ends.run("data", |ours, _| ours.received >= size);
     let socket = ends.ours.socket;
     ends.peer.kill();
@@ -196,11 +199,14 @@ fn association_goes_on_after_a_restart_of_usrsctp() {
     for fault in ["badsum", "hdrops", "badsid", "aborted"] {
         assert_eq!(count(&statistics, fault), 0, "{fault}: {statistics}");
     }
+    tshark::find_no_fault(&mut ends.sockets);
 }
 
 /// Whole messages of each side, and streams that they use.
 const MESSAGES: u32 = 1000;
 const STREAMS: u32 = 10;
+/// Protocol identifier of message 0; smaller ones are assigned to protocols.
+const FIRST_PPID: u32 = 0x4000_0000;
 
 /// Message `number` of a side, as `usrsctp_association.c` has it.
 fn message(seed: u64, number: u32) -> Message {
@@ -209,7 +215,7 @@ fn message(seed: u64, number: u32) -> Message {
     let bytes = pattern::bytes(seed, u64::from(number) << 20, len as usize);
     Message {
         stream: (number % STREAMS) as u16,
-        ppid: number,
+        ppid: FIRST_PPID + number,
         unordered: number / STREAMS % 2 == 1,
         immediate: false,
         reliability: Reliability::Full,
@@ -222,16 +228,17 @@ fn assert_messages(received: &[Received]) {
     let mut seen = [0_u32; MESSAGES as usize];
     let mut last = [0; STREAMS as usize];
     for received in received {
-        let expected = message(PEER_SEED, received.ppid);
-        assert_eq!(received.stream, expected.stream, "message {}", received.ppid);
-        assert_eq!(received.unordered, expected.unordered, "message {}", received.ppid);
+        let number = received.ppid - FIRST_PPID;
+        let expected = message(PEER_SEED, number);
+        assert_eq!(received.stream, expected.stream, "message {number}");
+        assert_eq!(received.unordered, expected.unordered, "message {number}");
         let (bytes, wanted) = (received.payload.to_bytes(), expected.payload.to_bytes());
-        assert!(bytes == wanted, "message {} differs", received.ppid);
-        seen[received.ppid as usize] += 1;
+        assert!(bytes == wanted, "message {number} differs");
+        seen[number as usize] += 1;
         if !received.unordered {
             let last = &mut last[usize::from(received.stream)];
-            assert!(*last <= received.ppid, "message {} after {last}", received.ppid);
-            *last = received.ppid;
+            assert!(*last <= number, "message {number} after {last}");
+            *last = number;
         }
     }
     assert!(seen.iter().all(|count| *count == 1), "{seen:?}");
@@ -252,7 +259,8 @@ fn exchange_messages(client: Side, nr_sack: bool, i_data: bool) {
         u8::from(nr_sack),
         u8::from(i_data)
     );
-    let mut ends = Ends::open(client, config, &arguments, |ours| {
+    let mut ends = Ends::open(client, config, &arguments, |ours, sockets| {
+        sockets.start_capture();
         ours.messages = Some(Vec::new());
         ours.to_send = (0..MESSAGES).map(|number| message(OUR_SEED, number)).collect();
     });
@@ -268,6 +276,7 @@ fn exchange_messages(client: Side, nr_sack: bool, i_data: bool) {
         Side::Theirs => Side::Ours,
     });
     ends.peer.quit_without_fault();
+    tshark::find_no_fault(&mut ends.sockets);
 }
 
 #[test]

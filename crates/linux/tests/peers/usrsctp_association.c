@@ -33,6 +33,8 @@
 #define MAX_MESSAGE (1 << 18)
 #define OUR_SEED 2
 #define PEER_SEED 1
+/* Protocol identifier of message 0; smaller ones are assigned to protocols. */
+#define FIRST_PPID 0x40000000u
 
 struct addresses {
 	int count;
@@ -214,7 +216,7 @@ static void on_message(const uint8_t *bytes, size_t len, const struct sctp_rcvin
 	static uint8_t expected[MAX_MESSAGE];
 	static uint8_t seen[1 << 16];
 	static int64_t last_of[1 << 11];
-	uint32_t number = ntohl(info->rcv_ppid);
+	uint32_t number = ntohl(info->rcv_ppid) - FIRST_PPID;
 	int unordered = (info->rcv_flags & SCTP_UNORDERED) != 0;
 	int right = number < (uint32_t)messages && !seen[number]
 		&& len == length_of(PEER_SEED, number) && info->rcv_sid == stream_of(number)
@@ -298,8 +300,9 @@ static void *send_all(void *unused)
 		send_message(buffer, len, &info);
 	}
 	for (uint32_t number = 0; number < (uint32_t)messages; number++) {
-		struct sctp_sndinfo info = { .snd_sid = (uint16_t)stream_of(number), .snd_ppid = htonl(number) };
+		struct sctp_sndinfo info = { .snd_sid = (uint16_t)stream_of(number) };
 		size_t len = length_of(OUR_SEED, number);
+		info.snd_ppid = htonl(FIRST_PPID + number);
 		info.snd_flags = is_unordered(number) ? SCTP_UNORDERED : 0;
 		pattern(OUR_SEED, (uint64_t)number << 20, buffer, len);
 		send_message(buffer, len, &info);
