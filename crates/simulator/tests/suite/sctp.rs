@@ -1,12 +1,15 @@
 //! SCTP over simulated links (RFC 9260).
 
+use crate::multipath::{assert_exactly_once, hostile_run};
 use crate::pair::{link, one_path, record, record_with, value, with};
 use base::{Duration, Event, EventMask};
 use network::{Direction, LinkChange, LinkConfig, LossConfig, PathEvent};
-use simulator::{Carrier, RunSetup};
+use proptest::prelude::*;
+use simulator::{Carrier, RunSetup, Until};
 use traffic::Traffic;
 use transport::congestion::ControllerChoice;
-use transport::sctp::{Addresses, FailureLimits, SctpConfig};
+use transport::sctp::{Addresses, FailureLimits, RtxPolicy, SctpConfig};
+use wire::sctp::Features;
 
 /// One association over these links; more than one: with all addresses, the first path primary.
 pub(crate) fn sctp(links: &[LinkConfig], traffic: Traffic) -> RunSetup {
@@ -105,7 +108,66 @@ fn dead_primary(limits: FailureLimits) -> f64 {
 fn dead_primary_is_left_after_one_timeout_with_pf() {
     let pf = dead_primary(FailureLimits::RFC_9260);
     let pmr = dead_primary(FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 });
-    println!("{pf} {pmr}");
     assert!(pf >= 4.5e6, "{pf}");
     assert!(pmr < pf, "{pmr} {pf}");
+}
+
+/// Any association over any two or three hostile paths.
+fn any_sctp() -> impl Strategy<Value = RunSetup> {
+    let switches = (any::<[bool; 6]>(), 0usize..RtxPolicy::ALL.len(), 100u32..5000);
+    (hostile_run(), switches).prop_map(|(mut setup, (on, policy, message_size))| {
+        let [reneging, nr_sack, interleaving, nagle, all, pf] = on;
+        let mut config = SctpConfig {
+            addresses: if all { Addresses::All } else { Addresses::One },
+            reneging,
+            nagle,
+            rtx_policy: RtxPolicy::ALL[policy].0,
+            message_size: (message_size < 3000).then_some(message_size),
+            ..SctpConfig::default()
+        };
+        let features = [
+            (true, Features::PARTIAL_RELIABILITY),
+            (nr_sack, Features::NR_SACK),
+            (interleaving, Features::INTERLEAVING),
+        ];
+        let listed = features.iter().filter(|(on, _)| *on);
+        config.features = Features(listed.fold(0, |all, (_, feature)| all | feature.0));
+        config.parameters.limits.potentially_failed = pf.then_some(0);
+        setup.flows[0].tcp.nagle = nagle;
+        setup.flows[0].carrier = Carrier::Sctp(Box::new(config));
+        setup
+    })
+}
+
+proptest! {
+    // What is found becomes a named test below.
+    #![proptest_config(ProptestConfig {
+        cases: 96,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_byte_arrives_exactly_once_over_hostile_paths(setup in any_sctp()) {
+        assert_exactly_once(&setup);
+    }
+}
+
+/// Regression: SHUTDOWN ACK went to the path of the data, which was dead, and not to where SHUTDOWN
+/// came from.
+#[test]
+fn association_ends_although_a_path_is_dead() {
+    for seed in 0..100 {
+        let loss = LossConfig::Bernoulli { p: 0.07 };
+        let lossy = LinkConfig { loss, reorder: 0.1, duplicate: 0.1, ..link(25, 40) };
+        let mut setup = sctp(&[lossy.clone(), lossy], Traffic::BulkSize(10_000));
+        setup.seed = seed;
+        setup.flows[0].first = 1;
+        setup.flows[0].reverse = true;
+        setup.until = Until::Closed;
+        let (at, direction) = (Duration::from_millis(300), Direction::Both);
+        setup.network.paths[0].events =
+            vec![PathEvent { at, direction, change: LinkChange::Down }];
+        assert_exactly_once(&setup);
+    }
 }

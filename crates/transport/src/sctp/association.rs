@@ -120,7 +120,7 @@ impl Association {
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         let confirmed = [path.ends.remote.ip()];
         association.establish(cx, agreed, &confirmed, ConnectionEvent::Accepted);
-        association.acknowledge_cookie();
+        association.acknowledge_cookie(&path.ends);
         association
     }
 
@@ -185,30 +185,44 @@ impl Association {
 
     /// The peer's cookie is valid and is that of this association, which is open already or opens
     /// from both sides (RFC 9260 s5.2.4 B and D).
-    pub(crate) fn on_cookie(&mut self, cx: &mut Context<'_>, agreed: Agreement, cookie: &Tags) {
+    pub(crate) fn on_cookie(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &Tuple,
+        agreed: Agreement,
+        cookie: &Tags,
+    ) {
         match &mut self.phase {
             Phase::Opening(initiator) => {
                 let step = initiator.handle_cookie(agreed, cookie);
                 self.on_step(cx, step);
             }
-            Phase::Open(_) => self.acknowledge_cookie(),
-            Phase::Closed => {}
+            Phase::Open(_) | Phase::Closed => {}
         }
+        self.acknowledge_cookie(from);
     }
 
     /// The peer has restarted (RFC 9260 s5.2.4 A): what was sent and received before is lost, which
     /// the user learns as a reset; the association goes on with the new tags.
-    pub(crate) fn restart(&mut self, cx: &mut Context<'_>, agreed: &Agreement, tags: Tags) {
+    pub(crate) fn restart(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &Tuple,
+        agreed: &Agreement,
+        tags: Tags,
+    ) {
         self.tags = tags;
         self.outbox.clear();
         let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
         self.establish(cx, agreed, &confirmed, ConnectionEvent::Restarted);
-        self.acknowledge_cookie();
+        self.acknowledge_cookie(from);
     }
 
-    fn acknowledge_cookie(&mut self) {
+    /// COOKIE ACK goes to where COOKIE ECHO came from.
+    fn acknowledge_cookie(&mut self, from: &Tuple) {
+        let pair = self.ends.number_of(from.local.ip(), from.remote.ip()).unwrap_or(PathId(0));
         if let Phase::Open(open) = &mut self.phase {
-            open.transfer.control.push_first(PathId(0), Chunk::CookieAck);
+            open.transfer.control.push_first(pair, Chunk::CookieAck);
         }
     }
 
@@ -223,7 +237,7 @@ impl Association {
                 let pair = self.ends.number_of(local, address).unwrap_or(PathId(0));
                 self.outbox.push_back((pair, packet));
             }
-            Step::Established { agreed, acknowledge } => {
+            Step::Established { agreed, .. } => {
                 let Phase::Opening(initiator) = &self.phase else { return };
                 let rtt = initiator.round_trip();
                 self.tags = Tags { peer: agreed.peer.tag, ..initiator.tags() };
@@ -232,9 +246,6 @@ impl Association {
                 self.establish(cx, &agreed, &confirmed, ConnectionEvent::Connected);
                 if let (Phase::Open(open), Some(rtt)) = (&mut self.phase, rtt) {
                     open.transfer.on_handshake_rtt(rtt);
-                }
-                if acknowledge {
-                    self.acknowledge_cookie();
                 }
             }
             Step::Failed(failure, answer) => {
@@ -382,6 +393,11 @@ impl Association {
         let path = self.ends.path_to(pair).unwrap_or(PathId(0));
         let Phase::Open(open) = &mut self.phase else { return Verdict::Stop };
         match chunk {
+            // Both sides have everything: the peer is gone, and its SHUTDOWN COMPLETE was lost.
+            Chunk::Abort { .. } if open.shutdown.ends_with_complete() => {
+                self.close(cx);
+                Verdict::Stop
+            }
             Chunk::Abort { .. } => {
                 self.fail(cx, SocketError::Reset);
                 Verdict::Stop
@@ -389,6 +405,8 @@ impl Association {
             Chunk::Shutdown { cum_tsn } => {
                 let verdict = open.transfer.on_shutdown_tsn(cx, *cum_tsn);
                 if verdict == Verdict::Go {
+                    // The answer goes to where it came from (RFC 9260 s6.4).
+                    open.transfer.shutdown_path = Some(path);
                     let (step, closed) = open.shutdown.on_shutdown();
                     let stage = open.shutdown.stage();
                     self.record_state(cx, stage.name());
@@ -434,7 +452,8 @@ impl Association {
             ShutdownStep::SendShutdownAck => Chunk::ShutdownAck,
             ShutdownStep::Nothing | ShutdownStep::GiveUp | ShutdownStep::Abort => return,
         };
-        let path = open.transfer.states.data_path().unwrap_or(PathId(0));
+        let another = open.transfer.shutdown_path.take();
+        let path = another.or(open.transfer.states.data_path()).unwrap_or(PathId(0));
         open.transfer.stop_heartbeats();
         let is_shutdown =
             |chunk: &Chunk| matches!(chunk, Chunk::Shutdown { .. } | Chunk::ShutdownAck);
@@ -583,6 +602,9 @@ impl Endpoint for Association {
                 }
                 let most = self.config.parameters.limits.association;
                 let step = open.shutdown.on_timeout(cx.now, most);
+                if matches!(step, ShutdownStep::SendShutdown | ShutdownStep::SendShutdownAck) {
+                    open.transfer.on_t2(cx, open.shutdown.path);
+                }
                 match step {
                     ShutdownStep::GiveUp => self.fail(cx, SocketError::TimedOut),
                     ShutdownStep::Abort => {

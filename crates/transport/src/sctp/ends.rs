@@ -80,11 +80,13 @@ impl Ends {
         }
     }
 
-    /// The peer's addresses are known; the first path stays.
+    /// The peer's addresses are known; of the paths so far only the first one stays.
     pub(super) fn set_remotes(&mut self, remotes: &[IpAddr]) {
         let first = self.remotes[0];
         self.remotes = vec![first];
         self.remotes.extend(remotes.iter().filter(|remote| **remote != first));
+        self.pairs.truncate(1);
+        self.paths = 1;
         self.pair();
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Transfer {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) control: ControlQueue,
+    /// The path of the next SHUTDOWN or SHUTDOWN ACK after one was not answered.
+    pub(super) shutdown_path: Option<PathId>,
     pub(super) config: Box<SctpConfig>,
     draws: Draws,
 }
@@ -88,6 +90,7 @@ impl Transfer {
             sender: Sender::new(setup, config.parameters, config.new_controller()),
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),
+            shutdown_path: None,
             config: Box::new(config.clone()),
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
