@@ -1,4 +1,5 @@
-//! The subcommand `live`: serves and downloads files with the engine on TUN devices.
+//! The subcommand `live`: serves and downloads files with the engine on TUN devices or, over SCTP,
+//! UDP sockets.
 //!
 //! Reads arguments, shows progress and results; the `linux` crate does everything else.
 
@@ -9,9 +10,12 @@ use crate::progress::real_time;
 use crate::save::Overwrite;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::scenario::{SingleChoices, SingleOptions};
+use lab::scenario::{SctpFailover, SingleChoices, SingleOptions};
 use lab::{Given, InputError};
-use linux::{Download, End, Endpoint, FileServer, Live, LiveError, PathDevice, Received, Served};
+use linux::{
+    Download, End, Endpoint, FileServer, Live, LiveError, Paths, Received, SCTP_UDP_PORT, Served,
+    UdpPorts,
+};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,6 +28,11 @@ use transport::{Protocol, ProtocolConfig, TcpConfig};
 /// Time between two plain lines of progress.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// Of mptcp and tcp.
+const DEFAULT_CC: &str = "cubic";
+/// Of mptcp.
+const DEFAULT_FAILOVER: &str = "probe";
+
 const EXAMPLES: &str = "\
 Examples:
   sudo ip tuntap add dev tun0 mode tun && sudo ip addr add 10.9.0.1/24 dev tun0
@@ -32,6 +41,10 @@ Examples:
   curl -O http://10.9.0.2:8080/FILE            # the kernel's TCP as the peer
 
   sudo anabranch live get 10.9.0.1:8080/FILE -o FILE --path dev=tun0
+
+  # SCTP in UDP needs no root; repeat --path for further addresses
+  anabranch live serve --protocol sctp --path udp=127.0.0.1 --listen 127.0.0.1:8080 --dir .
+  anabranch live get --protocol sctp --path udp=127.0.0.1 127.0.0.1:8080/FILE -o COPY
 
 On a TUN device the kernel has the addresses that `ip addr` shows; the engine uses the lowest free
 address of each subnet, or that of addr=: dev=tun0,addr=10.9.0.7. A device that does not exist is
@@ -83,23 +96,28 @@ struct GetArgs {
     /// Print one JSON document: file, bytes, seconds, goodput_bps, sha256
     #[arg(long)]
     json: bool,
+    /// UDP port of the server's host, for paths of udp= (RFC 6951)
+    #[arg(long, value_name = "PORT", default_value_t = SCTP_UDP_PORT)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    udp_port: u16,
     #[command(flatten)]
     common: CommonArgs,
 }
 
 #[derive(Args, Debug)]
 struct CommonArgs {
-    /// TUN devices, one per path, and the addresses of the engine on them
-    #[arg(long = "path", value_name = "dev=TUN[,addr=A/LEN][,backup][,dev=...]", required = true)]
+    /// TUN devices, one per path, and the addresses of the engine on them: dev=TUN[,addr=A/LEN]
+    /// [,backup]; or for sctp, without root, addresses of this host: udp=ADDR[:PORT][,dev=NAME]
+    /// [,mtu=BYTES]
+    #[arg(long = "path", value_name = "dev=TUN[,...] or udp=ADDR[,...]", required = true)]
     paths: Vec<String>,
-    /// Protocol: mptcp, which falls back to TCP if the peer does not support it, or tcp
+    /// Protocol: mptcp, which falls back to TCP if the peer does not support it, tcp, or sctp
     #[arg(long, value_name = "NAME", default_value = "mptcp")]
     #[arg(env = "ANABRANCH_PROTOCOL", hide_env = true)]
     protocol: String,
-    /// Congestion control: cubic, reno, or for mptcp a coupled one, such as lia or
-    /// olia:min-ssthresh=1; see `anabranch list
-    /// congestion`
-    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    /// Congestion control: cubic (not for sctp, which takes reno), reno, or for mptcp a coupled
+    /// one, such as lia or olia:min-ssthresh=1; see `anabranch list congestion`
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_CC)]
     #[arg(env = "ANABRANCH_CC", hide_env = true)]
     cc: String,
     /// Scheduler of mptcp: linux (as mainline Linux), or another, such as lrf, redundant, wrr:3,1
@@ -117,8 +135,9 @@ struct CommonArgs {
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
     policy: String,
     /// Rule for declaring a path failed: probe (at an unanswered tail loss probe; the path is
-    /// probed until it returns), rto (at a retransmission time-out), stale (as Linux)
-    #[arg(long, value_name = "NAME", default_value = "probe")]
+    /// probed until it returns), rto (at a retransmission time-out), stale (as Linux); for sctp pf
+    /// (RFC 7829, its default) or pmr (RFC 9260)
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_FAILOVER)]
     #[arg(env = "ANABRANCH_FAILOVER", hide_env = true)]
     failover: String,
     /// Request checksums of data sequence mappings
@@ -177,7 +196,7 @@ fn usage(refusal: InputError) -> LiveError {
 fn serve(args: &ServeArgs) -> Result<End, LiveError> {
     let listen = address("--listen", &args.listen)?;
     let paths = paths(&args.common)?;
-    let protocol = protocol(&args.common, paths.len())?;
+    let protocol = protocol(&args.common, &paths, SCTP_UDP_PORT)?;
     args.common.check_files()?;
     let endpoint = Endpoint { listen: Some(listen), protocol, ..<_>::default() };
     let quiet = args.common.quiet;
@@ -186,7 +205,7 @@ fn serve(args: &ServeArgs) -> Result<End, LiveError> {
             message(&log_line(served));
         }
     })?;
-    let mut live = Live::open(&paths, endpoint, server)?;
+    let mut live = open(&paths, endpoint, server)?;
     if !quiet {
         message(&format!(
             "serving {} on port {}: {}",
@@ -203,14 +222,17 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let own_name = || PathBuf::from(path.rsplit('/').next().unwrap_or(path));
     let output = args.output.clone().unwrap_or_else(own_name);
     let paths = paths(&args.common)?;
-    let protocol = protocol(&args.common, paths.len())?;
+    let protocol = protocol(&args.common, &paths, args.udp_port)?;
     args.common.check_files()?.absent("-o", &output).map_err(usage)?;
+    let is_sctp = matches!(protocol, ProtocolConfig::Sctp(_));
     let endpoint = Endpoint { remote: Some(server), protocol, ..<_>::default() };
     let bar = Meter::new(args.common.quiet);
     let finished = bar.bar.clone();
     let show = bar.show();
     let download = Download::new(server, path, &output, args.hash || args.json, show)?;
-    let mut live = Live::open(&paths, endpoint, download)?;
+    // A peer of SCTP is a server of this program; HTTP/1.1 is on stream 0.
+    let download = if is_sctp { download.with_http11(path) } else { download };
+    let mut live = open(&paths, endpoint, download)?;
     let end = run(&mut live, &args.common);
     if let Some(bar) = finished {
         bar.finish_and_clear();
@@ -240,11 +262,42 @@ fn run<A: Application>(live: &mut Live<A>, common: &CommonArgs) -> Result<End, L
     end
 }
 
-fn paths(common: &CommonArgs) -> Result<Vec<PathDevice>, LiveError> {
-    linux::path::parse(common.paths.iter().map(String::as_str))
+fn open<A: Application>(
+    paths: &Paths,
+    endpoint: Endpoint,
+    application: A,
+) -> Result<Live<A>, LiveError> {
+    match paths {
+        Paths::Devices(devices) => Live::open(devices, endpoint, application),
+        Paths::Udp(addresses) => Live::open_udp(addresses, endpoint, application),
+    }
 }
 
-fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveError> {
+fn paths(common: &CommonArgs) -> Result<Paths, LiveError> {
+    linux::path::parse_any(common.paths.iter().map(String::as_str))
+}
+
+/// The protocol with its configuration. `peer_port`: UDP port of the peer's host.
+fn protocol(
+    common: &CommonArgs,
+    paths: &Paths,
+    peer_port: u16,
+) -> Result<ProtocolConfig, LiveError> {
+    let Some(protocol) = Protocol::by_name(&common.protocol) else {
+        let name = &common.protocol;
+        return Err(LiveError::Usage(format!(
+            "--protocol {name} is not known; use mptcp, tcp or sctp"
+        )));
+    };
+    if protocol != Protocol::Sctp && matches!(paths, Paths::Udp(_)) {
+        return Err(LiveError::Usage(format!(
+            "--path udp= carries SCTP only, not {}: add --protocol sctp, or write --path dev=TUN",
+            common.protocol
+        )));
+    }
+    if protocol == Protocol::Sctp {
+        return sctp(common, paths, peer_port);
+    }
     let asked = SingleOptions {
         congestion: Given::argument("--cc", &common.cc),
         scheduler: Given::argument("--scheduler", &common.scheduler),
@@ -252,7 +305,8 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
         policy: Given::argument("--policy", &common.policy),
         failover: Given::argument("--failover", &common.failover),
     };
-    let asked = asked.resolve(paths).map_err(|error| LiveError::Usage(error.to_string()))?;
+    let asked =
+        asked.resolve(paths.count()).map_err(|error| LiveError::Usage(error.to_string()))?;
     let SingleChoices { congestion, scheduler, path_manager, policy, failover } = asked;
     if matches!(path_manager, PathManagerKind::Binder | PathManagerKind::Kernel) {
         return Err(LiveError::Usage(format!(
@@ -261,10 +315,6 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
         )));
     }
     let tcp = TcpConfig { congestion, ..TcpConfig::default() };
-    let Some(protocol) = Protocol::by_name(&common.protocol) else {
-        let name = &common.protocol;
-        return Err(LiveError::Usage(format!("--protocol {name} is not known; use mptcp or tcp")));
-    };
     match protocol {
         Protocol::Mptcp => {
             let checksum = common.checksum;
@@ -277,11 +327,34 @@ fn protocol(common: &CommonArgs, paths: usize) -> Result<ProtocolConfig, LiveErr
             "--cc {} is coupled: it needs --protocol mptcp",
             tcp.congestion
         ))),
-        Protocol::Tcp => Ok(ProtocolConfig::Tcp(tcp)),
-        Protocol::Sctp => {
-            Ok(SctpConfig { congestion: tcp.congestion, ..SctpConfig::default() }.into())
-        }
+        // Returned above.
+        Protocol::Tcp | Protocol::Sctp => Ok(ProtocolConfig::Tcp(tcp)),
     }
+}
+
+/// SCTP with its own congestion controls and fail-over rules.
+fn sctp(common: &CommonArgs, paths: &Paths, peer_port: u16) -> Result<ProtocolConfig, LiveError> {
+    let control = Given::argument("--cc", &common.cc);
+    let control = lab::scenario::control_of_sctp(&control).map_err(usage)?;
+    if control.is_none() && common.cc != DEFAULT_CC && !common.quiet {
+        message(&format!("note: sctp has no `{}`: it takes `reno`", common.cc));
+    }
+    let mut config = SctpConfig::default();
+    config.congestion = control.unwrap_or(config.congestion);
+    if common.failover != DEFAULT_FAILOVER {
+        let Some(rule) = SctpFailover::by_name(&common.failover) else {
+            return Err(LiveError::Usage(format!(
+                "--failover {} is not a rule of sctp: write pf (RFC 7829) or pmr (RFC 9260)",
+                common.failover
+            )));
+        };
+        let limits = &mut config.parameters.limits;
+        limits.potentially_failed = (rule == SctpFailover::Pf).then_some(0);
+    }
+    if matches!(paths, Paths::Udp(_)) {
+        config.udp = Some(UdpPorts { src: 0, dst: peer_port });
+    }
+    Ok(config.into())
 }
 
 fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
@@ -395,7 +468,11 @@ mod tests {
             Ok(Command::Live(LiveArgs { verb: Verb::Get(args) })) => args.common,
             other => panic!("{other:?}"),
         };
-        let Ok(ProtocolConfig::Mptcp(config)) = protocol(&common, 1) else { panic!("mptcp") };
+        let Ok(ProtocolConfig::Mptcp(config)) =
+            protocol(&common, &paths(&common).unwrap(), SCTP_UDP_PORT)
+        else {
+            panic!("mptcp")
+        };
         let compared = lab::Options::default()
             .with(Key::Path, "a=rate 9mbit")
             .with(Key::Path, "b=rate 9mbit")

@@ -3,7 +3,7 @@
 //! Schedulers, congestion controls and the other choices have the sentence of their table.
 
 use crate::output::Screen;
-use lab::scenario::{Carrier, SCTP_FAILOVERS, Variant};
+use lab::scenario::{Carrier, Protocol, SCTP_FAILOVERS, Variant};
 use lab::{Report, Scenario, Summary};
 use std::collections::BTreeMap;
 use transport::choice::Row;
@@ -30,7 +30,13 @@ pub(crate) fn hosts(scenario: &Scenario, report: &Report) -> String {
     if report.variants.iter().all(by_kernel) {
         return "with the running kernel".to_owned();
     }
-    format!("like {}", kernel(scenario.ends.profile))
+    let is_sctp = |summary: &&Summary| summary.variant.protocol() == Protocol::Sctp;
+    let profile = scenario.choices.sctp.profile.name();
+    match report.variants.iter().filter(is_sctp).count() {
+        0 => format!("like {}", kernel(scenario.ends.profile)),
+        all if all == report.variants.len() => format!("with the SCTP profile {profile}"),
+        _ => format!("like {}, SCTP profile {profile}", kernel(scenario.ends.profile)),
+    }
 }
 
 /// Kind, name and meaning of the choices of a variant that its name has.

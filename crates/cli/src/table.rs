@@ -113,7 +113,7 @@ pub(crate) fn protocols(scenario: &Scenario) -> String {
         Protocol::Tcp => "TCP over each path alone".to_owned(),
         Protocol::Sctp if scenario.paths.len() > 1 => {
             let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
-            format!("SCTP over each path alone and over all, one at a time, {first} first")
+            format!("SCTP over each path alone and over all in turn, {first} first")
         }
         Protocol::Sctp => "SCTP over the path".to_owned(),
         Protocol::Mptcp => {
@@ -121,7 +121,8 @@ pub(crate) fn protocols(scenario: &Scenario) -> String {
             format!("MPTCP over all paths, {first} first")
         }
     });
-    words.collect::<Vec<_>>().join(" and ")
+    let words: Vec<String> = words.collect();
+    words.join(if words.len() > 2 { "; " } else { " and " })
 }
 
 /// The resolved paths, and the notes on how inputs were understood, which nothing hides.

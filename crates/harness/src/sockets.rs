@@ -5,7 +5,8 @@
 
 use base::{Context, Instant, SocketId};
 use std::net::{IpAddr, SocketAddr};
-use traffic::{Application, StreamFailure, StreamHost};
+use traffic::{Application, MessageInfo, StreamFailure, StreamHost};
+use transport::sctp::streams::{Message, Reliability};
 use transport::{ProtocolConfig, SocketError, SocketEvent, SocketEventKind, Stack};
 use wire::Payload;
 
@@ -69,6 +70,39 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
 
     fn read(&mut self, socket: SocketId, max: u32) -> Payload {
         self.stack.read(self.cx, socket, max).unwrap_or_default()
+    }
+
+    fn largest_message(&self) -> Option<u32> {
+        match self.protocol {
+            // Longer messages are sent in fragments.
+            ProtocolConfig::Sctp(config) => Some(config.message_size.unwrap_or(u32::MAX)),
+            ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => None,
+        }
+    }
+
+    fn send_message(&mut self, socket: SocketId, payload: &Payload, info: MessageInfo) -> bool {
+        if self.largest_message().is_none() {
+            return self.write(socket, payload) == payload.len();
+        }
+        let lifetime = |time| Reliability::Lifetime(self.cx.now + time);
+        let message = Message {
+            stream: info.stream,
+            ppid: 0,
+            unordered: info.unordered,
+            immediate: false,
+            reliability: info.lifetime.map_or(Reliability::Full, lifetime),
+            payload: payload.clone(),
+        };
+        self.stack.send_message(socket, message).unwrap_or(false)
+    }
+
+    fn receive_message(&mut self, socket: SocketId) -> Option<(u16, Payload)> {
+        if self.largest_message().is_none() {
+            let payload = self.read(socket, u32::MAX);
+            return (!payload.is_empty()).then_some((0, payload));
+        }
+        let received = self.stack.receive_message(self.cx, socket)?;
+        Some((received.stream, received.payload))
     }
 
     fn shutdown(&mut self, socket: SocketId) {

@@ -147,13 +147,16 @@ pub(crate) fn compare(
 }
 
 /// The variant that decides: of those over several paths the best one that pays off, or else the
-/// best one; without any, the nearest rival of the best variant.
+/// best one; without any, the nearest rival of the best variant. Use of several paths at once comes
+/// before use of them in turn.
 fn deciding(larger_is_better: bool, variants: &[Summary], references: &[usize]) -> Option<usize> {
     let sign = if larger_is_better { -1.0 } else { 1.0 };
     let is_reference = |index: &usize| references.get(*index) == Some(index);
     let rivals = || variants.iter().enumerate().filter(|(i, v)| !is_reference(i) && v.qualifies());
     let against_one = |index: usize| references.get(index).map(|of| !is_together(&variants[*of]));
-    let together = || rivals().filter(|(i, v)| is_together(v) && against_one(*i).unwrap_or(false));
+    let all = || rivals().filter(|(i, v)| is_together(v) && against_one(*i).unwrap_or(false));
+    let at_once = all().any(|(_, v)| v.variant.scheduler().is_some());
+    let together = || all().filter(|(_, v)| !at_once || v.variant.scheduler().is_some());
     let best = |of: &mut dyn Iterator<Item = (usize, &Summary)>| {
         let key = |v: &Summary| sign * v.mean.unwrap_or(f64::INFINITY);
         of.min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(index, _)| index)

@@ -3,6 +3,8 @@
 use crate::path_spec::PathSpec;
 use crate::scenario::{Carrier, Protocol, Scenario, Variant, draw_start};
 use simulator::{FlowSetup, Multipath, NetworkSetup, PathSetup, Recording, RunSetup, SharedLink};
+use traffic::Traffic;
+use traffic::web::{Http, Web};
 use transport::TcpConfig;
 use transport::sctp::Addresses;
 
@@ -22,7 +24,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         tcp,
         reverse: scenario.ends.reverse,
         start: draw_start(&scenario.start, "start", seed, number, 0),
-        ..FlowSetup::new(&on_all, scenario.traffic.clone())
+        ..FlowSetup::new(&on_all, traffic(scenario, variant))
     };
     let links = scenario.links.iter().map(|link| shared(scenario, link, number)).collect();
     let numbered = || scenario.paths.iter().enumerate();
@@ -37,6 +39,18 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         marks: numbered().flat_map(|(number, path)| path.marks(number)).collect(),
         recording: Recording { accounts: true, ..Recording::default() },
         ..RunSetup::default()
+    }
+}
+
+/// The traffic of a variant: without streams, a page is fetched over six connections.
+fn traffic(scenario: &Scenario, variant: &Variant) -> Traffic {
+    match &scenario.traffic {
+        Traffic::Web(web)
+            if matches!(web.http, Http::Streams(_)) && variant.protocol() != Protocol::Sctp =>
+        {
+            Traffic::Web(Web { http: Http::SIX, ..web.clone() })
+        }
+        traffic => traffic.clone(),
     }
 }
 

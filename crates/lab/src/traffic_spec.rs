@@ -103,10 +103,12 @@ pub(crate) fn parse_http(text: &str) -> Result<Http, Refusal> {
     match text.to_ascii_lowercase().as_str() {
         "1.1" | "1" | "http/1.1" => Ok(Http::SIX),
         "2" | "h2" | "http/2" => Ok(Http::Two),
+        "streams" => Ok(Http::TEN_STREAMS),
         _ => Err(Refusal::new(
             text,
             format!("unknown version of HTTP `{text}`"),
-            "write `1.1` (six connections) or `2` (one connection, concurrent streams)",
+            "write `1.1` (six connections), `2` (one connection, concurrent streams) or `streams` \
+             (one association of sctp)",
         )),
     }
 }
@@ -216,6 +218,8 @@ fn describe_page(web: &Web) -> String {
     let over = match web.http {
         Http::One { connections } => format!("{connections} HTTP/1.1 connections{each}"),
         Http::Two => format!("one HTTP/2 connection{each}"),
+        Http::Streams(1) => format!("one stream of one association{each}"),
+        Http::Streams(streams) => format!("{streams} streams of one association{each}"),
     };
     // Folders are omitted.
     let name = page.name().rsplit('/').next().unwrap_or_default();

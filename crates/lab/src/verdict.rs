@@ -141,12 +141,13 @@ impl Words<'_> {
         variants: &[Summary],
     ) -> Vec<String> {
         let path = format!("{}, the best path alone", self.name(alone));
+        let what = use_of_paths(together);
         let opening = match together.class {
-            Some(Class::PaysOff) => "multi-path pays off",
-            Some(Class::Hurts) => "multi-path hurts",
-            Some(Class::NoDifference) => "multi-path makes no difference that matters",
+            Some(Class::PaysOff) => format!("{what} pays off"),
+            Some(Class::Hurts) => format!("{what} hurts"),
+            Some(Class::NoDifference) => format!("{what} makes no difference that matters"),
             Some(_) => self.partly_known(together),
-            None => "not known whether multi-path pays off, because rare runs may change it",
+            None => format!("not known whether {what} pays off, because rare runs may change it"),
         };
         let name = &together.variant.name;
         let performance = format!("{} {}", self.metric.info().verb, self.mean(together));
@@ -206,10 +207,11 @@ impl Words<'_> {
     }
 
     /// Text on what an undecided interval excludes all the same.
-    fn partly_known(&self, together: &Summary) -> &'static str {
-        const UNDECIDED: &str = "undecided whether multi-path pays off";
-        let Some(difference) = &together.difference else { return UNDECIDED };
-        let Some(interval) = difference.interval else { return UNDECIDED };
+    fn partly_known(&self, together: &Summary) -> String {
+        let what = use_of_paths(together);
+        let undecided = || format!("undecided whether {what} pays off");
+        let Some(difference) = &together.difference else { return undecided() };
+        let Some(interval) = difference.interval else { return undecided() };
         let reference = difference.relative.map_or(0.0, |share| (difference.mean / share).abs());
         let margin = margin(self.scenario, self.metric, reference);
         let (gains, harms) = if self.metric.larger_is_better() {
@@ -218,15 +220,15 @@ impl Words<'_> {
             (interval.low < -margin, interval.high > margin)
         };
         match (gains, harms) {
-            (false, true) => {
-                "multi-path does not pay off (undecided whether it hurts or makes no difference \
-                 that matters)"
-            }
-            (true, false) => {
-                "multi-path does not hurt (undecided whether it pays off or makes no difference \
-                 that matters)"
-            }
-            _ => UNDECIDED,
+            (false, true) => format!(
+                "{what} does not pay off (undecided whether it hurts or makes no difference that \
+                 matters)"
+            ),
+            (true, false) => format!(
+                "{what} does not hurt (undecided whether it pays off or makes no difference that \
+                 matters)"
+            ),
+            _ => undecided(),
         }
     }
 
@@ -257,9 +259,10 @@ impl Words<'_> {
     fn when_a_path_fails(&self, failures: &Judged) -> Option<String> {
         let deciding = failures.deciding()?;
         let alone = failures.variants.get(failures.reference?)?;
+        let what = use_of_paths(deciding);
         let opening = match deciding.class? {
-            Class::PaysOff => "multi-path pays off when a path fails",
-            Class::Hurts => "multi-path hurts when a path fails",
+            Class::PaysOff => format!("{what} pays off when a path fails"),
+            Class::Hurts => format!("{what} hurts when a path fails"),
             _ => return None,
         };
         let interval = deciding.difference.as_ref()?.interval?;
@@ -521,6 +524,14 @@ impl Words<'_> {
             (Some(path), _) => format!("{over}{} with {}", path.name, summary.variant.congestion),
             (None, _) => summary.variant.name.clone(),
         }
+    }
+}
+
+/// What a variant does with several paths: it uses them at once, or in turn.
+const fn use_of_paths(together: &Summary) -> &'static str {
+    match together.variant.scheduler() {
+        Some(_) => "multi-path",
+        None => "multi-homing",
     }
 }
 

@@ -59,7 +59,7 @@ impl Driver {
             poll.registry().register(&mut SourceFd(&fd), token, Interest::READABLE)
         };
         for (number, interface) in interfaces.iter().enumerate() {
-            register(interface.tun.as_raw_fd(), Token(number))?;
+            register(interface.port.as_raw_fd(), Token(number))?;
         }
         register(timer.as_fd().as_raw_fd(), TIMER)?;
         register(monitor.as_raw_fd(), MONITOR)?;

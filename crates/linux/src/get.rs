@@ -7,7 +7,7 @@
 mod output;
 
 use crate::error::LiveError;
-use crate::http;
+use crate::http::{self, Version};
 use base::{Duration, Instant, SocketId};
 use bytes::Bytes;
 use output::Output;
@@ -75,7 +75,7 @@ impl Download {
     ) -> Result<Self, LiveError> {
         Ok(Download {
             server,
-            request: Bytes::from(http::request_head(path, server)).into(),
+            request: request(path, server, Version::Http10),
             output: Output::create(output)?,
             hash: hash.then(Sha256::new),
             on_progress: Box::new(on_progress),
@@ -85,6 +85,13 @@ impl Download {
             progress: Progress { received: 0, total: None },
             result: None,
         })
+    }
+
+    /// The same with a request of HTTP/1.1, for servers that do not encode their answer.
+    #[must_use]
+    pub fn with_http11(mut self, path: &str) -> Self {
+        self.request = request(path, self.server, Version::Http11);
+        self
     }
 
     /// What came of it; an error if it was stopped before.
@@ -230,6 +237,10 @@ impl Application for Download {
     fn is_done(&self) -> bool {
         self.result.is_some()
     }
+}
+
+fn request(path: &str, server: SocketAddr, version: Version) -> Payload {
+    Bytes::from(http::request_head(path, server, version)).into()
 }
 
 fn hex(bytes: &[u8]) -> String {

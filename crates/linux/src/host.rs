@@ -1,4 +1,4 @@
-//! The live host: a stack, an application, and the TUN devices that packets pass.
+//! The live host: a stack, an application, and the TUN devices or UDP sockets that packets pass.
 //!
 //! Drives the stack by its contract: one input, then `poll_transmit` and `poll_event` until
 //! empty. The same steps as a simulated host's, with a kernel in place of links. Waiting is
@@ -7,19 +7,21 @@
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::error::LiveError;
-use crate::interface::Interface;
+use crate::interface::{Interface, Port};
 use crate::ledger::Ledger;
 use crate::live::{Endpoint, LiveCounters};
+use crate::udp_path::{Arrival, Received};
 use base::{Context, Instant, InterfaceId, Recorder, SocketId};
 use harness::{SocketOwner, StackSockets, deliver};
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, StreamHost};
 use transport::{
     Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, Stack, StackConfig,
     Transmit,
 };
-use wire::{Packet, PcapngWriter};
+use wire::sctp::UdpPorts;
+use wire::{Body, Packet, PcapngWriter, SctpPacket, UdpDatagram};
 
 /// Packets read from one device before the others get their turn.
 const BATCH: usize = 64;
@@ -47,7 +49,10 @@ pub(crate) struct LiveHost<A> {
     /// Counts what connections sent, if requested.
     pub(crate) ledger: Option<Ledger>,
     pub(crate) counters: LiveCounters,
+    /// What arrives.
     buffer: Vec<u8>,
+    /// The datagram that leaves.
+    out: Vec<u8>,
 }
 
 impl<A: Application> LiveHost<A> {
@@ -82,6 +87,7 @@ impl<A: Application> LiveHost<A> {
             ledger: None,
             counters: LiveCounters::default(),
             buffer: vec![0; LONGEST],
+            out: Vec::new(),
         })
     }
 
@@ -95,8 +101,24 @@ impl<A: Application> LiveHost<A> {
     pub(crate) fn receive(&mut self, number: usize) -> Result<bool, LiveError> {
         for _ in 0..BATCH {
             let Some(interface) = self.interfaces.get(number) else { return Ok(false) };
-            match interface.tun.receive(&mut self.buffer) {
-                Ok(Some(len)) => self.take_in(number, len)?,
+            let received = match &interface.port {
+                Port::Tun(tun) => {
+                    tun.receive(&mut self.buffer).map(|len| len.map(Arrived::Datagram))
+                }
+                Port::Udp(path) => {
+                    let (local, received) = (path.local(), path.receive(&mut self.buffer));
+                    received.map(|received| received.map(|received| Arrived::Udp(local, received)))
+                }
+            };
+            match received {
+                Ok(Some(Arrived::Datagram(len))) => self.take_in(number, len)?,
+                Ok(Some(Arrived::Udp(local, Received::Datagrams(arrival)))) => {
+                    self.take_in_udp(number, local, arrival)?;
+                }
+                Ok(Some(Arrived::Udp(_, Received::Unreachable(packet)))) => {
+                    let interface = InterfaceId(number as u16);
+                    self.input(Input::Packet { interface, packet })?;
+                }
                 Ok(None) => return Ok(false),
                 Err(_) => {
                     // The device was removed while in use; the monitor reports it, too.
@@ -124,6 +146,55 @@ impl<A: Application> LiveHost<A> {
                 // Neighbour discovery and the like, or damage: no business of the engine's.
                 self.counters.ignored += 1;
                 Ok(())
+            }
+        }
+    }
+
+    /// Datagrams at `local`: SCTP packets, or what is ignored.
+    fn take_in_udp(
+        &mut self,
+        number: usize,
+        local: SocketAddr,
+        arrival: Arrival,
+    ) -> Result<(), LiveError> {
+        let buffer = std::mem::take(&mut self.buffer);
+        for range in arrival.datagrams() {
+            let datagram = &buffer[range];
+            let (from, to) = (arrival.from, local);
+            if self.capture.is_some() {
+                let (src_port, dst_port) = (from.port(), to.port());
+                let payload = datagram.to_vec().into();
+                let body = Body::Udp(UdpDatagram { src_port, dst_port, payload });
+                self.capture_packet(number, &Packet::new(from.ip(), to.ip(), body))?;
+            }
+            self.counters.received += 1;
+            let Ok(mut packet) = SctpPacket::parse(datagram) else {
+                // Damage, or another protocol.
+                self.counters.ignored += 1;
+                continue;
+            };
+            packet.udp = Some(UdpPorts { src: from.port(), dst: to.port() });
+            let packet = Packet::new(from.ip(), to.ip(), Body::Sctp(Box::new(packet)));
+            let interface = InterfaceId(number as u16);
+            self.input(Input::Packet { interface, packet: Box::new(packet) })?;
+        }
+        self.buffer = buffer;
+        Ok(())
+    }
+
+    fn capture_packet(&mut self, number: usize, packet: &Packet) -> Result<(), LiveError> {
+        let Some(capture) = &mut self.capture else { return Ok(()) };
+        self.out.clear();
+        packet.emit(&mut self.out);
+        let now = self.clock.now();
+        capture.write_datagram(number, now, &self.out).map_err(|error| capturing(&error))
+    }
+
+    /// Sends what the sockets have gathered.
+    pub(crate) fn flush(&mut self) {
+        for interface in &mut self.interfaces {
+            if let Port::Udp(path) = &mut interface.port {
+                path.flush(&mut self.counters);
             }
         }
     }
@@ -216,28 +287,36 @@ impl<A: Application> LiveHost<A> {
     fn send(&mut self, now: Instant, transmit: &Transmit) -> Result<(), LiveError> {
         let Transmit { interface, packet } = transmit;
         let number = interface.index();
-        self.buffer.clear();
-        packet.emit(&mut self.buffer);
-        let sent = match self.interfaces.get(number) {
-            Some(interface) => interface.tun.send(&self.buffer),
-            None => Ok(()),
-        };
-        match sent {
-            Ok(()) => self.counters.sent += 1,
-            // A device that is down, a kernel without memory: the packet is lost like any other.
-            Err(_) => self.counters.unsent += 1,
+        match self.interfaces.get_mut(number).map(|interface| &mut interface.port) {
+            Some(Port::Tun(tun)) => {
+                self.out.clear();
+                packet.emit(&mut self.out);
+                match tun.send(&self.out) {
+                    Ok(()) => self.counters.sent += 1,
+                    // A device that is down, a kernel without memory: lost like any other.
+                    Err(_) => self.counters.unsent += 1,
+                }
+            }
+            Some(Port::Udp(path)) => match &packet.body {
+                Body::Sctp(sctp) => path.send(packet.dst, sctp, &mut self.counters),
+                // A host that has SCTP in UDP only.
+                _ => self.counters.unsent += 1,
+            },
+            None => {}
         }
-        let captured = match &mut self.capture {
-            Some(capture) => capture.write_datagram(number, now, &self.buffer),
-            None => Ok(()),
-        };
-        self.buffer.resize(LONGEST, 0);
+        match self.interfaces.get(number).map(|interface| &interface.port) {
+            Some(Port::Udp(path)) if self.capture.is_some() => {
+                let packet = path.as_sent(packet);
+                self.capture_packet(number, &packet)?;
+            }
+            _ => self.capture_packet(number, packet)?,
+        }
         if packet.flow != 0 {
             let (flow, bytes) = (packet.flow, packet.wire_len());
             let mut cx = context(now, &mut self.entropy, &mut self.recorder)?;
             self.stack.handle(&mut cx, Input::Departed { flow, bytes });
         }
-        captured.map_err(|error| capturing(&error))
+        Ok(())
     }
 
     fn notify(&mut self, event: SocketEvent) -> Result<(), LiveError> {
@@ -258,6 +337,14 @@ impl<A: Application> LiveHost<A> {
         what(&mut self.application, &mut StackSockets { cx, stack, ends, protocol, owner });
         Ok(())
     }
+}
+
+/// What one call of a device or socket gave.
+enum Arrived {
+    /// An IP datagram of this length.
+    Datagram(usize),
+    /// SCTP in UDP to an address of ours.
+    Udp(SocketAddr, Received),
 }
 
 /// Follows the sockets that the application opens and closes.

@@ -1,8 +1,9 @@
 //! The little of HTTP (RFC 9110, 9112) that a plain file transfer needs, as bytes.
 //!
-//! A request is `GET /FILE HTTP/1.0`, the answer a head with `Content-Length` and the file; then
-//! the server closes. So the other side may as well be `curl` or any web server. No persistent
-//! connections, ranges, encodings or uploads. Sockets and files are `serve`'s and `get`'s.
+//! A request is `GET /FILE HTTP/1.0`, or HTTP/1.1 with `Connection: close` to servers of our own
+//! kind, the answer a head with `Content-Length` and the file; then the server closes. So the other
+//! side may as well be `curl` or any web server. No persistent connections, ranges, encodings or
+//! uploads. Sockets and files are `serve`'s and `get`'s.
 
 use std::net::SocketAddr;
 
@@ -74,17 +75,30 @@ pub(crate) fn parse_request(bytes: &[u8]) -> Result<Option<Request>, Status> {
 pub(crate) fn response_head(status: Status, content_length: u64) -> Vec<u8> {
     let (number, phrase) = status.line();
     format!(
-        "HTTP/1.0 {number} {phrase}\r\nServer: anabranch\r\n\
+        "HTTP/1.1 {number} {phrase}\r\nServer: anabranch\r\n\
          Content-Type: {}\r\nContent-Length: {content_length}\r\nConnection: close\r\n\r\n",
         if status == Status::Ok { "application/octet-stream" } else { "text/plain" },
     )
     .into_bytes()
 }
 
+/// The version of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Version {
+    /// Any web server answers it without an encoding.
+    Http10,
+    /// For servers that answer with a length or close at the end.
+    Http11,
+}
+
 /// The request for a file of a server.
-pub(crate) fn request_head(path: &str, server: SocketAddr) -> Vec<u8> {
+pub(crate) fn request_head(path: &str, server: SocketAddr, version: Version) -> Vec<u8> {
+    let (version, close) = match version {
+        Version::Http10 => ("1.0", ""),
+        Version::Http11 => ("1.1", "Connection: close\r\n"),
+    };
     format!(
-        "GET /{} HTTP/1.0\r\nHost: {server}\r\nUser-Agent: anabranch\r\n\r\n",
+        "GET /{} HTTP/{version}\r\nHost: {server}\r\n{close}User-Agent: anabranch\r\n\r\n",
         encode_path(path)
     )
     .into_bytes()
@@ -127,7 +141,7 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Strin
     let mut length = None;
     for header in headers {
         if header.name.eq_ignore_ascii_case("Transfer-Encoding") {
-            return Err("the server encodes its answer, although HTTP/1.0 was requested".to_owned());
+            return Err("the server encodes its answer, which is not supported".to_owned());
         }
         if !header.name.eq_ignore_ascii_case("Content-Length") {
             continue;
@@ -230,7 +244,7 @@ mod tests {
     #[test]
     fn own_request_and_answer_are_understood() {
         let server: SocketAddr = "10.0.0.1:80".parse().expect("an address");
-        let request = parse_request(&request_head("a b/ü%.txt", server));
+        let request = parse_request(&request_head("a b/ü%.txt", server, Version::Http11));
         assert_eq!(request.map(|r| r.map(|r| r.path)), Ok(Some("a b/ü%.txt".to_owned())));
         let head = response_head(Status::Ok, 17);
         let parsed = parse_response(&head).expect("an answer").expect("complete");

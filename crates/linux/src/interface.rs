@@ -1,4 +1,5 @@
-//! An interface of the live host: a TUN device, the engine's addresses on it, and its MTU.
+//! An interface of the live host: a TUN device or a UDP socket, the engine's addresses on it, and
+//! its MTU.
 //!
 //! Existing devices are used unchanged: the engine takes free addresses of their subnets. For a
 //! device created here, the kernel's address follows from the engine's.
@@ -8,12 +9,22 @@ use crate::device::Tun;
 use crate::error::LiveError;
 use crate::namespace::bring_up;
 use crate::netlink::{Link, Netlink};
-use crate::path::PathDevice;
-use std::net::IpAddr;
+use crate::path::{PathDevice, UdpAddress};
+use crate::udp_path::{SCTP_UDP_PORT, UdpPath};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, RawFd};
+
+/// What packets of an interface pass.
+pub(crate) enum Port {
+    /// IP datagrams.
+    Tun(Tun),
+    /// SCTP in UDP; its address is the kernel's, too.
+    Udp(UdpPath),
+}
 
 /// A device with the engine's side of it.
 pub(crate) struct Interface {
-    pub tun: Tun,
+    pub port: Port,
     /// The kernel's number of the device.
     pub index: u32,
     /// The engine's.
@@ -22,6 +33,91 @@ pub(crate) struct Interface {
     pub mtu: u32,
     /// For use when nothing else is left.
     pub backup: bool,
+}
+
+impl Port {
+    /// The name of the device or socket.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Port::Tun(tun) => tun.name(),
+            Port::Udp(path) => path.name(),
+        }
+    }
+}
+
+impl AsRawFd for Port {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Port::Tun(tun) => tun.as_raw_fd(),
+            Port::Udp(path) => path.as_raw_fd(),
+        }
+    }
+}
+
+/// The largest MTU assumed of a path in UDP whose first device has a larger one: what is beyond is
+/// not known, and the kernel cuts larger datagrams into fragments.
+const ETHERNET_MTU: u32 = 1500;
+
+/// Opens UDP sockets at `paths`. `listen` is one of their addresses; a server has the port of
+/// RFC 6951, a client the same free port at every address where it can.
+pub(crate) fn open_udp(
+    paths: &[UdpAddress],
+    listen: Option<IpAddr>,
+) -> Result<Vec<Interface>, LiveError> {
+    let mut netlink = Netlink::open().map_err(|error| failed("reading devices", &error))?;
+    let mut usual = if listen.is_some() { SCTP_UDP_PORT } else { 0 };
+    let mut interfaces = Vec::with_capacity(paths.len());
+    for path in paths {
+        let local = SocketAddr::new(path.address, path.port.unwrap_or(usual));
+        let device = path.device.as_deref();
+        let opened = UdpPath::open(local, device);
+        let socket = match opened {
+            // Another program has the port at this address.
+            Err(_) if listen.is_none() && path.port.is_none() && usual != 0 => {
+                UdpPath::open(SocketAddr::new(path.address, 0), device)?
+            }
+            opened => opened?,
+        };
+        if listen.is_none() && usual == 0 {
+            usual = socket.local().port();
+        }
+        let (index, mtu) = beneath(&mut netlink, path)?;
+        let mtu = path.mtu.unwrap_or(mtu.min(ETHERNET_MTU));
+        let addresses = vec![path.address];
+        interfaces.push(Interface {
+            port: Port::Udp(socket),
+            index,
+            addresses,
+            mtu,
+            backup: false,
+        });
+    }
+    if let Some(address) = listen.filter(|address| !address.is_unspecified())
+        && !paths.iter().any(|path| path.address == address)
+    {
+        let known: Vec<String> = paths.iter().map(|path| path.address.to_string()).collect();
+        return Err(LiveError::Usage(format!(
+            "{address} is not the address of any path: add --path udp={address}, or listen at {}",
+            known.join(" or ")
+        )));
+    }
+    Ok(interfaces)
+}
+
+/// Number and MTU of the device that a UDP path uses.
+fn beneath(netlink: &mut Netlink, path: &UdpAddress) -> Result<(u32, u32), LiveError> {
+    let doing = "reading the devices";
+    let known = netlink.addresses().map_err(|error| failed(doing, &error))?;
+    let links = netlink.links().map_err(|error| failed(doing, &error))?;
+    let own = known.iter().find(|(_, known)| known.subnet.address == path.address);
+    // All of 127.0.0.0/8 is local.
+    let of_subnet = || known.iter().find(|(_, known)| known.subnet.contains(path.address));
+    let index = own.or_else(of_subnet).map(|(index, _)| *index);
+    let link = links.iter().find(|link| match &path.device {
+        Some(name) => link.name == *name,
+        None => Some(link.index) == index,
+    });
+    Ok(link.map_or((0, ETHERNET_MTU), |link| (link.index, link.mtu)))
 }
 
 /// Opens the devices of `paths` in the calling thread's namespace. `listen` becomes an address of
@@ -54,9 +150,12 @@ pub(crate) fn open(
 /// `tun0 has 10.9.0.2, tun1 has 10.9.1.2`.
 pub(crate) fn describe(interfaces: &[Interface]) -> String {
     let one = |interface: &Interface| {
+        if let Port::Udp(path) = &interface.port {
+            return path.name().to_owned();
+        }
         let addresses: Vec<String> = interface.addresses.iter().map(IpAddr::to_string).collect();
         let addresses = if addresses.is_empty() { "none" } else { &addresses.join(" and ") };
-        format!("{} has {addresses}", interface.tun.name())
+        format!("{} has {addresses}", interface.port.name())
     };
     interfaces.iter().map(one).collect::<Vec<_>>().join(", ")
 }
@@ -111,7 +210,7 @@ fn adopt(
     let here: Vec<KernelAddress> =
         known.into_iter().filter(|(at, _)| *at == index).map(|(_, known)| known).collect();
     let addresses = engine_addresses(path, &here, &taken, listen)?;
-    Ok(Interface { tun, index, addresses, mtu, backup: path.backup })
+    Ok(Interface { port: Port::Tun(tun), index, addresses, mtu, backup: path.backup })
 }
 
 /// The engine's addresses: those given, or one next to each of the kernel's; `listen` in its

@@ -1,9 +1,10 @@
-//! The engine in real time: TUN devices, the monotonic clock, namespaces, file transfer.
+//! The engine in real time: TUN devices, UDP sockets, the monotonic clock, namespaces, file
+//! transfer.
 //!
 //! A [`Live`] host drives one [`transport::Stack`] by its contract, as the simulator does, only
-//! that packets come from TUN devices and time from the machine: the code of the engine is the
-//! same. Applications are [`traffic::Application`]s; [`serve`] and [`get`] are the two of
-//! the `live` command. Reading command lines and printing is left to the command. Empty on
+//! that packets come from TUN devices or UDP sockets and time from the machine: the code of the
+//! engine is the same. Applications are [`traffic::Application`]s; [`serve`] and [`get`] are the
+//! two of the `live` command. Reading command lines and printing is left to the command. Empty on
 //! systems other than Linux.
 //!
 //! Everything made here (devices, namespaces) belongs to the process and is removed by the kernel
@@ -36,6 +37,7 @@ pub mod sock_diag;
 mod sockets;
 pub mod sut;
 mod system;
+mod udp_path;
 pub mod user_namespace;
 
 pub use address::{KernelAddress, Subnet};
@@ -46,5 +48,7 @@ pub use get::{Download, Progress, Received};
 pub use live::{End, Endpoint, Live, LiveCounters, PathSwitch, Stopper};
 pub use namespace::Namespace;
 pub use netlink::{Link, Netlink, Route};
-pub use path::PathDevice;
+pub use path::{PathDevice, Paths, UdpAddress};
 pub use serve::{FileServer, Served};
+pub use udp_path::SCTP_UDP_PORT;
+pub use wire::sctp::UdpPorts;

@@ -1,4 +1,4 @@
-//! `Live`: an engine on TUN devices with one application, from start to end.
+//! `Live`: an engine on TUN devices or UDP sockets with one application, from start to end.
 //!
 //! One thread, one loop. Another thread ends it by a [`Stopper`].
 
@@ -6,10 +6,11 @@ use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::error::LiveError;
 use crate::host::{LiveHost, local_for};
-use crate::interface::{self, Interface};
+use crate::interface::{self, Interface, Port};
 use crate::ledger::Ledger;
 use crate::monitor::Monitor;
-use crate::path::PathDevice;
+use crate::path::{PathDevice, UdpAddress};
+use crate::udp_path::SCTP_UDP_PORT;
 use base::{Duration, Instant, Recorder};
 use mio::Waker;
 use std::fs::File;
@@ -19,8 +20,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use traffic::Application;
+use transport::sctp::Addresses;
 use transport::{InterfaceEvent, ProtocolConfig};
 use wire::PcapngWriter;
+use wire::sctp::UdpPorts;
 
 /// How long connections may take to close when the application is done: a few round trips.
 const LINGER: Duration = Duration::from_secs(1);
@@ -35,7 +38,8 @@ pub struct Endpoint {
     /// Address and port to accept connections at. The unspecified address of IPv4 means all
     /// addresses of that family, that of IPv6 all addresses.
     pub listen: Option<SocketAddr>,
-    /// Protocol of connections and listeners, with its configuration.
+    /// Protocol of connections and listeners, with its configuration. SCTP has all addresses of
+    /// the host; over UDP its `udp` names the port of the peer's host, 9899 if there is none.
     pub protocol: ProtocolConfig,
 }
 
@@ -54,7 +58,7 @@ impl Endpoint {
 pub struct LiveCounters {
     /// From the kernel.
     pub received: u64,
-    /// Those of them that are no TCP, UDP or ICMP, or damaged.
+    /// Those of them that are no TCP, UDP, SCTP or ICMP, or damaged.
     pub ignored: u64,
     /// To the kernel.
     pub sent: u64,
@@ -124,11 +128,36 @@ impl<A: Application> Live<A> {
         endpoint: Endpoint,
         application: A,
     ) -> Result<Self, LiveError> {
+        let open = |listen| interface::open(paths, listen);
+        Live::open_with(open, endpoint, application)
+    }
+
+    /// With SCTP in UDP at the addresses of `paths`, in the calling thread's namespace.
+    pub fn open_udp(
+        paths: &[UdpAddress],
+        endpoint: Endpoint,
+        application: A,
+    ) -> Result<Self, LiveError> {
+        if !matches!(endpoint.protocol, ProtocolConfig::Sctp(_)) {
+            return Err(LiveError::Usage(
+                "--path udp= carries SCTP only: add --protocol sctp, or write --path dev=TUN for \
+                 mptcp and tcp"
+                    .to_owned(),
+            ));
+        }
+        let open = |listen| interface::open_udp(paths, listen);
+        Live::open_with(open, endpoint, application)
+    }
+
+    fn open_with(
+        open: impl FnOnce(Option<IpAddr>) -> Result<Vec<Interface>, LiveError>,
+        endpoint: Endpoint,
+        application: A,
+    ) -> Result<Self, LiveError> {
         // Before the devices are looked at, so that no change is missed.
         let failed = |error| LiveError::system("watching devices", &error);
         let monitor = Monitor::open().map_err(failed)?;
-        let listen = endpoint.listen.map(|listen| listen.ip());
-        let mut interfaces = interface::open(paths, listen)?;
+        let mut interfaces = open(endpoint.listen.map(|listen| listen.ip()))?;
         for interface in &mut interfaces {
             // A server for one family takes nothing at the other's.
             interface.addresses.retain(|address| endpoint.wants(*address));
@@ -146,7 +175,7 @@ impl<A: Application> Live<A> {
     pub fn capture(&mut self, file: &Path) -> Result<(), LiveError> {
         let failed = |error| LiveError::Failed(format!("capturing to {}: {error}", file.display()));
         let out = BufWriter::new(File::create(file).map_err(failed)?);
-        let names: Vec<&str> = self.host.interfaces.iter().map(|each| each.tun.name()).collect();
+        let names: Vec<&str> = self.host.interfaces.iter().map(|each| each.port.name()).collect();
         self.host.capture = Some(PcapngWriter::new(out, &names).map_err(failed)?);
         Ok(())
     }
@@ -225,6 +254,7 @@ impl<A: Application> Live<A> {
         if !closed {
             self.host.abort()?;
         }
+        self.host.flush();
         if let Some(capture) = &mut self.host.capture {
             let failed = |error| LiveError::Failed(format!("writing the capture: {error}"));
             capture.flush().map_err(failed)?;
@@ -268,6 +298,7 @@ impl<A: Application> Live<A> {
     }
 
     fn wait(&mut self, timeout: Option<Duration>, pending: &mut [bool]) -> Result<(), LiveError> {
+        self.host.flush();
         let woken = self.driver.wait(timeout);
         let woken = woken.map_err(|error| LiveError::system("waiting", &error))?;
         for number in woken.readable {
@@ -313,6 +344,17 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
     if let ProtocolConfig::Mptcp(config) = &mut endpoint.protocol {
         let backup = interfaces.iter().filter(|interface| interface.backup);
         config.backup.extend(backup.flat_map(|interface| &interface.addresses));
+    }
+    if let ProtocolConfig::Sctp(config) = &mut endpoint.protocol {
+        config.addresses = Addresses::All;
+        let first = interfaces.iter().find_map(|interface| match &interface.port {
+            Port::Udp(path) => Some(path.local().port()),
+            Port::Tun(_) => None,
+        });
+        if let Some(src) = first {
+            let dst = config.udp.map_or(SCTP_UDP_PORT, |ports| ports.dst);
+            config.udp = Some(UdpPorts { src, dst });
+        }
     }
     Ok(endpoint)
 }

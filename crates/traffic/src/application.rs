@@ -3,7 +3,7 @@
 //! The host calls `Application` on events, and the application calls the `StreamHost` that it is
 //! given. Applications do not know whether a socket is the engine's or the kernel's.
 
-use base::{Instant, SocketId};
+use base::{Duration, Instant, SocketId};
 use wire::Payload;
 
 /// An application on one host. After every call the host calls `poll_deadline` again.
@@ -36,7 +36,18 @@ pub trait Application {
     fn is_done(&self) -> bool;
 }
 
-/// What a host offers an application: byte streams to one peer.
+/// How a message is sent (RFC 9260 s11.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MessageInfo {
+    /// Stream identifier.
+    pub stream: u16,
+    /// Deliver it as soon as it is complete, whatever is missing before it.
+    pub unordered: bool,
+    /// Time after which it is given up (RFC 3758 s4); `None`: never.
+    pub lifetime: Option<Duration>,
+}
+
+/// What a host offers an application: byte streams to one peer, or messages on several streams.
 pub trait StreamHost {
     /// The current time.
     fn now(&self) -> Instant;
@@ -47,6 +58,21 @@ pub trait StreamHost {
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32;
     /// Read at most `max` in-order bytes; empty if nothing is available.
     fn read(&mut self, socket: SocketId, max: u32) -> Payload;
+    /// Largest message of a connection that has messages, in bytes; `None`: it has a byte stream
+    /// only.
+    fn largest_message(&self) -> Option<u32> {
+        None
+    }
+    /// Send a whole message. Returns whether it was accepted; if not, `on_writable` follows. On a
+    /// byte stream a part of it may be written then.
+    fn send_message(&mut self, socket: SocketId, payload: &Payload, _info: MessageInfo) -> bool {
+        self.write(socket, payload) == payload.len()
+    }
+    /// The next whole message with its stream, or of a byte stream the next bytes.
+    fn receive_message(&mut self, socket: SocketId) -> Option<(u16, Payload)> {
+        let payload = self.read(socket, u32::MAX);
+        (!payload.is_empty()).then_some((0, payload))
+    }
     /// No more data will be written.
     fn shutdown(&mut self, socket: SocketId);
     /// The application releases the socket.

@@ -15,7 +15,7 @@ mod one_way;
 mod outcome;
 pub mod web;
 
-pub use application::{Application, StreamFailure, StreamHost};
+pub use application::{Application, MessageInfo, StreamFailure, StreamHost};
 pub use check::{StreamCheck, StreamMismatch};
 pub use half::Half;
 pub use measure::{Measure, Silence, Source};

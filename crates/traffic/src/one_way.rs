@@ -5,7 +5,7 @@
 //! connected. The receiving half reads everything that is readable at once and notes when each
 //! measured message was complete. The result is left to the model.
 
-use crate::application::{Application, StreamFailure, StreamHost};
+use crate::application::{Application, MessageInfo, StreamFailure, StreamHost};
 use crate::check::{StreamCheck, StreamMismatch};
 use crate::model::{Due, Message, TrafficModel};
 use crate::outcome::Part;
@@ -359,9 +359,15 @@ impl Outgoing {
 
     /// One write. Returns whether all of it was accepted.
     fn write_some(&mut self, host: &mut dyn StreamHost, socket: SocketId) -> bool {
-        let len = self.left.min(u64::from(self.model.write_limit())) as u32;
+        let whole = self.model.message_bytes().zip(host.largest_message());
+        let most = whole.map_or(self.model.write_limit(), |(own, most)| own.min(most));
+        let len = self.left.min(u64::from(most)) as u32;
         let payload = Payload::virtual_range(self.stream, self.offset, len);
-        let taken = host.write(socket, &payload);
+        let taken = match whole {
+            None => host.write(socket, &payload),
+            Some(_) if host.send_message(socket, &payload, MessageInfo::default()) => len,
+            Some(_) => 0,
+        };
         self.offset += u64::from(taken);
         self.left -= u64::from(taken);
         taken == len

@@ -1,11 +1,11 @@
 //! Tables of an SCTP association: paths, acknowledgements, heartbeats and streams.
 
-use super::{millis, name, percent};
+use super::{millis, percent};
 use crate::columns::{Column, Table};
 use crate::output::Screen;
 use lab::analyze::{
     Address, AddressChange, Association, Change, Connection, Distribution, End, Flowing, Known,
-    OutOfOrder, PathUse, Sent, Stream, Subflow,
+    OutOfOrder, PathUse, Sent, Stream, Subflow, Vantage,
 };
 
 /// Most streams of a direction in the table: those of most bytes.
@@ -37,15 +37,23 @@ pub(super) fn show(text: &mut String, connection: &Connection, of: &Association,
         let more = of.changes.len() - MOST_CHANGES;
         screen.wrap(text, "", &format!("and {more} more changes"), "");
     }
-    for down in [true, false] {
+    let speaks = |down: bool| {
+        connection
+            .subflows
+            .iter()
+            .any(|path| path.flowing(down).sctp.as_ref().is_some_and(|path| path.packets > 0))
+    };
+    for down in [true, false].into_iter().filter(|down| speaks(*down)) {
         text.push_str(&direction(connection, down).render(screen));
     }
-    text.push_str(&acknowledgements(of).render(screen));
+    if let Some(table) = acknowledgements(of) {
+        text.push_str(&table.render(screen));
+    }
     if connection.subflows.iter().any(|path| beats(&path.up) + beats(&path.down) > 0) {
         text.push_str(&heartbeats(connection).render(screen));
     }
     streams(text, of, screen);
-    for note in notes(of) {
+    for note in notes(connection, of) {
         screen.wrap(text, "note: ", &note, "");
     }
 }
@@ -100,11 +108,16 @@ fn change(of: &AddressChange) -> String {
 fn direction(connection: &Connection, down: bool) -> Table {
     let rows: Vec<(&Subflow, &Flowing)> =
         connection.subflows.iter().map(|path| (path, path.flowing(down))).collect();
+    let data: u64 = rows.iter().map(|(_, flowing)| flowing.segments).sum();
     let each = |cell: &dyn Fn(&Flowing) -> String| -> Vec<String> {
         rows.iter().map(|(_, flowing)| cell(flowing)).collect()
     };
     let used = |part: fn(&PathUse) -> u64| {
-        each(&move |flowing| count(flowing.sctp.as_ref().map_or(0, part)))
+        let values: Vec<u64> =
+            rows.iter().map(|(_, flowing)| flowing.sctp.as_ref().map_or(0, part)).collect();
+        // A column is left out where there is nothing to count.
+        let any = values.iter().any(|value| *value > 0);
+        values.into_iter().map(|value| if any { count(value) } else { String::new() }).collect()
     };
     let rtt = |part: fn(&Distribution) -> f64| {
         each(&move |flowing| flowing.rtt.as_ref().map_or(String::new(), |rtt| millis(part(rtt))))
@@ -113,26 +126,39 @@ fn direction(connection: &Connection, down: bool) -> Table {
         each(&move |flowing| flowing.out_of_order.as_ref().map_or(String::new(), part))
     };
     let way = if down { "server to client" } else { "client to server" };
-    let names = rows.iter().map(|(path, _)| name(path)).collect();
-    Table {
-        columns: vec![
-            Column::new(way, false, 0, names),
-            Column::new("packets", true, 3, used(|path| path.packets)),
-            Column::new("chunks", true, 1, each(&|f| count(f.segments))),
-            Column::new("bytes", true, 0, each(&|f| count(f.bytes))),
-            Column::new("share", true, 0, each(&|f| f.share.map_or("-".to_owned(), percent))),
-            Column::new("resent", true, 0, used(|path| resent(path) - path.retransmissions.moved)),
-            Column::new("moved", true, 0, used(|path| path.retransmissions.moved)),
-            Column::new("fast", true, 1, used(|path| path.retransmissions.fast)),
-            Column::new("time-out", true, 1, used(|path| path.retransmissions.timeout)),
-            Column::new("loss", true, 0, each(&|f| f.loss.map_or("-".to_owned(), percent))),
-            Column::new("RTT [ms]", true, 0, rtt(|rtt| rtt.mean)),
-            Column::new("median", true, 2, rtt(|rtt| rtt.median)),
-            Column::new("95 %", true, 2, rtt(|rtt| rtt.p95)),
-            Column::new("out of order", true, 1, waited(out_of_order)),
-            Column::new("delay [ms]", true, 0, waited(|w| millis(w.delay.mean))),
-            Column::new("95 %", true, 2, waited(|w| millis(w.delay.p95))),
-        ],
+    let names = rows.iter().map(|(path, _)| path_name(path)).collect();
+    let mut columns = vec![
+        Column::new(way, false, 0, names),
+        Column::new("packets", true, 1, used(|path| path.packets)),
+    ];
+    if data == 0 {
+        return Table { columns };
+    }
+    columns.extend([
+        Column::new("chunks", true, 3, each(&|f| count(f.segments))),
+        Column::new("bytes", true, 0, each(&|f| count(f.bytes))),
+        Column::new("share", true, 0, each(&|f| f.share.map_or("-".to_owned(), percent))),
+        Column::new("resent", true, 0, used(|path| resent(path) - path.retransmissions.moved)),
+        Column::new("moved", true, 0, used(|path| path.retransmissions.moved)),
+        Column::new("fast", true, 2, used(|path| path.retransmissions.fast)),
+        Column::new("time-out", true, 2, used(|path| path.retransmissions.timeout)),
+        Column::new("loss", true, 0, each(&|f| f.loss.map_or("-".to_owned(), percent))),
+        Column::new("RTT [ms]", true, 0, rtt(|rtt| rtt.mean)),
+        Column::new("median", true, 4, rtt(|rtt| rtt.median)),
+        Column::new("95 %", true, 3, rtt(|rtt| rtt.p95)),
+        Column::new("out of order", true, 3, waited(out_of_order)),
+        Column::new("delay [ms]", true, 0, waited(|w| millis(w.delay.mean))),
+        Column::new("95 %", true, 3, waited(|w| millis(w.delay.p95))),
+    ]);
+    Table { columns }
+}
+
+/// Interface or addresses of a path; its ports are those of the association.
+fn path_name(path: &Subflow) -> String {
+    let unverified = if path.established { "" } else { " (not verified)" };
+    match &path.path {
+        Some(name) => format!("{name}{unverified}"),
+        None => format!("{} - {}{unverified}", path.client.ip(), path.server.ip()),
     }
 }
 
@@ -145,35 +171,39 @@ fn out_of_order(waited: &OutOfOrder) -> String {
     percent(waited.segments as f64 / waited.delay.n.max(1) as f64)
 }
 
-/// Table of the data of both sides and their acknowledgement.
-fn acknowledgements(of: &Association) -> Table {
-    let rows = [(&of.sides[1], "of the server"), (&of.sides[0], "of the client")];
+/// Table of the data of both sides and their acknowledgement; `None` without any.
+fn acknowledgements(of: &Association) -> Option<Table> {
+    let mut rows = vec![(&of.sides[1], "of the server"), (&of.sides[0], "of the client")];
+    rows.retain(|(sent, _)| sent.chunks + sent.sacks.sacks + sent.sacks.nr_sacks > 0);
+    if rows.is_empty() {
+        return None;
+    }
     let each = |cell: &dyn Fn(&Sent) -> String| -> Vec<String> {
         rows.iter().map(|(sent, _)| cell(sent)).collect()
     };
-    let names = rows.iter().map(|(_, name)| (*name).to_owned()).collect();
-    let nr_sacks = |sent: &Sent| match sent.sacks.nr_sacks {
-        0 => String::new(),
-        some => some.to_string(),
+    let counts = |part: fn(&Sent) -> u64| {
+        let any = rows.iter().any(|(sent, _)| part(sent) > 0);
+        each(&move |sent| if any { count(part(sent)) } else { String::new() })
     };
+    let names = rows.iter().map(|(_, name)| (*name).to_owned()).collect();
     let window = |sent: &Sent| sent.sacks.least_window.map_or("-".to_owned(), |w| w.to_string());
     let goodput =
         |sent: &Sent| sent.goodput.map_or("-".to_owned(), |rate| format!("{:.3}", rate / 1e6));
-    Table {
+    Some(Table {
         columns: vec![
             Column::new("data", false, 0, names),
             Column::new("TSNs", true, 0, each(&|sent| count(sent.unique_chunks))),
             Column::new("bytes", true, 2, each(&|sent| count(sent.unique_bytes))),
             Column::new("Mbit/s", true, 0, each(&goodput)),
             Column::new("SACKs", true, 0, each(&|sent| count(sent.sacks.sacks))),
-            Column::new("NR-SACKs", true, 1, each(&nr_sacks)),
-            Column::new("gap blocks", true, 0, each(&|sent| count(sent.sacks.gap_blocks))),
-            Column::new("most", true, 2, each(&|sent| count(sent.sacks.most_gap_blocks))),
-            Column::new("duplicates", true, 1, each(&|sent| count(sent.sacks.duplicates))),
-            Column::new("least a_rwnd", true, 1, each(&window)),
-            Column::new("zero windows", true, 1, each(&|sent| count(sent.sacks.zero_windows))),
+            Column::new("NR-SACKs", true, 0, counts(|sent| sent.sacks.nr_sacks)),
+            Column::new("gap blocks", true, 1, counts(|sent| sent.sacks.gap_blocks)),
+            Column::new("most", true, 2, counts(|sent| sent.sacks.most_gap_blocks)),
+            Column::new("duplicates", true, 0, counts(|sent| sent.sacks.duplicates)),
+            Column::new("least a_rwnd", true, 0, each(&window)),
+            Column::new("zero windows", true, 1, counts(|sent| sent.sacks.zero_windows)),
         ],
-    }
+    })
 }
 
 fn beats(flowing: &Flowing) -> u64 {
@@ -193,7 +223,7 @@ fn heartbeats(connection: &Connection) -> Table {
     let rtt = |path: &PathUse| path.heartbeat_rtt.map_or(String::new(), |rtt| millis(rtt.mean));
     Table {
         columns: vec![
-            Column::new("heartbeats", false, 0, rows.iter().map(|path| name(path)).collect()),
+            Column::new("heartbeats", false, 0, rows.iter().map(|path| path_name(path)).collect()),
             Column::new("by client", true, 0, each(false, sent)),
             Column::new("answered", true, 0, each(false, answered)),
             Column::new("RTT [ms]", true, 0, each(false, rtt)),
@@ -244,7 +274,7 @@ fn streams(text: &mut String, of: &Association, screen: Screen) {
 }
 
 /// What the capture cannot tell, and what was wrong.
-fn notes(of: &Association) -> Vec<String> {
+fn notes(connection: &Connection, of: &Association) -> Vec<String> {
     let mut notes = Vec::new();
     if !of.initiated {
         notes.push(
@@ -259,6 +289,21 @@ fn notes(of: &Association) -> Vec<String> {
             "retransmitted chunks whose first copy was lost before the point of capture: {lost}; \
              the path of that copy is not known, so they count on the path where they came"
         ));
+    }
+    let receives = match connection.vantage {
+        Vantage::Client => Some(true),
+        Vantage::Server => Some(false),
+        Vantage::Between | Vantage::Unknown => None,
+    };
+    let paths = |down: bool| {
+        connection.subflows.iter().filter(|path| path.flowing(down).segments > 0).count()
+    };
+    if receives.is_some_and(|down| paths(down) > 1) {
+        notes.push(
+            "a chunk that was lost on one path and sent again on another looks, at the receiver, \
+             like one first sent there"
+                .to_owned(),
+        );
     }
     let abandoned: u64 = of.sides.iter().map(|side| side.abandoned_chunks).sum();
     for (what, number) in [

@@ -166,16 +166,17 @@ fn traces(connection: &Connection, down: bool) -> (Vec<Value>, bool) {
 
 /// Name of a subflow's segments of one kind in the legend.
 fn label(connection: &Connection, subflow: &Subflow, kind: Sending, count: usize) -> String {
+    let is_sctp = connection.spoken == Spoken::Of(Protocol::Sctp);
     let name = match &subflow.path {
         Some(path) => path.clone(),
+        // The ports are those of the association.
+        None if is_sctp => format!("{} - {}", subflow.client.ip(), subflow.server.ip()),
         None => format!("{} - {}", subflow.client, subflow.server),
     };
     match kind {
         Sending::New => format!("{name}: {count} new"),
         Sending::Retransmission => format!("{name}: {count} retransmitted"),
-        Sending::Reinjection if connection.spoken == Spoken::Of(Protocol::Sctp) => {
-            format!("{name}: {count} moved here")
-        }
+        Sending::Reinjection if is_sctp => format!("{name}: {count} moved here"),
         Sending::Reinjection => format!("{name}: {count} reinjected"),
     }
 }

@@ -31,7 +31,7 @@ const OF_SOME: [&str; 6] = ["http", "endpoints", "limits", "link", "flow", "dead
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.
-const LISTED: [&str; 10] = [
+const LISTED: [&str; 11] = [
     "protocols",
     "schedulers",
     "cc",
@@ -42,10 +42,18 @@ const LISTED: [&str; 10] = [
     "profile",
     "sctp-profile",
     "rtx-policy",
+    "stream-scheduler",
 ];
 /// Options of `sctp`, refused without it.
-const OF_SCTP: [&str; 6] =
-    ["sctp-profile", "rtx-policy", "message-size", "streams", "nr-sack", "interleaving"];
+const OF_SCTP: [&str; 7] = [
+    "sctp-profile",
+    "rtx-policy",
+    "message-size",
+    "streams",
+    "stream-scheduler",
+    "nr-sack",
+    "interleaving",
+];
 /// Changes of a path that a time can follow, as in the descriptions of paths.
 const EVENTS: [&str; 8] = ["down", "silent", "reset", "removed", "rate", "delay", "loss", "backup"];
 

@@ -1,6 +1,6 @@
 //! `analyze` on captures of this program and on other files.
 
-use crate::{Scratch, anabranch, stderr, stdout, succeeds};
+use crate::{Scratch, anabranch, sctp_capture, stderr, stdout, succeeds};
 use serde_json::Value;
 
 /// A capture of each end of a download over both paths.
@@ -77,6 +77,33 @@ fn page_has_the_sequence_of_every_subflow_and_loads_nothing() {
     succeeds(&["analyze", &sender, "--out", &other, "--force"]);
     let itself = anabranch(&["analyze", &sender, "--out", &sender]);
     assert_eq!(itself.status.code(), Some(2), "{}", stderr(&itself));
+}
+
+#[test]
+fn association_is_shown_as_a_table_a_document_and_a_page() {
+    let scratch = Scratch::new("analyze-sctp");
+    let file = scratch.path("sctp.pcapng");
+    std::fs::write(&file, sctp_capture::capture()).unwrap();
+    let page = scratch.path("page.html");
+    let text = succeeds(&["analyze", &file, "--out", &page]);
+    for part in ["SCTP, 2 paths", "ended by SHUTDOWN of the client", "client adds 10.0.2.1"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let html = std::fs::read_to_string(&page).unwrap();
+    for part in ["position [TSN]", "wlan: 1 retransmitted", "lte: 2 moved here"] {
+        assert!(html.contains(part), "{part}");
+    }
+    let document: Value = serde_json::from_str(&succeeds(&["analyze", &file, "--json"])).unwrap();
+    let connection = &document["connections"][0];
+    assert_eq!(connection["protocol"], "sctp");
+    assert_eq!(connection["sctp"]["end"]["how"], "shutdown");
+    assert_eq!(connection["subflows"][1]["up"]["sctp"]["retransmissions"]["moved"], 2);
+    // Packets with the checksum of RFC 2960 are not analysed.
+    let adler = scratch.path("adler.pcapng");
+    std::fs::write(&adler, sctp_capture::with_adler_32(&sctp_capture::capture())).unwrap();
+    let refused = anabranch(&["analyze", &adler]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("Adler-32 checksum of RFC 2960"), "{}", stderr(&refused));
 }
 
 #[test]

@@ -85,6 +85,67 @@ fn bad_arguments_are_refused_with_the_mend() {
     }
 }
 
+/// A server of SCTP in UDP at an address, once it listens.
+fn sctp_server(folder: &str, address: &str) -> Child {
+    let listen = format!("{address}:8080");
+    let path = format!("udp={address}");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["live", "serve", "--protocol", "sctp", "--path", &path])
+        .args(["--listen", &listen, "--dir", folder])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut said = [0; 1];
+    child.stderr.as_mut().expect("a pipe").read_exact(&mut said).expect("the line `serving`");
+    child
+}
+
+#[test]
+fn file_is_got_over_sctp_in_udp_and_the_server_ends_at_an_interrupt() {
+    let scratch = Scratch::new("live-sctp");
+    let content: Vec<u8> = (0..1_000_000u32).map(|number| (number % 251) as u8).collect();
+    std::fs::write(scratch.path("file"), &content).expect("a file");
+    let (folder, kept) = (scratch.path(""), scratch.path("kept"));
+    let host = 1 + std::process::id() % 250;
+    let (server, client) = (format!("127.7.{host}.1"), format!("udp=127.7.{host}.2"));
+    let child = sctp_server(&folder, &server);
+    let source = format!("http://{server}:8080/file");
+    let output = anabranch(&[
+        "live",
+        "get",
+        &source,
+        "-o",
+        &kept,
+        "--protocol",
+        "sctp",
+        "--path",
+        &client,
+        "--json",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!(document["bytes"], 1_000_000);
+    assert!(std::fs::read(scratch.path("kept")).expect("the file") == content);
+    let in_use = anabranch(&[
+        "live",
+        "serve",
+        "--protocol",
+        "sctp",
+        "--path",
+        &format!("udp={server}"),
+        "--listen",
+        &format!("{server}:8080"),
+        "--dir",
+        &folder,
+    ]);
+    assert_eq!(in_use.status.code(), Some(1));
+    assert!(stderr(&in_use).contains("UDP port 9899 is in use"), "{}", stderr(&in_use));
+    let ended = signal(child, "INT");
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(stderr(&ended).contains("200 /file 1000000 bytes in"), "{}", stderr(&ended));
+}
+
 #[test]
 fn lack_of_privilege_or_of_a_device_is_code_3_with_a_remedy() {
     let unprivileged = Command::new("setpriv")
@@ -118,7 +179,7 @@ fn served_file_reaches_a_kernel_socket() {
     stream.write_all(b"GET /hello.txt HTTP/1.0\r\n\r\n").expect("a request");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
-    assert!(answer.starts_with("HTTP/1.0 200 OK\r\n") && answer.ends_with("\r\n\r\nhello"));
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nhello"));
     drop(stream);
     let output = signal(child, "INT");
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));

@@ -105,7 +105,7 @@ fn causes() -> Vec<Cause> {
 }
 
 /// Associations: one with losses on its first path and changes of addresses, one over UDP that is
-/// aborted, one that began before the capture, and one that is restarted.
+/// aborted, one begun before the capture, one that is restarted, and one captured at the server.
 pub(crate) fn capture() -> Vec<u8> {
     let writer = PcapngWriter::new(Vec::new(), &["wlan", "lte"]).expect("memory");
     let mut made = Made { writer, client_port: 2000, udp: false, tags: TAGS };
@@ -154,6 +154,11 @@ pub(crate) fn capture() -> Vec<u8> {
     made.client_port = 2003;
     made.handshake(2100);
     made.send(2200, 0, 0, vec![Chunk::Init(Box::new(Init { tag: VerificationTag(9), ..init(0) }))]);
+    made.client_port = 2004;
+    made.send(2300, 0, 0, vec![Chunk::Init(Box::new(init(0)))]);
+    made.send(2300, 1, 0, vec![Chunk::InitAck(Box::new(init(1)))]);
+    made.send(2330, 0, 0, vec![Chunk::CookieEcho(vec![7; 8].into())]);
+    [1, 2, 3].iter().for_each(|tsn| made.send(2330, 0, (*tsn % 2) as u8, vec![data(*tsn)]));
     made.writer.into_inner()
 }
 

@@ -740,3 +740,25 @@ fn each_family_of_protocols_has_its_own_baseline() {
     assert!(named.variants.iter().all(|of| of.baseline.as_deref() == Some(tcp)));
     assert_eq!(classes(&named)[2], hurts, "SCTP against TCP");
 }
+
+#[test]
+fn paths_in_turn_are_multi_homing_and_decide_only_without_paths_at_once() {
+    let report = |protocols: &str, centres: &[f64]| {
+        let scenario = Options::default()
+            .with(Key::Path, "a=rate 5mbit loss 1%")
+            .with(Key::Path, "b=rate 5mbit loss 1%")
+            .with(Key::Traffic, "bulk:4MiB")
+            .with(Key::Protocols, protocols)
+            .resolve()
+            .unwrap();
+        let values: Vec<Vec<Option<f64>>> =
+            centres.iter().zip(1..).map(|(centre, seed)| noisy(*centre, 0.2, seed)).collect();
+        Report::new(&scenario, &study(&scenario, Metric::CompletionTime, &values)).unwrap()
+    };
+    let alone = report("sctp", &[5.0, 8.0, 3.0]);
+    assert!(alone.verdict.starts_with("Verdict: multi-homing pays off: "), "{}", alone.verdict);
+    assert!(alone.advice[0].contains("sctp_bindx"), "{:?}", alone.advice);
+    let both = report("sctp,tcp,mptcp", &[5.0, 8.0, 3.0, 5.0, 8.0, 5.0]);
+    assert_eq!(both.answer.variant.as_deref(), Some("mptcp/linux/cubic"));
+    assert!(both.verdict.contains("sctp/multihomed/reno pays off: "), "{}", both.verdict);
+}

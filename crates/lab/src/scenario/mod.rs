@@ -29,7 +29,7 @@ pub(crate) use judge::measures;
 pub use options::{Options, PathOption};
 pub use schema::schema as scenario_schema;
 pub use sctp::{SCTP_FAILOVERS, SctpChoices, SctpFailover};
-pub use single::{SingleChoices, SingleOptions};
+pub use single::{SingleChoices, SingleOptions, control_of_sctp};
 use table::quoted;
 pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
 pub use variants::{Carrier, Family, Protocol, Variant, variants_of};

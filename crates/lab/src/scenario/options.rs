@@ -5,8 +5,8 @@ use super::sctp::{MULTIHOMED, SctpChoices};
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
-    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, Goal, Matters,
-    Runs, Scenario, endpoints, judge, measures, values,
+    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, FlowSpec,
+    Goal, Matters, Runs, Scenario, endpoints, judge, measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
@@ -158,7 +158,7 @@ impl Options {
     pub fn resolve(&self) -> Result<Scenario, InputError> {
         let paths = self.resolve_paths(self.deadline())?;
         let profile = said(self.text(Key::Profile), values::profile)?.unwrap_or(Profile::Linux);
-        let (traffic, page) = self.resolve_traffic(profile)?;
+        let (mut traffic, page) = self.resolve_traffic(profile)?;
         let timing = self.resolve_timing(&traffic)?;
         let links = self.resolve_links(&paths, timing.deadline)?;
         let over_at = timing.over_at(&traffic).unwrap_or(timing.deadline);
@@ -180,10 +180,8 @@ impl Options {
             notes.extend(endpoints::unused_announcements(kernel, &paths, first));
         }
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
-        let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
-        let compares = chosen.protocols.contains(&Protocol::Sctp);
-        let sctp = SctpChoices::resolve(self, compares || competes, chosen.sctp)?;
-        self.check_paths_of_sctp(&paths, compares, competes)?;
+        let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
+        notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
         let choices = Choices {
             protocols: chosen.protocols,
             congestion: chosen.congestion,
@@ -224,6 +222,43 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    /// What only SCTP has, with the number of streams that a page takes.
+    fn resolve_sctp(
+        &self,
+        chosen: &Chosen,
+        (paths, flows): (&[PathSpec], &[FlowSpec]),
+        traffic: &mut Traffic,
+    ) -> Result<SctpChoices, InputError> {
+        let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
+        let compares = chosen.protocols.contains(&Protocol::Sctp);
+        self.check_paths_of_sctp(paths, compares, competes)?;
+        SctpChoices::resolve(self, compares || competes, chosen.sctp.clone(), traffic)
+    }
+
+    /// A note on protocols without streams where a page is fetched over streams; refuses that
+    /// without SCTP.
+    fn fetched_without_streams(
+        &self,
+        traffic: &Traffic,
+        protocols: &[Protocol],
+    ) -> Result<Option<String>, InputError> {
+        let over_streams =
+            matches!(traffic, Traffic::Web(web) if matches!(web.http, Http::Streams(_)));
+        let Some(http) = self.text(Key::Http).filter(|_| over_streams) else { return Ok(None) };
+        if !protocols.contains(&Protocol::Sctp) {
+            let help = "add `sctp` to the protocols, or write `1.1` or `2`";
+            return Err(
+                http.refuse_whole("`streams` are those of sctp, which is not compared", help)
+            );
+        }
+        let others = protocols.iter().filter(|of| **of != Protocol::Sctp);
+        let others: Vec<&str> = others.map(|of| of.name()).collect();
+        let have = if others.len() == 1 { "has" } else { "have" };
+        Ok((!others.is_empty()).then(|| {
+            format!("{} {have} no streams: fetched as with `--http 1.1`", others.join(" and "))
+        }))
     }
 
     /// Refuses what associations cannot do: a reset without an end of the association, and a path

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
+use transport::sctp::streams::StreamOrder;
 use transport::sctp::{RtxPolicy, SctpProfile};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
@@ -217,7 +218,7 @@ pub(super) fn traffic(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn http(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"enum": ["1.1", "2", 1.1, 1, 2, "1", "h2", "http/1.1", "http/2"]})
+    json_schema!({"enum": ["1.1", "2", "streams", 1.1, 1, 2, "1", "h2", "http/1.1", "http/2"]})
 }
 
 /// Names in an array, or in one text with commas between them.
@@ -338,6 +339,10 @@ pub(super) fn message_size(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn streams(_: &mut SchemaGenerator) -> Schema {
     number(1, u16::MAX.into(), "")
+}
+
+pub(super) fn stream_schedulers(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": StreamOrder::names().collect::<Vec<_>>()})
 }
 
 pub(super) fn on_or_off(_: &mut SchemaGenerator) -> Schema {

@@ -10,7 +10,10 @@ use super::table::Key;
 use crate::error::{Given, InputError};
 use crate::units::parse_size;
 use crate::words::nearest_help;
+use traffic::Traffic;
+use traffic::web::Http;
 use transport::congestion::ControllerChoice;
+use transport::sctp::streams::StreamOrder;
 use transport::sctp::{Addresses, FailureLimits, RtxPolicy, SctpConfig, SctpProfile};
 use wire::sctp::Features;
 
@@ -82,6 +85,8 @@ pub struct SctpChoices {
     pub message_size: Option<u32>,
     /// Streams in each direction.
     pub streams: u16,
+    /// Order in which streams send.
+    pub stream_order: StreamOrder,
     /// NR-SACK is offered.
     pub nr_sack: bool,
     /// Interleaving of messages is offered (RFC 8260).
@@ -98,6 +103,7 @@ impl Default for SctpChoices {
             rtx_policies: vec![RtxPolicy::default()],
             message_size: None,
             streams: 1,
+            stream_order: SctpConfig::default().stream_order,
             nr_sack: true,
             interleaving: false,
         }
@@ -106,21 +112,23 @@ impl Default for SctpChoices {
 
 impl SctpChoices {
     /// Options that only SCTP has.
-    const OPTIONS: [Key; 6] = [
+    const OPTIONS: [Key; 7] = [
         Key::SctpProfile,
         Key::RtxPolicy,
         Key::MessageSize,
         Key::Streams,
+        Key::StreamScheduler,
         Key::NrSack,
         Key::Interleaving,
     ];
 
     /// The choices in `options`, of which `compared` is a part that other protocols have, too;
-    /// `is_used`: SCTP is compared, or competes.
+    /// `is_used`: SCTP is compared, or competes. A page over streams has more of them.
     pub(super) fn resolve(
         options: &Options,
         is_used: bool,
         compared: SctpChoices,
+        traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
         let mut given = SctpChoices::OPTIONS.iter().flat_map(|key| options.texts(*key));
         if let (false, Some(given)) = (is_used, given.next()) {
@@ -131,13 +139,31 @@ impl SctpChoices {
         let usual = (profile == SctpProfile::Inet000).then_some(MESSAGE_OF_INET000);
         let every = RtxPolicy::ALL.map(|(policy, _)| policy);
         let texts = options.texts(Key::RtxPolicy);
+        let mut of_page = match traffic {
+            Traffic::Web(web) => {
+                Some(&mut web.http).filter(|http| matches!(http, Http::Streams(_)))
+            }
+            _ => None,
+        };
+        let usual_streams = match &of_page {
+            Some(Http::Streams(streams)) => *streams,
+            _ => 1,
+        };
+        let streams = said(options.text(Key::Streams), streams)?.unwrap_or(usual_streams);
+        let interleaving = said(options.text(Key::Interleaving), on_or_off)?;
+        let interleaving = interleaving.unwrap_or(of_page.is_some());
+        if let Some(http) = &mut of_page {
+            **http = Http::Streams(streams);
+        }
+        let order = said(options.text(Key::StreamScheduler), stream_order)?;
         Ok(SctpChoices {
             profile,
+            streams,
+            stream_order: order.unwrap_or(compared.stream_order),
+            interleaving,
             rtx_policies: chosen(texts, vec![RtxPolicy::default()], &every, rtx_policy)?,
             message_size: said(options.text(Key::MessageSize), message_size)?.or(usual),
-            streams: said(options.text(Key::Streams), streams)?.unwrap_or(1),
             nr_sack: said(options.text(Key::NrSack), on_or_off)?.unwrap_or(true),
-            interleaving: said(options.text(Key::Interleaving), on_or_off)?.unwrap_or(false),
             ..compared
         })
     }
@@ -174,6 +200,7 @@ impl SctpChoices {
             rtx_policy,
             features,
             streams: self.streams,
+            stream_order: self.stream_order,
             message_size: self.message_size,
             ..config
         }
@@ -198,9 +225,17 @@ impl SctpChoices {
         add("sctp-profile", differs(self.profile != usual.profile, &self.profile.name()));
         add("message-size", self.message_size.map(|size| size.to_string()));
         add("streams", differs(self.streams != usual.streams, &self.streams));
+        let order = self.stream_order;
+        add("stream-scheduler", differs(order != usual.stream_order, &order.name()));
         add("nr-sack", differs(self.nr_sack != usual.nr_sack, &self.nr_sack));
         add("interleaving", differs(self.interleaving != usual.interleaving, &self.interleaving));
         text
+    }
+
+    /// The order of streams, unless it is the default.
+    pub(super) fn own_stream_order(&self) -> Option<String> {
+        let usual = SctpChoices::default().stream_order;
+        (self.stream_order != usual).then(|| self.stream_order.name().to_owned())
     }
 
     /// Bytes of messages, unless they are those of the profile.
@@ -248,6 +283,14 @@ fn streams(given: &Given) -> Result<u16, InputError> {
     given.text.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
         let problem = format!("`{}` is not a number of streams", given.text);
         given.refuse_whole(problem, format!("write a whole number from 1 to {}", u16::MAX))
+    })
+}
+
+fn stream_order(given: &Given) -> Result<StreamOrder, InputError> {
+    StreamOrder::by_name(&given.text.to_ascii_lowercase()).ok_or_else(|| {
+        let names: Vec<&str> = StreamOrder::names().collect();
+        let problem = format!("unknown stream scheduler `{}`", given.text);
+        given.refuse_whole(problem, nearest_help(&given.text, &names))
     })
 }
 

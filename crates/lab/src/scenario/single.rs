@@ -4,6 +4,7 @@ use super::choice::{
     Complaint, built_control, check_weights, chosen_of, failover, path_manager, policy, scheduler,
     with_parameters,
 };
+use super::sctp;
 use crate::error::{Given, InputError};
 use std::slice;
 use transport::Failover;
@@ -55,6 +56,11 @@ impl SingleOptions {
             failover: one(&self.failover, failover)?,
         })
     }
+}
+
+/// The congestion control named, for SCTP; `None` if SCTP lacks it.
+pub fn control_of_sctp(given: &Given) -> Result<Option<ControllerChoice>, InputError> {
+    Ok(Some(one(given, built_control)?).filter(sctp::has))
 }
 
 /// The only word of a text.

@@ -360,13 +360,14 @@ options! {
         .counts(Counts::StudyKey, "700s");
     Http: text(
             "http",
-            "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams).",
+            "How a page is fetched: 1.1 (six connections), 2 (one, concurrent streams) or streams \
+             (one association of sctp; others as 1.1).",
         )
         .argument(
             7,
             "VERSION",
-            "How a page is fetched: 1.1 (six connections) or 2 (one, concurrent streams) \
-             [default: 1.1]",
+            "How a page is fetched: 1.1 (six connections), 2 (one, concurrent streams) or streams \
+             (one association of sctp; others as 1.1) [default: 1.1]",
         )
         .pattern(Of(schema::http))
         .shown(|s| fetched(s, |web| quoted(web.http.name())))
@@ -590,12 +591,26 @@ options! {
         .pattern(Of(schema::message_size))
         .shown(|s| of_sctp(s, |sctp| Some(sctp.own_message_size()?.to_string())))
         .counts(Counts::StudyKey, "1200");
-    Streams: text("streams", "Streams of sctp in each direction. Default: 1.")
-        .argument(43, "N", "Streams of sctp in each direction [default: 1]")
+    Streams: text("streams", "Streams of sctp in each direction. Default: 1; 10 with http streams.")
+        .argument(43, "N", "Streams of sctp in each direction [default: 1; 10 with --http streams]")
         .number()
         .pattern(Of(schema::streams))
-        .shown(|s| of_sctp(s, |sctp| (sctp.streams != 1).then(|| sctp.streams.to_string())))
+        .shown(|s| of_sctp(s, |sctp| Some(sctp.streams.to_string())))
         .counts(Counts::StudyKey, "10");
+    StreamScheduler: text(
+            "stream-scheduler",
+            "Order in which streams of sctp send (RFC 8260): fcfs, rr, rr-packet, priority, fair, \
+             weighted-fair. Default: rr.",
+        )
+        .argument(
+            46,
+            "NAME",
+            "Order in which streams of sctp send (RFC 8260): fcfs, rr, rr-packet, priority, fair, \
+             weighted-fair [default: rr]",
+        )
+        .pattern(Of(schema::stream_schedulers))
+        .shown(|s| of_sctp(s, SctpChoices::own_stream_order))
+        .counts(Counts::StudyKey, "fcfs");
     NrSack: text(
             "nr-sack",
             "Offer NR-SACK, which frees the send buffer of sctp earlier. Default: on.",
@@ -606,19 +621,21 @@ options! {
             "Offer NR-SACK, which frees the send buffer of sctp earlier [default: on]",
         )
         .pattern(Of(schema::on_or_off))
-        .shown(|s| of_sctp(s, |sctp| (!sctp.nr_sack).then(|| show_switch(false).to_owned())))
+        .shown(|s| of_sctp(s, |sctp| Some(show_switch(sctp.nr_sack).to_owned())))
         .counts(Counts::StudyKey, "off");
     Interleaving: text(
             "interleaving",
-            "Offer interleaving of sctp's messages (I-DATA, RFC 8260). Default: off.",
+            "Offer interleaving of sctp's messages (I-DATA, RFC 8260). Default: off; on with http \
+             streams.",
         )
         .argument(
             45,
             "on|off",
-            "Offer interleaving of sctp's messages (I-DATA, RFC 8260) [default: off]",
+            "Offer interleaving of sctp's messages (I-DATA, RFC 8260) [default: off; on with \
+             --http streams]",
         )
         .pattern(Of(schema::on_or_off))
-        .shown(|s| of_sctp(s, |sctp| sctp.interleaving.then(|| show_switch(true).to_owned())))
+        .shown(|s| of_sctp(s, |sctp| Some(show_switch(sctp.interleaving).to_owned())))
         .counts(Counts::StudyKey, "on");
     Buffers: text(
             "buffers",

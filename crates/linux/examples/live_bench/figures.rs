@@ -105,7 +105,7 @@ fn between_kernels(world: &World, paths: usize, direction: Direction) -> Duratio
 }
 
 /// User plus system time of this process, ended threads included, in seconds.
-fn cpu_seconds() -> f64 {
+pub(crate) fn cpu_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name, in parentheses, may hold anything; the 14th and 15th field are meant.
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();

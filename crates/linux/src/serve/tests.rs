@@ -126,7 +126,7 @@ fn what_is_not_a_file_of_the_folder_is_refused() {
     ] {
         let mut case = case("refused", u32::MAX);
         let answer = get(&mut case, path);
-        assert!(answer.starts_with(&format!("HTTP/1.0 {status} ")), "{path}: {answer}");
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {answer}");
         assert!(case.host.shut, "{path}");
         assert!(!answer.contains("root:"), "{path}");
     }

@@ -13,6 +13,7 @@ mod damage;
 mod interop;
 mod mptcp_pm;
 mod nftables;
+mod sctp_udp;
 mod sut;
 mod transfer;
 mod wireshark;

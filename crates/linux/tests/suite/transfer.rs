@@ -11,6 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 use traffic::Application;
+use transport::sctp::SctpConfig;
 use transport::{Protocol, ProtocolConfig};
 
 const SIZE: usize = 8 << 20;
@@ -122,9 +123,14 @@ fn kernel_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
     });
 }
 
-fn engine_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
-    let size = size(conditions);
-    let Some(world) = World::with_engine(&[conditions]) else { return };
+fn engine_gets_from_engine(
+    name: &str,
+    family: Family,
+    config: &ProtocolConfig,
+    conditions: &[Conditions],
+) {
+    let size = size(conditions[0]);
+    let Some(world) = World::with_engine(conditions) else { return };
     let folder = Folder::new(name);
     let content = kernel::content(size);
     std::fs::write(folder.0.join("file"), &content).expect("a file");
@@ -133,14 +139,12 @@ fn engine_gets_from_engine(name: &str, family: Family, conditions: Conditions) {
         let (world, folder) = (&world, &folder);
         scope.spawn(move || {
             let listen = world.peer_server(family, 0);
-            let (endpoint, application) = server(folder, listen, ProtocolConfig::default());
+            let (endpoint, application) = server(folder, listen, config.clone());
             serve(world.open_far(endpoint, application), &ready);
         });
         let stopper = wait.recv_timeout(PATIENCE).expect("a server");
-        let received = scope
-            .spawn(|| get(world, family, ProtocolConfig::default(), folder))
-            .join()
-            .expect("no panic");
+        let received =
+            scope.spawn(|| get(world, family, config.clone(), folder)).join().expect("no panic");
         stopper.stop();
         assert_eq!(received.expect("a download").sha256, Some(kernel::sha256(&content)));
     });
@@ -168,8 +172,16 @@ fn kernel_gets_a_file_from_the_engine_over_ipv6() {
 
 #[test]
 fn engine_gets_a_file_from_an_engine() {
-    engine_gets_from_engine("both4", Family::V4, NEAR);
-    engine_gets_from_engine("both6", Family::V6, NEAR);
+    let config = ProtocolConfig::default();
+    engine_gets_from_engine("both4", Family::V4, &config, &[NEAR]);
+    engine_gets_from_engine("both6", Family::V6, &config, &[NEAR]);
+}
+
+#[test]
+fn engine_gets_a_file_over_sctp_in_ip_from_an_engine() {
+    let config = SctpConfig::default().into();
+    engine_gets_from_engine("sctp4", Family::V4, &config, &[NEAR]);
+    engine_gets_from_engine("sctp6", Family::V6, &config, &[NEAR, NEAR]);
 }
 
 #[test]
@@ -184,5 +196,5 @@ fn every_50th_packet_to_a_kernel_is_lost_and_the_file_arrives() {
 
 #[test]
 fn every_50th_packet_between_engines_is_lost_and_the_file_arrives() {
-    engine_gets_from_engine("lossy-both", Family::V6, LOSSY);
+    engine_gets_from_engine("lossy-both", Family::V6, &ProtocolConfig::default(), &[LOSSY]);
 }

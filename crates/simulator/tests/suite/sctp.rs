@@ -166,8 +166,7 @@ fn association_ends_although_a_path_is_dead() {
         setup.flows[0].reverse = true;
         setup.until = Until::Closed;
         let (at, direction) = (Duration::from_millis(300), Direction::Both);
-        setup.network.paths[0].events =
-            vec![PathEvent { at, direction, change: LinkChange::Down }];
+        setup.network.paths[0].events = vec![PathEvent { at, direction, change: LinkChange::Down }];
         assert_exactly_once(&setup);
     }
 }

@@ -41,6 +41,11 @@ impl TrafficModel for Burst {
         }
     }
 
+    /// A segment is a message.
+    fn message_bytes(&self) -> Option<u32> {
+        Some(self.segment_bytes)
+    }
+
     fn metric(&self) -> Metric {
         Metric::MessageDelay
     }

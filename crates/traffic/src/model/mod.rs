@@ -24,6 +24,11 @@ pub trait TrafficModel {
     fn write_limit(&self) -> u32 {
         u32::MAX
     }
+    /// Largest message, in bytes, where a connection has messages; `None`: the traffic is a byte
+    /// stream.
+    fn message_bytes(&self) -> Option<u32> {
+        None
+    }
     /// Time after `connect` returned at which the client ends the run; `None`: when all is read.
     fn ends_after(&self) -> Option<Duration> {
         None

@@ -91,6 +91,11 @@ impl TrafficModel for Video {
         })
     }
 
+    /// A frame is a message.
+    fn message_bytes(&self) -> Option<u32> {
+        Some(u32::MAX)
+    }
+
     fn duration(&self) -> Option<Duration> {
         Some(self.time)
     }

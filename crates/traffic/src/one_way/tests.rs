@@ -21,6 +21,9 @@ struct End {
     cut_short: bool,
     shut: bool,
     connecting: bool,
+    /// Largest message, if it has messages, and the lengths of those sent.
+    largest: Option<u32>,
+    messages: Vec<u32>,
 }
 
 impl End {
@@ -35,6 +38,8 @@ impl End {
             cut_short: false,
             shut: false,
             connecting: false,
+            largest: None,
+            messages: Vec::new(),
         }
     }
 }
@@ -60,6 +65,18 @@ impl StreamHost for End {
     fn read(&mut self, _socket: SocketId, _max: u32) -> Payload {
         self.readable.pop_front().unwrap_or_default()
     }
+    fn largest_message(&self) -> Option<u32> {
+        self.largest
+    }
+    fn send_message(&mut self, socket: SocketId, payload: &Payload, info: MessageInfo) -> bool {
+        assert_eq!(info, MessageInfo::default());
+        if u64::from(payload.len()) > self.capacity - self.unreceived {
+            self.cut_short = true;
+            return false;
+        }
+        self.messages.push(payload.len());
+        self.write(socket, payload) == payload.len()
+    }
     fn shutdown(&mut self, _socket: SocketId) {
         self.shut = true;
     }
@@ -75,9 +92,15 @@ struct Pair {
 
 impl Pair {
     fn run(traffic: &Traffic, reverse: bool, capacity: u64) -> Pair {
+        Pair::run_with(traffic, reverse, capacity, None)
+    }
+
+    /// The same over connections with messages of up to `largest`.
+    fn run_with(traffic: &Traffic, reverse: bool, capacity: u64, largest: Option<u32>) -> Pair {
         let halves = [Role::Client, Role::Server]
             .map(|role| OneWay::new(model_of(traffic), role, reverse, 0));
-        let ends = [End::new(CLIENT, capacity), End::new(SERVER, capacity)];
+        let end = |socket| End { largest, ..End::new(socket, capacity) };
+        let ends = [end(CLIENT), end(SERVER)];
         let mut pair = Pair { halves, ends, flying: VecDeque::new() };
         pair.halves[0].on_start(&mut pair.ends[0]);
         assert!(pair.ends[0].connecting);
@@ -226,4 +249,20 @@ fn wrong_data_ends_the_run_with_a_mismatch() {
     half.on_readable(&mut end, CLIENT);
     assert!(half.is_done());
     assert!(half.report().mismatch.is_some());
+}
+
+#[test]
+fn frames_and_segments_are_whole_messages_and_bulk_is_bytes() {
+    let messages = |traffic: &Traffic, capacity, largest| {
+        let pair = Pair::run_with(traffic, false, capacity, Some(largest));
+        assert!(pair.outcome(traffic, false).is_complete());
+        pair.ends[1].messages.clone()
+    };
+    let video = Traffic::Video(Duration::from_millis(100));
+    assert_eq!(messages(&video, u64::MAX, u32::MAX), [3958; 3]);
+    assert_eq!(messages(&video, u64::MAX, 1452), [1452, 1452, 1054].repeat(3));
+    assert_eq!(messages(&video, 5000, 1452), [1452, 1452, 1054].repeat(3), "none is cut short");
+    let burst = Traffic::Burst { segments: 3, segment_bytes: 1420 };
+    assert_eq!(messages(&burst, u64::MAX, u32::MAX), [1420; 23]);
+    assert_eq!(messages(&Traffic::BulkSize(100_000), u64::MAX, u32::MAX), []);
 }

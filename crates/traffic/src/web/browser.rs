@@ -11,9 +11,6 @@ use crate::outcome::Outcome;
 use base::{Instant, SocketId};
 use std::collections::BTreeMap;
 
-/// Most bytes of one read.
-const READ_BYTES: u32 = 256 << 10;
-
 /// The client of a page.
 pub struct Browser {
     web: Web,
@@ -31,6 +28,8 @@ struct Connection {
     socket: SocketId,
     outbox: Outbox,
     inbox: Inbox,
+    /// Number of requests so far.
+    requests: u64,
 }
 
 /// The fetch of one object.
@@ -127,25 +126,23 @@ impl Browser {
             socket,
             outbox: Outbox::new(Way::Request, self.web.http),
             inbox: Inbox::new(Way::Response),
+            requests: 0,
         });
     }
 
     fn send(&mut self, connection: usize, object: u32, host: &mut dyn StreamHost) {
         let about = &self.web.page.objects()[object as usize];
         self.fetches[object as usize].asked = Some((host.now(), connection));
-        let Connection { socket, outbox, .. } = &mut self.connections[connection];
-        outbox.push(object, about.urgency, about.request_bytes);
+        let Connection { socket, outbox, requests, .. } = &mut self.connections[connection];
+        outbox.push(object, about.urgency, about.request_bytes, *requests);
+        *requests += 1;
         outbox.flush(host, *socket);
     }
 
     /// Read everything available, then continue with the page.
     fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         let Some(&number) = self.by_socket.get(&socket) else { return };
-        loop {
-            let payload = host.read(socket, READ_BYTES);
-            if payload.is_empty() {
-                break;
-            }
+        while let Some((_, payload)) = self.web.http.read(host, socket) {
             let now = host.now();
             self.report.bytes_read += u64::from(payload.len());
             self.report.last_read = Some(now);

@@ -7,7 +7,7 @@
 
 use super::frame::{FrameReader, HEADER_BYTES, Header, Kind, LONGEST};
 use super::{Http, page::Page};
-use crate::application::StreamHost;
+use crate::application::{MessageInfo, StreamHost};
 use crate::check::{StreamCheck, StreamMismatch};
 use base::SocketId;
 use std::collections::BTreeMap;
@@ -46,9 +46,13 @@ pub(super) const fn content_bytes(bytes: u64) -> u64 {
 pub(super) struct Outbox {
     way: Way,
     longest: u32,
+    /// Streams of the association that frames are messages on; `None`: frames are on a byte
+    /// stream.
+    streams: Option<u16>,
     messages: Vec<Message>,
-    /// The frame that has begun and is not yet written.
+    /// The frame that has begun and is not yet written, and its stream.
     pending: Payload,
+    stream: u16,
     /// Counts frames and messages; the message served longest ago has the smallest number.
     turn: u64,
 }
@@ -56,6 +60,8 @@ pub(super) struct Outbox {
 #[derive(Debug)]
 struct Message {
     object: u32,
+    /// Number of the exchange on the connection.
+    exchange: u64,
     urgency: u8,
     content: u64,
     sent: u64,
@@ -67,27 +73,44 @@ impl Outbox {
     pub(super) fn new(way: Way, http: Http) -> Self {
         let longest = match http {
             Http::One { .. } => LONGEST,
-            Http::Two => SHARED_FRAME,
+            Http::Two | Http::Streams(_) => SHARED_FRAME,
         };
-        Outbox { way, longest, messages: Vec::new(), pending: Payload::Empty, turn: 0 }
+        let streams = match http {
+            Http::Streams(streams) => Some(streams.max(1)),
+            Http::One { .. } | Http::Two => None,
+        };
+        let (messages, pending) = (Vec::new(), Payload::Empty);
+        Outbox { way, longest, streams, messages, pending, stream: 0, turn: 0 }
     }
 
-    /// Queue a message of `bytes` about an object.
-    pub(super) fn push(&mut self, object: u32, urgency: u8, bytes: u64) {
+    /// Queue a message of `bytes` about an object, in the exchange of this number.
+    pub(super) fn push(&mut self, object: u32, urgency: u8, bytes: u64, exchange: u64) {
         let content = content_bytes(bytes);
         let served = self.turn;
         self.turn += 1;
-        self.messages.push(Message { object, urgency, content, sent: 0, begun: false, served });
+        let (sent, begun) = (0, false);
+        self.messages.push(Message { object, exchange, urgency, content, sent, begun, served });
     }
 
     /// Write as much as the socket accepts.
     pub(super) fn flush(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         loop {
             if self.pending.is_empty() {
-                match self.next_frame() {
+                // Messages have the headers of two frames at most.
+                let most = host.largest_message().unwrap_or(u32::MAX);
+                let most = most.saturating_sub(LEAST_BYTES as u32).max(1);
+                match self.next_frame(if self.streams.is_some() { most } else { u32::MAX }) {
                     Some(frame) => self.pending = frame,
                     None => return,
                 }
+            }
+            if self.streams.is_some() {
+                let info = MessageInfo { stream: self.stream, ..MessageInfo::default() };
+                if !host.send_message(socket, &self.pending, info) {
+                    return;
+                }
+                self.pending = Payload::Empty;
+                continue;
             }
             let offered = self.pending.len().min(WRITE_BYTES);
             let taken = host.write(socket, &self.pending.slice(0, offered)).min(offered);
@@ -99,12 +122,14 @@ impl Outbox {
     }
 
     /// The next frame of the message to be served; preceded by its headers if it is the first one.
-    fn next_frame(&mut self) -> Option<Payload> {
+    fn next_frame(&mut self, most: u32) -> Option<Payload> {
         let order = |message: &(usize, &Message)| (message.1.urgency, message.1.served);
         let (index, _) = self.messages.iter().enumerate().min_by_key(order)?;
         let message = &mut self.messages[index];
         let (object, left) = (message.object, message.content - message.sent);
-        let len = left.min(self.longest.into()) as u32;
+        let len = left.min(self.longest.min(most).into()) as u32;
+        let stream = self.streams.map_or(0, |streams| message.exchange % u64::from(streams));
+        self.stream = u16::try_from(stream).unwrap_or(0);
         let ends = u64::from(len) == left;
         let mut head = Vec::new();
         if !message.begun {

@@ -2,12 +2,15 @@
 //!
 //! `page` is the dependency graph, `progress` carries it out over time, `browser` and `server` are
 //! the two halves, `pool` assigns requests to connections, `frame` and `exchange` put requests and
-//! responses on a stream. There are two versions of HTTP:
+//! responses on a stream. There are three ways to fetch:
 //!
 //! - `Http::One`: a number of connections that are opened when needed and kept, with one exchange
 //!   at a time on each (six in all: 000 s4.3.3, 002 sIII-D).
 //! - `Http::Two`: one connection with concurrent streams, served by urgency; streams of equal
 //!   urgency alternate frame by frame (002 sV-C; RFC 9113, RFC 9218 s10).
+//!
+//! - `Http::Streams`: one association of SCTP, exchange k on its stream k modulo their number; the
+//!   association orders the streams.
 //!
 //! There is no TLS, no name resolution and no flow control of streams. Reading pages from files is
 //! left to the lab.
@@ -28,7 +31,10 @@ pub use page::{
 };
 pub use server::WebServer;
 
+use crate::application::StreamHost;
+use base::SocketId;
 use std::sync::Arc;
+use wire::Payload;
 
 /// A page and how it is fetched.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,8 +57,12 @@ pub enum Http {
     },
     /// One connection, concurrent streams.
     Two,
+    /// One association with this many streams, each of them ordered.
+    Streams(u16),
 }
 
+/// Most bytes of one read.
+const READ_BYTES: u32 = 256 << 10;
 /// Most concurrent streams of a connection: the usual default of servers (RFC 9113 s6.5.2
 /// recommends at least this many).
 const MOST_STREAMS: u16 = 100;
@@ -61,12 +71,24 @@ impl Http {
     /// Six connections, as in browsers with HTTP/1.1 and in the papers.
     pub const SIX: Http = Http::One { connections: 6 };
 
+    /// As many streams of an association as Linux and FreeBSD open by default.
+    pub const TEN_STREAMS: Http = Http::Streams(10);
+
     /// Connections of a pool, and exchanges at a time on each.
     pub(crate) const fn limits(self) -> (u16, u16) {
         match self {
             Http::One { connections } => (connections, 1),
-            Http::Two => (1, MOST_STREAMS),
+            Http::Two | Http::Streams(_) => (1, MOST_STREAMS),
         }
+    }
+
+    /// The next bytes of a connection with their stream; `None` if there are none.
+    fn read(self, host: &mut dyn StreamHost, socket: SocketId) -> Option<(u16, Payload)> {
+        if let Http::Streams(_) = self {
+            return host.receive_message(socket);
+        }
+        let payload = host.read(socket, READ_BYTES);
+        (!payload.is_empty()).then_some((0, payload))
     }
 
     /// The value of the option.
@@ -74,6 +96,7 @@ impl Http {
         match self {
             Http::One { .. } => "1.1",
             Http::Two => "2",
+            Http::Streams(_) => "streams",
         }
     }
 }

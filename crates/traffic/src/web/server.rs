@@ -9,9 +9,6 @@ use base::{Instant, SocketId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Most bytes of one read.
-const READ_BYTES: u32 = 256 << 10;
-
 /// The server of a page, for any number of connections.
 pub struct WebServer {
     web: Web,
@@ -27,6 +24,8 @@ pub struct WebServer {
 struct Connection {
     outbox: Outbox,
     inbox: Inbox,
+    /// Streams that requests in preparation came on, which answers take, too.
+    streams: BTreeMap<u32, u16>,
     released: bool,
 }
 
@@ -54,11 +53,7 @@ impl WebServer {
     }
 
     fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
-        loop {
-            let payload = host.read(socket, READ_BYTES);
-            if payload.is_empty() {
-                break;
-            }
+        while let Some((stream, payload)) = self.web.http.read(host, socket) {
             self.report.bytes_read += u64::from(payload.len());
             let Some(connection) = self.connections.get_mut(&socket) else { return };
             let arrivals = match connection.inbox.read(&payload, &self.web.page) {
@@ -71,6 +66,7 @@ impl WebServer {
             for arrival in arrivals.iter().filter(|arrival| arrival.ends) {
                 let about = &self.web.page.objects()[arrival.object as usize];
                 let ready = host.now() + about.think;
+                connection.streams.insert(arrival.object, stream);
                 self.thinking.push(Reverse((ready, self.requests, socket, arrival.object)));
                 self.requests += 1;
             }
@@ -87,7 +83,8 @@ impl WebServer {
             self.thinking.pop();
             let about = &self.web.page.objects()[object as usize];
             if let Some(connection) = self.connections.get_mut(&socket) {
-                connection.outbox.push(object, about.urgency, about.response_bytes);
+                let stream = connection.streams.remove(&object).unwrap_or(0).into();
+                connection.outbox.push(object, about.urgency, about.response_bytes, stream);
                 // Of responses that are ready at the same time the less urgent ones wait.
                 if !self.more_is_ready(now, socket) {
                     self.flush(host, socket);
@@ -115,7 +112,8 @@ impl Application for WebServer {
         self.report.connected.get_or_insert(host.now());
         let outbox = Outbox::new(Way::Response, self.web.http);
         let inbox = Inbox::new(Way::Request);
-        self.connections.insert(socket, Connection { outbox, inbox, released: false });
+        let (streams, released) = (BTreeMap::new(), false);
+        self.connections.insert(socket, Connection { outbox, inbox, streams, released });
         self.sockets.push(socket);
     }
 

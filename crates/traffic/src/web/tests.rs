@@ -4,7 +4,7 @@
 //! takes no more than its capacity before the reader has it.
 
 use super::*;
-use crate::application::{Application, StreamFailure, StreamHost};
+use crate::application::{Application, MessageInfo, StreamFailure, StreamHost};
 use crate::outcome::Outcome;
 use base::{Duration, Instant, SocketId};
 use std::collections::VecDeque;
@@ -27,7 +27,10 @@ struct End {
     out: Vec<Pipe>,
     /// To be read by it.
     readable: Vec<VecDeque<Payload>>,
-    sent: Vec<(usize, Payload)>,
+    sent: Vec<(usize, u16, Payload)>,
+    /// Largest message, and the streams of messages to be read by it.
+    largest: Option<u32>,
+    streams: VecDeque<u16>,
     connected: Vec<usize>,
     shut: usize,
 }
@@ -35,7 +38,8 @@ struct End {
 impl End {
     fn new(capacity: u64) -> Self {
         let (out, readable, sent, connected) = (vec![], vec![], vec![], vec![]);
-        End { now: Instant::ZERO, capacity, out, readable, sent, connected, shut: 0 }
+        let (now, largest, streams) = (Instant::ZERO, None, VecDeque::new());
+        End { now, capacity, out, readable, sent, largest, streams, connected, shut: 0 }
     }
 
     fn add_connection(&mut self) -> usize {
@@ -60,12 +64,30 @@ impl StreamHost for End {
         pipe.cut_short = taken < payload.len();
         pipe.unreceived += u64::from(taken);
         if taken > 0 {
-            self.sent.push((socket.index(), payload.slice(0, taken)));
+            self.sent.push((socket.index(), 0, payload.slice(0, taken)));
         }
         taken
     }
     fn read(&mut self, socket: SocketId, _max: u32) -> Payload {
         self.readable[socket.index()].pop_front().unwrap_or_default()
+    }
+    fn largest_message(&self) -> Option<u32> {
+        self.largest
+    }
+    fn send_message(&mut self, socket: SocketId, payload: &Payload, info: MessageInfo) -> bool {
+        let pipe = &mut self.out[socket.index()];
+        let len = u64::from(payload.len());
+        if len > self.capacity - pipe.unreceived {
+            pipe.cut_short = true;
+            return false;
+        }
+        pipe.unreceived += len;
+        self.sent.push((socket.index(), info.stream, payload.clone()));
+        true
+    }
+    fn receive_message(&mut self, socket: SocketId) -> Option<(u16, Payload)> {
+        let payload = self.readable[socket.index()].pop_front()?;
+        Some((self.streams.pop_front()?, payload))
     }
     fn shutdown(&mut self, _socket: SocketId) {
         self.shut += 1;
@@ -75,7 +97,7 @@ impl StreamHost for End {
 
 enum Flying {
     Connected(usize),
-    Data { to: usize, connection: usize, payload: Payload },
+    Data { to: usize, connection: usize, stream: u16, payload: Payload },
 }
 
 /// A browser and a server.
@@ -85,6 +107,8 @@ struct Pair {
     ends: [End; 2],
     flying: VecDeque<(Instant, Flying)>,
     most_open: usize,
+    /// Host, stream and length of everything sent.
+    all_sent: Vec<(usize, u16, u32)>,
 }
 
 impl Pair {
@@ -95,7 +119,11 @@ impl Pair {
             ends: [End::new(capacity), End::new(capacity)],
             flying: VecDeque::new(),
             most_open: 0,
+            all_sent: Vec::new(),
         };
+        if let Http::Streams(_) = web.http {
+            pair.ends.iter_mut().for_each(|end| end.largest = Some(5000));
+        }
         pair.browser.on_start(&mut pair.ends[0]);
         pair.take();
         for _ in 0..200_000 {
@@ -113,9 +141,11 @@ impl Pair {
             self.flying.push_back((now + DELAY * 2, Flying::Connected(number)));
         }
         for from in 0..2 {
-            for (connection, payload) in std::mem::take(&mut self.ends[from].sent) {
+            for (connection, stream, payload) in std::mem::take(&mut self.ends[from].sent) {
                 let to = 1 - from;
-                self.flying.push_back((now + DELAY, Flying::Data { to, connection, payload }));
+                self.all_sent.push((from, stream, payload.len()));
+                let data = Flying::Data { to, connection, stream, payload };
+                self.flying.push_back((now + DELAY, data));
             }
         }
         self.flying.make_contiguous().sort_by_key(|(at, _)| *at);
@@ -148,12 +178,13 @@ impl Pair {
                 self.server.on_accepted(server, SocketId(number as u32));
                 self.browser.on_connected(client, SocketId(number as u32));
             }
-            Flying::Data { to, connection, payload } => {
+            Flying::Data { to, connection, stream, payload } => {
                 let socket = SocketId(connection as u32);
                 let pipe = &mut self.ends[1 - to].out[connection];
                 pipe.unreceived -= u64::from(payload.len());
                 let again = std::mem::take(&mut pipe.cut_short);
                 self.ends[to].readable[connection].push_back(payload);
+                self.ends[to].streams.push_back(stream);
                 if to == 0 {
                     self.browser.on_readable(&mut self.ends[0], socket);
                 } else {
@@ -395,5 +426,24 @@ impl Pair {
     /// When the request for each object was written, in milliseconds.
     fn browser_asked(&self) -> Vec<u64> {
         self.browser.asked().map(|at| at.expect("asked").as_millis()).collect()
+    }
+}
+
+#[test]
+fn exchange_takes_its_stream_of_one_association() {
+    // The document is exchange 0; the three others share two streams.
+    for capacity in [u64::MAX, 20_000] {
+        let pair = Pair::load(&star(3, 12_000, Http::Streams(2)), capacity);
+        pair.outcome();
+        assert_eq!(pair.most_open, 1);
+        let of = |host| pair.all_sent.iter().filter(move |(from, ..)| *from == host);
+        let requests: Vec<u16> = of(0).map(|(_, stream, _)| *stream).collect();
+        assert_eq!(requests, [0, 1, 0, 1], "{capacity}");
+        assert!(of(1).all(|(.., len)| *len <= 5000), "each frame is a message");
+        let bytes = |stream: u16| -> u32 {
+            of(1).filter(|(_, on, _)| *on == stream).map(|(.., len)| len).sum()
+        };
+        // Two responses of 12000 bytes, 9 bytes more for each of two further frames.
+        assert_eq!(bytes(1), 2 * (12_000 + 2 * 9), "{capacity}");
     }
 }

@@ -70,6 +70,7 @@ impl Sender {
         for (path, before) in paths.iter_mut().zip(&before) {
             self.restart_t3(cx, path, before, !acked.reneged.is_empty());
         }
+        self.forget_acknowledged();
         let alive = paths.iter().zip(&before).filter(|(_, before)| before.alive);
         Ok(SackEffects {
             alive: alive.map(|(path, _)| path.id).collect(),
@@ -129,7 +130,12 @@ impl Sender {
     /// Position in the user data up to which all is acknowledged cumulatively.
     fn acked_up_to(&self) -> u64 {
         let next = self.outstanding.cum_tsn() + 1;
-        self.outstanding.data(next).map_or(self.bound(), |sent| sent.offset)
+        match self.outstanding.data(next) {
+            Some(sent) => sent.offset,
+            None if self.outstanding.is_empty() => self.bound(),
+            // The next chunk was abandoned.
+            None => self.acked,
+        }
     }
 
     /// Leaves fast recovery if everything that was outstanding at its beginning is acknowledged.

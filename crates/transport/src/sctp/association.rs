@@ -570,6 +570,9 @@ impl Endpoint for Association {
                 return self.transmit(outgoing.pair, packet);
             }
             open.transfer.arm_probe(cx);
+            if open.transfer.sender.take_writable() {
+                self.events.push(ConnectionEvent::Writable);
+            }
             if !self.advance_shutdown(cx) {
                 self.report_stop(cx);
                 return None;

@@ -85,8 +85,8 @@ impl Ends {
         let first = self.remotes[0];
         self.remotes = vec![first];
         self.remotes.extend(remotes.iter().filter(|remote| **remote != first));
-        self.pairs.truncate(1);
-        self.paths = 1;
+        // The other paths so far were made without the peer's addresses.
+        self.paths = self.paths.min(1);
         self.pair();
     }
 
@@ -139,12 +139,14 @@ impl Ends {
         }
     }
 
-    /// The UDP ports of packets to an address of the peer.
+    /// The UDP ports of packets to an address of the peer: those of its packets, or until there
+    /// are any those of another address.
     pub(super) fn udp_to(&self, remote: IpAddr) -> Option<UdpPorts> {
-        let of = |wanted: Option<IpAddr>| {
-            self.udp.iter().find(|(address, _)| *address == wanted).map(|(_, ports)| *ports)
+        let find = |is_wanted: &dyn Fn(Option<IpAddr>) -> bool| {
+            self.udp.iter().find(|(address, _)| is_wanted(*address)).map(|(_, ports)| *ports)
         };
-        of(Some(remote)).or_else(|| of(None))
+        let own = find(&|address| address == Some(remote));
+        own.or_else(|| find(&|address| address.is_some())).or_else(|| find(&|_| true))
     }
 
     /// Port of this side and of the peer.
@@ -280,6 +282,14 @@ mod tests {
         assert_eq!(paths(&ends)[..2], before);
         assert!(ends.add_remote(remote(3)) && !ends.add_remote(remote(3)));
         assert!(paths(&ends).contains(&(local(2).address, remote(2))));
+    }
+
+    #[test]
+    fn paths_pair_the_addresses_that_the_peer_lists() {
+        let mut ends = ends(&[1, 2], &[1]);
+        ends.set_remotes(&[remote(1), remote(2)]);
+        let pair = |l, r| (local(l).address, remote(r));
+        assert_eq!(paths(&ends), [pair(1, 1), pair(2, 2)]);
     }
 
     #[test]

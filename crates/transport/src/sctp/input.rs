@@ -6,6 +6,7 @@ use super::outstanding::{Report, SackError};
 use super::path::Heartbeat;
 use super::receiver::{Accepted, Answer};
 use super::shutdown::Stage;
+use super::streams::Framing;
 use super::transfer::Transfer;
 use base::{Context, Event, EventMask, PathId};
 use wire::sctp::{Cause, Chunk, GapBlock, HeartbeatInfo, Parameter, Tsn, UnknownRule};
@@ -71,27 +72,39 @@ impl Transfer {
                 self.on_heartbeat_ack(cx, parameters);
                 Verdict::Go
             }
-            Chunk::ForwardTsn(forward) => {
+            // Without the extension they are chunks like others that are not known (RFC 3758
+            // s3.3.1).
+            Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) if !self.sender.setup.partial => {
+                self.on_unknown(pair, chunk)
+            }
+            Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) if !stage.takes_data() => Verdict::Go,
+            Chunk::ForwardTsn(forward) if self.sender.setup.framing == Framing::Data => {
                 self.receiver.on_forward_tsn(forward);
                 Verdict::Go
             }
-            Chunk::IForwardTsn(forward) => {
+            Chunk::IForwardTsn(forward) if self.sender.setup.framing == Framing::Interleaved => {
                 self.receiver.on_i_forward_tsn(forward);
                 Verdict::Go
             }
-            Chunk::Unknown(raw) => {
-                let rule = UnknownRule::of_chunk(raw.kind);
-                if rule.report {
-                    let cause = Cause::UnrecognizedChunk(chunk.to_unpadded_bytes());
-                    self.control.push(pair, Chunk::Error(vec![cause]));
-                }
-                if rule.stop { Verdict::Stop } else { Verdict::Go }
+            Chunk::ForwardTsn(_) | Chunk::IForwardTsn(_) => {
+                Verdict::Abort(Cause::ProtocolViolation(b"the other FORWARD TSN"[..].into()))
             }
+            Chunk::Unknown(_) => self.on_unknown(pair, chunk),
             Chunk::Malformed(_) => {
                 Verdict::Abort(Cause::ProtocolViolation(b"malformed chunk"[..].into()))
             }
             _ => Verdict::Go,
         }
+    }
+
+    /// A chunk that is not known (RFC 9260 s3.2).
+    fn on_unknown(&mut self, pair: PathId, chunk: &Chunk) -> Verdict {
+        let rule = UnknownRule::of_chunk(chunk.kind());
+        if rule.report {
+            let cause = Cause::UnrecognizedChunk(chunk.to_unpadded_bytes());
+            self.control.push(pair, Chunk::Error(vec![cause]));
+        }
+        if rule.stop { Verdict::Stop } else { Verdict::Go }
     }
 
     /// DATA or I-DATA.

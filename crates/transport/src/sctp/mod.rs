@@ -8,6 +8,7 @@
 //! `streams` cuts messages into fragments and puts them together again. Formats are left to `wire`,
 //! windows to `congestion`.
 
+mod abandon;
 mod accept;
 mod acknowledge;
 pub(crate) mod association;

@@ -1,10 +1,11 @@
 //! Packets that an association sends: control chunks, then retransmissions, then new data, with a
 //! SACK where there is room for one (RFC 9260 s6.1, s6.10).
 
+use super::outstanding::Marked;
 use super::path::Path;
 use super::path_state::PathState;
 use super::rtx_policy::Candidate;
-use super::sender::Probe;
+use super::sender::{Probe, Sent};
 use super::shutdown::Stage;
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
@@ -25,14 +26,30 @@ impl Transfer {
             let room = self.room_to(pair);
             return Some(Outgoing { pair, chunks: self.control.take(pair, room) });
         }
+        self.sender.drop_expired(cx.now);
+        self.sender.plan_forward(cx.now);
         if stage.sends_data()
             && let Some(outgoing) = self.data_packet(cx, stage)
         {
             return Some(outgoing);
         }
+        if let Some(outgoing) = self.forward_packet(cx) {
+            return Some(outgoing);
+        }
         let pair = self.receiver.sack_due()?;
         let room = self.room_to(pair);
         Some(Outgoing { pair, chunks: vec![self.receiver.sack(room)] })
+    }
+
+    /// FORWARD TSN in a packet of its own, if it does not wait for data.
+    fn forward_packet(&mut self, cx: &Context<'_>) -> Option<Outgoing> {
+        if !self.sender.is_forward_due(cx.now) {
+            return None;
+        }
+        let pair = self.states.data_path()?;
+        let (room, rto) = (self.room_to(pair), self.rto(pair));
+        let forward = self.sender.forward(cx.now, room, rto)?;
+        Some(Outgoing { pair, chunks: vec![forward] })
     }
 
     /// Bytes of chunks in a packet to a pair.
@@ -43,7 +60,7 @@ impl Transfer {
 
     /// A packet with data, if one may be sent.
     fn data_packet(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
-        let marked = self.sender.outstanding.next_marked().is_some();
+        let marked = self.next_marked(cx).is_some();
         let (path, mut chunks) = if marked { self.again(cx)? } else { self.anew(cx)? };
         let index = path.index();
         let used: u32 = chunks.iter().map(Chunk::padded_len).sum();
@@ -51,6 +68,12 @@ impl Transfer {
         let is_last = stage == Stage::ShutdownPending && self.sender.streams.queued_bytes() == 0;
         if is_last || self.is_stopped_by_window(path) {
             ask_for_sack(&mut chunks);
+        }
+        let rto = self.rto(path);
+        let mut left = left;
+        if let Some(forward) = self.sender.forward(cx.now, left, rto) {
+            left -= forward.padded_len();
+            chunks.insert(0, forward);
         }
         let sack_fits = self.receiver.has_pending_sack() && self.receiver.sack_len() <= left;
         if sack_fits && self.receiver.reply_to() == path {
@@ -71,6 +94,14 @@ impl Transfer {
         matches!(why, Some(Blocked::CongestionWindow | Blocked::ReceiveWindow))
     }
 
+    /// The lowest chunk to be sent again, after those were abandoned whose limit is reached.
+    fn next_marked(&mut self, cx: &Context<'_>) -> Option<Marked<'_, Sent>> {
+        if self.sender.abandon_marked(cx.now) && self.sender.outstanding.next_marked().is_none() {
+            self.paths.iter_mut().for_each(|path| path.owes_packet = false);
+        }
+        self.sender.outstanding.next_marked()
+    }
+
     /// Retransmissions of one packet, lowest first; `None` if no window allows any.
     fn again(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
         let path = self.next_rtx_path(cx.chance)?;
@@ -85,7 +116,7 @@ impl Transfer {
         let earliest = self.sender.outstanding.earliest(path);
         let (mut chunks, mut left) = (Vec::new(), self.paths[index].room);
         let mut restarts = false;
-        while let Some(marked) = self.sender.outstanding.next_marked() {
+        while let Some(marked) = self.next_marked(cx) {
             let (tsn, timed_out) = (marked.tsn, marked.timed_out);
             let payload = marked.data.fragment.payload.len();
             let len = (self.sender.header() + payload).next_multiple_of(4);
@@ -118,7 +149,11 @@ impl Transfer {
         }
         self.sender.prepare_burst(cx.now, &self.paths[index]);
         let (mut chunks, mut left) = (Vec::new(), room);
-        while self.sender.blocked(path, left, chunks.is_empty()).is_none() {
+        loop {
+            self.sender.abandon_begun(cx.now, path);
+            if self.sender.blocked(path, left, chunks.is_empty()).is_some() {
+                break;
+            }
             let Some(chunk) = self.sender.send_new(cx, &mut self.paths[index]) else { break };
             left = left.saturating_sub(chunk.padded_len());
             chunks.push(chunk);

@@ -37,6 +37,10 @@ pub struct Outstanding<T> {
     /// Misses of chunks that are in the network again: retransmitted for another reason than
     /// misses, or reneged.
     counted: BTreeMap<u64, usize>,
+    /// Offset behind the last abandoned chunk that nothing precedes which the peer may need.
+    advanced: u64,
+    /// Chunks up to here are acknowledged for good or abandoned.
+    scanned: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -46,7 +50,7 @@ struct Chunk<T> {
     len: u32,
     path: PathId,
     sent_at: Instant,
-    retransmitted: bool,
+    retransmissions: u32,
     /// Marked because of misses, which happens once.
     fast: bool,
     /// Marked for another reason than misses last.
@@ -61,6 +65,8 @@ enum State {
     Acked,
     /// Acknowledged and never discarded by the peer.
     Kept,
+    /// Given up by this side; counts as acknowledged.
+    Abandoned,
 }
 
 /// What is in the network on one path.
@@ -119,6 +125,8 @@ pub struct Marked<'a, T> {
     pub path: PathId,
     /// T3-rtx expired, or its path is gone; otherwise it was missing in three reports.
     pub timed_out: bool,
+    /// How often it was sent again already.
+    pub retransmissions: u32,
 }
 
 /// What a report changes.
@@ -157,6 +165,8 @@ impl<T> Outstanding<T> {
             held_bytes: 0,
             reports: BTreeMap::new(),
             counted: BTreeMap::new(),
+            advanced: 0,
+            scanned: 0,
         }
     }
 
@@ -168,7 +178,7 @@ impl<T> Outstanding<T> {
             len,
             path,
             sent_at: now,
-            retransmitted: false,
+            retransmissions: 0,
             fast: false,
             timed_out: false,
             state: State::InFlight,
@@ -182,9 +192,9 @@ impl<T> Outstanding<T> {
     pub fn next_marked(&self) -> Option<Marked<'_, T>> {
         let at = *self.marked.first()?;
         let chunk = self.chunk(at)?;
-        let (len, path, timed_out) = (chunk.len, chunk.path, chunk.timed_out);
+        let &Chunk { len, path, timed_out, retransmissions, .. } = chunk;
         let data = chunk.data.as_ref()?;
-        Some(Marked { tsn: self.tsn(at), data, len, path, timed_out })
+        Some(Marked { tsn: self.tsn(at), data, len, path, timed_out, retransmissions })
     }
 
     /// The path of the last transmission of a chunk, and the bytes that it takes of windows.
@@ -207,7 +217,8 @@ impl<T> Outstanding<T> {
     pub fn retransmit(&mut self, now: Instant, tsn: Tsn, path: PathId) -> bool {
         let Some(at) = self.offset(tsn).filter(|at| self.marked.remove(at)) else { return false };
         let Some(chunk) = self.chunk_mut(at) else { return false };
-        (chunk.path, chunk.sent_at, chunk.retransmitted) = (path, now, true);
+        (chunk.path, chunk.sent_at) = (path, now);
+        chunk.retransmissions = chunk.retransmissions.saturating_add(1);
         chunk.state = State::InFlight;
         if !chunk.fast {
             self.counted.insert(at, 0);
@@ -229,6 +240,44 @@ impl<T> Outstanding<T> {
             }
         }
         bytes
+    }
+
+    /// This side gives a chunk up: it counts as acknowledged, but for no window (RFC 3758 s3.5).
+    /// Returns what it takes to send it, unless the peer never asks for it.
+    pub fn abandon(&mut self, tsn: Tsn) -> Option<T> {
+        let at = self.offset(tsn)?;
+        let chunk = self.chunk_mut(at)?;
+        let before = std::mem::replace(&mut chunk.state, State::Abandoned);
+        let (len, path, data) = (chunk.len, chunk.path, chunk.data.take());
+        match before {
+            State::InFlight => self.leave(at, path, len),
+            State::Marked => _ = self.marked.remove(&at),
+            State::Acked | State::Kept | State::Abandoned => {}
+        }
+        if data.is_some() {
+            self.held_bytes -= u64::from(len);
+        }
+        self.counted.remove(&at);
+        self.acked.insert(at..at + 1);
+        self.kept.insert(at..at + 1);
+        self.check();
+        data
+    }
+
+    /// Advanced.Peer.Ack.Point: the peer needs nothing up to this TSN (RFC 3758 s3.5). It is the
+    /// cumulative TSN unless chunks behind that were abandoned.
+    pub fn advanced_tsn(&mut self) -> Tsn {
+        self.scanned = self.scanned.max(self.first);
+        self.advanced = self.advanced.max(self.first);
+        while let Some(chunk) = self.chunk(self.scanned) {
+            match chunk.state {
+                State::Abandoned => self.advanced = self.scanned + 1,
+                State::Kept => {}
+                State::InFlight | State::Marked | State::Acked => break,
+            }
+            self.scanned += 1;
+        }
+        self.tsn(self.advanced) - 1
     }
 
     /// A SACK or NR-SACK arrives (RFC 9260 s6.2.1).
@@ -279,7 +328,7 @@ impl<T> Outstanding<T> {
             Some(path) => self.paths.get(path.index()..=path.index()).unwrap_or(&[]),
         };
         let fresh = |at: &&u64| {
-            let chunk = self.chunk(**at).filter(|chunk| !chunk.retransmitted && !chunk.fast);
+            let chunk = self.chunk(**at).filter(|chunk| chunk.retransmissions == 0 && !chunk.fast);
             chunk.is_some() && !self.counted.contains_key(*at)
         };
         let missed = |on_path: &OnPath| -> Vec<u64> {
@@ -390,12 +439,12 @@ impl<T> Outstanding<T> {
         let tsn = self.tsn(at);
         let Some(chunk) = self.chunk_mut(at) else { return };
         let before = chunk.state;
-        if before == State::Kept {
+        if matches!(before, State::Kept | State::Abandoned) {
             return;
         }
         chunk.state = state;
         let (len, path, sent_at) = (chunk.len, chunk.path, chunk.sent_at);
-        let sent_once = !chunk.retransmitted;
+        let sent_once = chunk.retransmissions == 0;
         let released = if state == State::Kept { chunk.data.take() } else { None };
         if released.is_some() {
             self.held_bytes -= u64::from(len);
@@ -405,7 +454,7 @@ impl<T> Outstanding<T> {
         match before {
             State::InFlight => self.leave(at, path, len),
             State::Marked => _ = self.marked.remove(&at),
-            State::Acked | State::Kept => return,
+            State::Acked | State::Kept | State::Abandoned => return,
         }
         self.counted.remove(&at);
         answer.newly.push(AckedChunk { tsn, path, len, sent_at, sent_once, in_flight });

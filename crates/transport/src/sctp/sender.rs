@@ -4,6 +4,7 @@
 //! are first sent. Which path a chunk takes, timers and packets are left to the association; what a
 //! SACK does is in `acknowledge`.
 
+use super::abandon::Abandonment;
 use super::outstanding::Outstanding;
 use super::path::Path;
 use super::profile::{BurstRule, SctpParameters};
@@ -39,6 +40,8 @@ pub(super) struct SenderSetup {
     /// Bytes of the messages that a byte stream is cut into.
     pub message_size: u32,
     pub nagle: bool,
+    /// Messages can be abandoned: both sides have FORWARD TSN (RFC 3758).
+    pub partial: bool,
 }
 
 /// The sending side.
@@ -57,6 +60,7 @@ pub(super) struct Sender {
     /// User data that were acknowledged cumulatively, in bytes.
     pub(super) acked: u64,
     pub(super) probe: Probe,
+    pub(super) abandonment: Abandonment,
     /// A write was refused or cut short.
     wants_room: bool,
 }
@@ -90,6 +94,7 @@ impl Sender {
             held: 0,
             acked: 0,
             probe: Probe::Off,
+            abandonment: Abandonment::new(setup.partial),
             wants_room: false,
         }
     }
@@ -123,6 +128,7 @@ impl Sender {
     /// If the association has no such stream, or the message is empty.
     pub(super) fn send(&mut self, message: Message) -> Result<bool, InvalidStream> {
         let len = u64::from(message.payload.len());
+        self.make_room(len, message.reliability);
         let fits = len <= self.room() || self.buffered() == 0;
         self.wants_room |= !fits;
         if fits {
@@ -163,9 +169,10 @@ impl Sender {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
-    /// When a message that has not begun expires.
+    /// When a message that has not begun expires, or FORWARD TSN is due.
     pub(super) fn next_expiry(&self) -> Instant {
-        self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE)
+        let expiry = self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE);
+        expiry.min(self.abandonment.deadline())
     }
 
     /// Bytes of windows that a fragment takes.
@@ -221,6 +228,7 @@ impl Sender {
         let immediate = fragment.immediate;
         let sent = Sent { fragment: fragment.clone(), offset };
         let tsn = self.outstanding.send(cx.now, path.id, len, sent);
+        self.abandonment.on_sent(tsn, &fragment);
         self.bound += u64::from(payload);
         self.held += u64::from(payload);
         self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());

@@ -19,6 +19,10 @@ impl Transfer {
     /// If the peer is unreachable.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
         self.receiver.on_timeout(cx.now);
+        self.sender.drop_expired(cx.now);
+        if self.sender.take_forward_timeout(cx.now) {
+            self.on_unforwarded(cx)?;
+        }
         for index in 0..self.paths.len() {
             if self.paths[index].t3.is_some_and(|at| at <= cx.now) {
                 self.on_t3(cx, PathId(index as u8))?;
@@ -66,6 +70,14 @@ impl Transfer {
             path.owes_packet = true;
         }
         Ok(())
+    }
+
+    /// FORWARD TSN was not answered: it is sent again, as data are (RFC 3758 s3.5 C5).
+    fn on_unforwarded(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
+        let Some(id) = self.states.data_path() else { return Ok(()) };
+        self.paths[id.index()].rto.back_off();
+        let consequence = self.states.on_error(id, true);
+        self.on_consequence(cx, id, &consequence)
     }
 
     /// Everything in the network on a path is to be sent again.

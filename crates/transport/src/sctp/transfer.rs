@@ -72,6 +72,7 @@ impl Transfer {
             fragment,
             message_size,
             nagle: config.nagle,
+            partial: agreed.features.contains(Features::PARTIAL_RELIABILITY),
         };
         let receiving = ReceiverSetup {
             initial_tsn: agreed.peer.initial_tsn,

@@ -46,6 +46,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cannot write to standard output", "a full device: terminal.rs"),
     ("` has results of emulated links", "TUN devices: emulate.rs"),
     ("no path: add --path dev=TUN", "arguments that clap refuses before"),
+    ("an address comes first", "a text that begins with `udp=`, as all read there do"),
     (
         "of connections whose keys are not in",
         "a capture of two hosts' tests: lab/src/analyze/tests.rs",

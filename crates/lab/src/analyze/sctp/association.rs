@@ -55,7 +55,8 @@ struct Path {
     ends: Option<[IpAddr; 2]>,
     interface: Option<usize>,
     several_interfaces: bool,
-    /// A heartbeat was answered, or the handshake took place here.
+    /// A heartbeat was answered, or the handshake took place here. Data need this, too (RFC 9260
+    /// s5.4), even if the capture lacks it.
     verified: bool,
     uses: [PathUse; 2],
     heartbeat_rtt: [Vec<f64>; 2],
@@ -453,16 +454,17 @@ impl Opened {
             };
             let interface = path.interface.filter(|_| !path.several_interfaces);
             let name = interface.and_then(|index| names.get(index)).filter(|n| !n.is_empty());
+            let (up, down) = (flowing(0), flowing(1));
             Subflow {
                 path: name.cloned(),
                 client: SocketAddr::new(ends[0], self.ports[0]),
                 server: SocketAddr::new(ends[1], self.ports[1]),
                 opened_by_server: false,
-                established: path.verified || !self.initiated,
+                established: path.verified || !self.initiated || up.segments + down.segments > 0,
                 backup: false,
                 reset: false,
-                up: flowing(0),
-                down: flowing(1),
+                up,
+                down,
             }
         };
         let zero = seconds(start);

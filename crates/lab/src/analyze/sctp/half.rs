@@ -33,7 +33,7 @@ pub(super) struct Half {
     seen: RangeSet,
     /// Position behind the highest TSN seen.
     highest: u64,
-    copies: BTreeMap<u64, Copy>,
+    copies: BTreeMap<u64, Latest>,
     /// Positions below this one are acknowledged cumulatively.
     pub acknowledged: u64,
     selected: RangeSet,
@@ -50,7 +50,7 @@ pub(super) struct Half {
 
 /// The latest copy of a chunk.
 #[derive(Clone, Copy, Debug)]
-struct Copy {
+struct Latest {
     path: usize,
     time: Instant,
     /// It was sent before.
@@ -148,7 +148,7 @@ impl Half {
         }
         on.highest = on.highest.max(position + 1);
         self.seen.insert(position..position + 1);
-        self.copies.insert(position, Copy { path, time: now, again: lost });
+        self.copies.insert(position, Latest { path, time: now, again: lost });
         if !lost {
             return Sending::New;
         }
@@ -163,7 +163,7 @@ impl Half {
     /// A TSN that was seen before.
     fn further_copy(&mut self, position: u64, len: u64, path: usize, now: Instant) -> Sending {
         // A TSN that was acknowledged without being seen has no earlier copy.
-        let copy = Copy { path, time: now, again: true };
+        let copy = Latest { path, time: now, again: true };
         let before = self.copies.insert(position, copy).unwrap_or(copy);
         let origin = self.paths.entry(before.path).or_default();
         origin.repeated += 1;
@@ -356,7 +356,7 @@ struct NewlyAcknowledged {
 }
 
 impl NewlyAcknowledged {
-    fn note(&mut self, position: u64, copy: &Copy) {
+    fn note(&mut self, position: u64, copy: &Latest) {
         let (oldest, highest) = self.paths.entry(copy.path).or_default();
         // RFC 9260 s6.3.1, rule C5 (Karn).
         if !copy.again {

@@ -9,6 +9,8 @@ mod association;
 mod document;
 mod half;
 mod result;
+#[cfg(test)]
+mod simulated;
 mod streams;
 #[cfg(test)]
 mod tests;

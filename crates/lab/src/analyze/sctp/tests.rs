@@ -5,6 +5,7 @@ use crate::analyze::{Analysis, Connection, Sending, Spoken, Vantage};
 use crate::analyze::{analysis_document, analyze, analyze_sequences};
 use base::Instant;
 use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -561,64 +562,172 @@ fn shared(name: &str) -> Option<PathBuf> {
     Some(file)
 }
 
-/// Values of a field in every chunk of every packet that a display filter admits; `None` without
-/// tshark.
-fn tshark(file: &Path, filter: &str, field: &str) -> Option<Vec<String>> {
-    let output = Command::new("tshark")
-        .arg("-r")
-        .arg(file)
-        .args(["-o", "sctp.checksum:CRC-32c", "-Y", filter, "-T", "fields", "-e", field])
-        .output();
-    let Ok(output) = output else {
+/// The columns that the comparison asks of tshark.
+const FIELDS: [&str; 9] = [
+    "frame.time_epoch",
+    "ip.src",
+    "ip.dst",
+    "sctp.chunk_type",
+    "sctp.chunk_length",
+    "sctp.data_tsn_raw",
+    "sctp.sack_cumulative_tsn_ack_raw",
+    "sctp.sack_gap_block_start",
+    "sctp.sack_gap_block_end",
+];
+
+/// A packet as tshark shows it.
+struct Row {
+    time: f64,
+    ends: [IpAddr; 2],
+    /// Types and lengths of the chunks.
+    chunks: Vec<(u32, u64)>,
+    tsns: Vec<u32>,
+    /// Cumulative TSN and blocks of a SACK.
+    sack: Option<(u32, Vec<(u32, u32)>)>,
+}
+
+/// Every packet of a capture; `None` without tshark.
+fn tshark(file: &Path) -> Option<Vec<Row>> {
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(file).args(["-o", "sctp.checksum:CRC-32c", "-Y", "sctp"]);
+    command.args(["-T", "fields", "-E", "separator=;"]);
+    command.args(FIELDS.iter().flat_map(|field| ["-e", *field]));
+    let Ok(output) = command.output() else {
         println!("skipped: tshark not found");
         return None;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let values = text.lines().flat_map(|line| line.split(',')).filter(|value| !value.is_empty());
-    Some(values.map(str::to_owned).collect())
+    Some(String::from_utf8_lossy(&output.stdout).lines().map(row).collect())
 }
 
-/// Chunks of each type, TSNs and bytes of every direction against tshark's.
+fn row(line: &str) -> Row {
+    let cells: Vec<&str> = line.split(';').collect();
+    let numbers = |at: usize| -> Vec<u32> {
+        let values = cells[at].split(',').filter(|value| !value.is_empty());
+        values.map(|value| value.parse().unwrap()).collect()
+    };
+    let lengths = numbers(4).into_iter().map(u64::from);
+    let blocks = numbers(7).into_iter().zip(numbers(8)).collect();
+    Row {
+        time: cells[0].parse().unwrap(),
+        ends: [cells[1].parse().unwrap(), cells[2].parse().unwrap()],
+        chunks: numbers(3).into_iter().zip(lengths).collect(),
+        tsns: numbers(5),
+        sack: numbers(6).first().map(|cumulative| (*cumulative, blocks)),
+    }
+}
+
+/// Time from a TSN to the SACK that reports it first, the oldest TSN of each SACK and path; without
+/// any structure.
+fn round_trips(rows: &[Row], sends: impl Fn(&Row) -> bool) -> BTreeMap<[IpAddr; 2], Vec<f64>> {
+    let mut outstanding: Vec<(u32, f64, [IpAddr; 2])> = Vec::new();
+    let mut samples: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for row in rows {
+        if sends(row) {
+            outstanding.extend(row.tsns.iter().map(|tsn| (*tsn, row.time, row.ends)));
+            continue;
+        }
+        let Some((cumulative, blocks)) = &row.sack else { continue };
+        let is_reported = |tsn: u32| {
+            let offset = tsn.wrapping_sub(*cumulative) as i32;
+            let within =
+                |(start, end): &(u32, u32)| (*start as i32..=*end as i32).contains(&offset);
+            offset <= 0 || blocks.iter().any(within)
+        };
+        let mut oldest: BTreeMap<[IpAddr; 2], f64> = BTreeMap::new();
+        outstanding.retain(|(tsn, time, ends)| {
+            let reported = is_reported(*tsn);
+            if reported {
+                oldest.entry(*ends).or_insert(*time);
+            }
+            !reported
+        });
+        for (ends, sent) in oldest {
+            samples.entry(ends).or_default().push(row.time - sent);
+        }
+    }
+    samples
+}
+
+/// Chunks, bytes, TSNs, gap blocks, packets and round-trip times of every direction and path.
 #[test]
 fn tshark_counts_the_same_in_shared_captures() {
     for name in ["usrsctp-mh.pcap", "usrsctp-cmt.pcap", "zeek-communityid-sctp.pcap"] {
         let Some(file) = shared(name) else { return };
+        let Some(rows) = tshark(&file) else { return };
         let analysis = analyze(&std::fs::read(&file).unwrap()).unwrap();
         let [connection] = &analysis.connections[..] else { panic!("{name}: one association") };
         let association = of(connection);
-        for (side, port) in [connection.client.port(), connection.server.port()].iter().enumerate()
-        {
-            // Where both ports are equal, the addresses tell the sides apart.
-            let ends: Vec<String> = association.addresses[side]
-                .iter()
-                .map(|known| format!("ip.src == {}", known.address))
-                .collect();
-            let from = format!("sctp.srcport == {port} && ({})", ends.join(" || "));
-            let (sent, answers) = (&association.sides[side], &association.sides[1 - side]);
-            let Some(kinds) = tshark(&file, &from, "sctp.chunk_type") else { return };
-            let count = |kind: &str| kinds.iter().filter(|one| *one == kind).count() as u64;
-            assert_eq!(sent.chunks, count("0"), "{name}: DATA");
-            assert_eq!(answers.sacks.sacks, count("3"), "{name}: SACK");
-            let used = |part: fn(&super::PathUse) -> u64| -> u64 {
-                let paths = connection.subflows.iter().map(|path| path.flowing(side == 1));
-                paths.filter_map(|flowing| flowing.sctp.as_ref()).map(part).sum()
+        let all = (analysis.sctp_packets, association.wrong_tags);
+        assert_eq!(all, (rows.len() as u64, 0), "{name}");
+        for side in [0, 1] {
+            let own = &association.addresses[side];
+            let sends = |row: &Row| own.iter().any(|known| known.address == row.ends[0]);
+            let (mine, other): (Vec<&Row>, Vec<&Row>) =
+                rows.iter().partition(|row: &&Row| sends(row));
+            let chunks = |rows: &[&Row], kind: u32| -> Vec<u64> {
+                let all = rows.iter().flat_map(|row| &row.chunks);
+                all.filter(|(of, _)| *of == kind).map(|(_, len)| *len).collect()
             };
-            assert_eq!(used(|path| path.heartbeats), count("4"), "{name}: HEARTBEAT");
-            let mut tsns = tshark(&file, &from, "sctp.data_tsn_raw").unwrap();
-            tsns.sort();
-            tsns.dedup();
+            let (data, sacks) = (chunks(&mine, 0), chunks(&other, 3));
+            let sent = &association.sides[side];
+            assert_eq!(sent.chunks, data.len() as u64, "{name}: DATA");
+            let bytes = data.iter().map(|len| len - u64::from(Data::HEADER)).sum::<u64>();
+            assert_eq!(sent.bytes, bytes, "{name}: user data");
+            assert_eq!(sent.sacks.sacks, sacks.len() as u64, "{name}: SACK");
+            let tsns: BTreeSet<u32> = mine.iter().flat_map(|row| &row.tsns).copied().collect();
             assert_eq!(sent.unique_chunks, tsns.len() as u64, "{name}: TSNs");
-            let gaps = tshark(&file, &from, "sctp.sack_number_of_gap_blocks").unwrap();
-            let gaps: u64 = gaps.iter().map(|n| n.parse::<u64>().unwrap()).sum();
-            assert_eq!(answers.sacks.gap_blocks, gaps, "{name}: gap blocks");
-            let windows = tshark(&file, &from, "sctp.sack_a_rwnd").unwrap();
-            let least = windows.iter().map(|window| window.parse::<u32>().unwrap()).min();
-            assert_eq!(answers.sacks.least_window, least, "{name}: a_rwnd");
+            let gaps = other.iter().filter_map(|row| row.sack.as_ref()).map(|(_, gaps)| gaps.len());
+            assert_eq!(sent.sacks.gap_blocks, gaps.sum::<usize>() as u64, "{name}: gap blocks");
+            let samples = round_trips(&rows, sends);
+            for path in &connection.subflows {
+                let ends = [path.client.ip(), path.server.ip()];
+                let ends = [ends[side], ends[1 - side]];
+                let flowing = path.flowing(side == 1);
+                let on: Vec<&Row> = mine.iter().filter(|row| row.ends == ends).copied().collect();
+                let used = flowing.sctp.as_ref().unwrap();
+                assert_eq!(used.packets, on.len() as u64, "{name}: packets of {ends:?}");
+                assert_eq!(used.heartbeats, chunks(&on, 4).len() as u64, "{name}: HEARTBEAT");
+                let Some(rtt) = flowing.rtt else { continue };
+                let samples = &samples[&ends];
+                let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+                assert_eq!(rtt.n, samples.len() as u64, "{name}: RTTs of {ends:?}");
+                assert!((rtt.mean - mean).abs() < 1e-6, "{name}: {} and {mean}", rtt.mean);
+            }
         }
-        let packets = tshark(&file, "sctp", "frame.number").unwrap().len() as u64;
-        assert_eq!((analysis.sctp_packets, association.wrong_tags), (packets, 0), "{name}");
     }
+}
+
+/// Packets of the rarer chunks.
+fn others(made: &mut Made) {
+    let info = vec![Parameter::HeartbeatInfo(vec![1; 16].into())];
+    made.send(150, 0, 1, vec![Chunk::Heartbeat(info.clone())]);
+    made.send(151, 1, 0, vec![Chunk::HeartbeatAck(info)]);
+    let request = AddressRequest { correlation: 1, address: [10, 0, 2, 1].into() };
+    let requests = vec![Parameter::AddAddress(request), Parameter::DeleteAddress(request)];
+    let asconf = Asconf { serial: 1, address: [10, 0, 0, 1].into(), requests };
+    made.send(152, 0, 0, vec![Chunk::Asconf(Box::new(asconf))]);
+    let causes = vec![Cause::ProtocolViolation(b"no".to_vec().into())];
+    let responses = vec![Parameter::ErrorIndication { correlation: 1, causes: causes.clone() }];
+    made.send(153, 1, 0, vec![Chunk::AsconfAck(AsconfAck { serial: 1, responses })]);
+    let streams = vec![(0, Ssn(41))].into();
+    let forward = ForwardTsn { new_cum_tsn: Tsn(INITIAL[0]) + 42, streams };
+    made.send(154, 0, 0, vec![Chunk::ForwardTsn(forward)]);
+    for (nth, fsn) in [(44, 1), (43, 0), (46, 0), (45, 2)] {
+        let flags = DataFlags((fsn == 0).into());
+        let (tsn, payload) = (Tsn(INITIAL[0]) + nth, Payload::virtual_range(1, 0, LEN));
+        let chunk = IData { flags, tsn, stream: 1, mid: Mid(0), ppid_or_fsn: fsn, payload };
+        made.send(155, 0, 1, vec![Chunk::IData(chunk)]);
+    }
+    let gaps = vec![GapBlock { start: 2, end: 9 }].into_boxed_slice();
+    let nr = NrSack { cum_tsn: Tsn(INITIAL[0]) + 30, nr_gaps: gaps, ..NrSack::default() };
+    made.send(156, 1, 1, vec![Chunk::NrSack(Box::new(nr)), Chunk::Error(causes.clone())]);
+    let (request, response, last_tsn) = (1, 0, Tsn(INITIAL[0]));
+    let reset = Request::ResetOutgoing { request, response, last_tsn, streams: [].into() };
+    made.send(157, 0, 0, vec![Chunk::Reconfig(vec![Parameter::Reconfig(reset)]), data(0, 47, 0)]);
+    made.send(160, 0, 0, vec![Chunk::Shutdown { cum_tsn: Tsn(INITIAL[1]) }]);
+    made.send(161, 1, 0, vec![Chunk::ShutdownAck]);
+    made.send(162, 1, 0, vec![Chunk::Abort { reflected: false, causes }]);
 }
 
 proptest! {
@@ -640,6 +749,7 @@ proptest! {
                 made.sack(101 + u64::from(nth), 1, 0, sack(nth / 2, &[(2, 2 + (nth / 4) as u16)]));
             }
         }
+        others(&mut made);
         let file = made.writer.into_inner();
         let mut packets: Vec<(usize, Instant, Vec<u8>)> = wire::CaptureReader::new(&file)
             .unwrap()

@@ -16,6 +16,7 @@ fn base(key: Key) -> Sayings<'static> {
         Key::RtxPolicy,
         Key::MessageSize,
         Key::Streams,
+        Key::StreamScheduler,
         Key::NrSack,
         Key::Interleaving,
     ];

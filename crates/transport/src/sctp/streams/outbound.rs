@@ -249,6 +249,12 @@ impl OutboundStreams {
         Some(fragment)
     }
 
+    /// The message whose fragment [`Self::take`] would give, if some of it was taken before.
+    pub fn next_begun(&self) -> Option<(MessageKey, Reliability)> {
+        let head = self.streams.get(&self.next_stream()?)?.queue.front()?;
+        (head.taken > 0).then_some((head.key, head.reliability))
+    }
+
     fn next_stream(&self) -> Option<u16> {
         self.started.or_else(|| self.scheduler.next())
     }
@@ -280,12 +286,13 @@ impl OutboundStreams {
     }
 
     /// Drops messages that have not begun and are less important than `priority`, the least
-    /// important first, until they free `bytes` or none is left (RFC 7496 s3.2).
-    pub fn make_room(&mut self, bytes: u64, priority: u32) -> Vec<Dropped> {
+    /// important first, until they free `bytes` or none is left (RFC 7496 s3.2). Messages without
+    /// priority (`None`) are more important than all with one.
+    pub fn make_room(&mut self, bytes: u64, priority: Option<u32>) -> Vec<Dropped> {
         let (mut dropped, mut freed) = (Vec::new(), 0);
         while freed < bytes
             && let Some((Reverse(rank), message, stream)) = self.limits.expendable.first().copied()
-            && rank > priority
+            && priority.is_none_or(|priority| rank > priority)
         {
             self.limits.expendable.pop_first();
             if let Some(message) = self.drop_message(message, stream) {

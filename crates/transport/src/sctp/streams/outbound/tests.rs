@@ -274,8 +274,8 @@ fn less_important_messages_make_room() {
     out.push(message(0, 1000)).unwrap();
     assert_eq!(out.take(1).map(|begun| begun.message), Some(MessageKey(0)));
     let bytes = |dropped: Vec<Dropped>| dropped.iter().map(|d| d.bytes).collect::<Vec<_>>();
-    assert_eq!(bytes(out.make_room(50, 4)), [40, 20], "one that has begun stays");
-    assert_eq!(bytes(out.make_room(u64::MAX, 4)), [80], "only less important ones");
+    assert_eq!(bytes(out.make_room(50, Some(4))), [40, 20], "one that has begun stays");
+    assert_eq!(bytes(out.make_room(u64::MAX, Some(4))), [80], "only less important ones");
     assert_eq!(out.queued_bytes(), 99 + 10 + 1000);
 }
 

@@ -1,0 +1,7 @@
+//! SCTP of the engine and foreign implementations.
+//!
+//! `sctp_proto` runs in virtual time. `ours` is the engine's end of an association and its user.
+
+mod ours;
+mod pattern;
+mod sctp_proto;

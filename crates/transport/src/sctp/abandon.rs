@@ -1,0 +1,318 @@
+//! `Abandonment`: messages that the sender gives up, and FORWARD TSN that says so (RFC 3758, RFC
+//! 7496).
+//!
+//! A message is abandoned as a whole: what was sent counts as acknowledged, what was not is
+//! dropped. Losses that led there have cut windows as any others. The receiving side is
+//! `Receiver`'s.
+
+use super::sender::{Sender, Sent};
+use super::streams::{Fragment, Framing, MessageKey, Reliability, Sequence};
+use base::{Duration, Instant, PathId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::Payload;
+use wire::sctp::{Chunk, ForwardTsn, IForwardTsn, Mid, SkippedMessages, Ssn, Tsn};
+
+/// FORWARD TSN waits for data to share a packet with for this time at most (RFC 3758 s3.5 C4).
+const MAX_DELAY: Duration = Duration::from_millis(200);
+/// Bytes of FORWARD TSN and I-FORWARD-TSN without streams, and per stream.
+const HEADER: u32 = 8;
+const PER_STREAM: u32 = 4;
+const PER_INTERLEAVED_STREAM: u32 = 8;
+
+/// Messages that may be abandoned, and those that the peer must skip.
+#[derive(Clone, Debug)]
+pub(super) struct Abandonment {
+    /// Both sides have FORWARD TSN.
+    enabled: bool,
+    /// Chunks sent of messages that may be abandoned.
+    sent: BTreeMap<MessageKey, Vec<Tsn>>,
+    /// Their messages in the order of TSNs, to forget what is acknowledged.
+    order: VecDeque<(Tsn, MessageKey)>,
+    /// Messages sent with a priority: the least important first, among equals the oldest.
+    expendable: BTreeSet<(Reverse<u32>, MessageKey)>,
+    /// Abandoned chunks that the peer does not know of.
+    skipped: Vec<Skipped>,
+    /// Messages abandoned since the beginning.
+    messages: u64,
+    forward: Forward,
+}
+
+/// An abandoned chunk.
+#[derive(Clone, Copy, Debug)]
+struct Skipped {
+    tsn: Tsn,
+    stream: u16,
+    unordered: bool,
+    sequence: Sequence,
+}
+
+/// When FORWARD TSN is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Forward {
+    /// There is nothing new to skip.
+    Idle,
+    /// It is due then, or with the next data.
+    Due(Instant),
+    /// It was sent and is repeated later.
+    Sent {
+        /// Everything up to here was to be skipped.
+        wanted: Tsn,
+        /// What it said, for which it had room.
+        reached: Tsn,
+        again: Instant,
+    },
+}
+
+impl Abandonment {
+    pub(super) const fn new(enabled: bool) -> Abandonment {
+        Abandonment {
+            enabled,
+            sent: BTreeMap::new(),
+            order: VecDeque::new(),
+            expendable: BTreeSet::new(),
+            skipped: Vec::new(),
+            messages: 0,
+            forward: Forward::Idle,
+        }
+    }
+
+    /// When FORWARD TSN is due.
+    pub(super) const fn deadline(&self) -> Instant {
+        match self.forward {
+            Forward::Idle => Instant::FAR_FUTURE,
+            Forward::Due(at) | Forward::Sent { again: at, .. } => at,
+        }
+    }
+
+    /// A fragment is sent for the first time.
+    pub(super) fn on_sent(&mut self, tsn: Tsn, fragment: &Fragment) {
+        if !self.enabled || fragment.reliability == Reliability::Full {
+            return;
+        }
+        self.sent.entry(fragment.message).or_default().push(tsn);
+        self.order.push_back((tsn, fragment.message));
+        if let Reliability::Priority(rank) = fragment.reliability {
+            self.expendable.insert((Reverse(rank), fragment.message));
+        }
+    }
+
+    /// Everything up to `cum_tsn` is acknowledged.
+    fn forget(&mut self, cum_tsn: Tsn) {
+        let before = self.sent.len();
+        while let Some((_, message)) = self.order.pop_front_if(|(tsn, _)| *tsn <= cum_tsn) {
+            let last = self.sent.get(&message).and_then(|sent| sent.last());
+            if last.is_some_and(|last| *last <= cum_tsn) {
+                self.sent.remove(&message);
+            }
+        }
+        if self.sent.len() < before {
+            let sent = &self.sent;
+            self.expendable.retain(|(_, message)| sent.contains_key(message));
+        }
+        self.skipped.retain(|skipped| skipped.tsn > cum_tsn);
+    }
+}
+
+impl Sender {
+    /// Abandons messages whose lifetime is over, as long as the next fragment is the rest of one.
+    pub(super) fn abandon_begun(&mut self, now: Instant, path: PathId) {
+        while self.abandonment.enabled
+            && let Some((message, Reliability::Lifetime(end))) = self.streams.next_begun()
+            && end <= now
+            && let Some(fragment) = self.streams.take(self.setup.fragment)
+        {
+            self.consume(now, path, fragment);
+            self.abandon(now, message);
+        }
+    }
+
+    /// A chunk gets a TSN and is abandoned at once.
+    fn consume(&mut self, now: Instant, path: PathId, fragment: Fragment) {
+        let Fragment { stream, unordered, sequence, .. } = fragment;
+        let sent = Sent { fragment, offset: self.bound() };
+        let tsn = self.outstanding.send(now, path, 0, sent);
+        self.outstanding.abandon(tsn);
+        self.abandonment.skipped.push(Skipped { tsn, stream, unordered, sequence });
+    }
+
+    /// Drops messages that have not begun and whose lifetime is over (RFC 3758 s4.1).
+    pub(super) fn drop_expired(&mut self, now: Instant) {
+        if self.streams.next_expiry().is_some_and(|end| end <= now) {
+            self.abandonment.messages += self.streams.drop_expired(now).len() as u64;
+        }
+    }
+
+    /// Drops less important messages if a new one of `len` bytes has no room: first those that are
+    /// not sent, then those that the peer does not have (RFC 7496 s3.2).
+    pub(super) fn make_room(&mut self, len: u64, reliability: Reliability) {
+        let rank = match reliability {
+            Reliability::Priority(rank) => Some(rank),
+            _ => None,
+        };
+        if len <= self.room() {
+            return;
+        }
+        let dropped = self.streams.make_room(len - self.room(), rank);
+        self.abandonment.messages += dropped.len() as u64;
+        while len > self.room()
+            && let Some((Reverse(least), message)) = self.abandonment.expendable.first().copied()
+            && rank.is_none_or(|rank| least > rank)
+        {
+            self.abandonment.expendable.pop_first();
+            self.abandon(Instant::ZERO, message);
+        }
+    }
+
+    /// Abandons the messages of marked chunks that reached their limit, as long as the lowest
+    /// marked chunk is one; returns whether there were any.
+    pub(super) fn abandon_marked(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while self.abandonment.enabled
+            && let Some(marked) = self.outstanding.next_marked()
+            && match marked.data.fragment.reliability {
+                Reliability::Full | Reliability::Priority(_) => false,
+                Reliability::Lifetime(end) => end <= now,
+                Reliability::Retransmissions(most) => marked.retransmissions >= most,
+            }
+        {
+            let message = marked.data.fragment.message;
+            self.abandon(now, message);
+            any = true;
+        }
+        any
+    }
+
+    /// Abandons a message of which something was sent.
+    fn abandon(&mut self, now: Instant, message: MessageKey) {
+        let sent = self.abandonment.sent.remove(&message).unwrap_or_default();
+        self.abandonment.messages += 1;
+        let mut last: Option<Sent> = None;
+        for tsn in sent {
+            if let Some(data) = self.outstanding.abandon(tsn) {
+                let Fragment { stream, unordered, sequence, .. } = data.fragment;
+                self.abandonment.skipped.push(Skipped { tsn, stream, unordered, sequence });
+                self.release(std::slice::from_ref(&data));
+                last = Some(data);
+            }
+        }
+        let left = self.streams.abandon(message);
+        // All that was sent may have arrived: FORWARD TSN must skip a TSN more to be heard. With
+        // DATA the receiver would otherwise take the next message for the rest of this one.
+        if let (true, Some(last)) = (left > 0, last) {
+            let fragment = Fragment { payload: Payload::default(), ..last.fragment };
+            self.consume(now, PathId(0), fragment);
+        }
+    }
+
+    /// What is acknowledged cumulatively cannot be abandoned any more.
+    pub(super) fn forget_acknowledged(&mut self) {
+        if self.abandonment.enabled {
+            self.abandonment.forget(self.outstanding.cum_tsn());
+        }
+    }
+
+    /// Decides when FORWARD TSN is sent: at once if no data can share its packet (RFC 3758 s3.5
+    /// C3, C4).
+    pub(super) fn plan_forward(&mut self, now: Instant) {
+        if !self.abandonment.enabled {
+            return;
+        }
+        let (point, cum) = (self.outstanding.advanced_tsn(), self.outstanding.cum_tsn());
+        if point == cum {
+            self.abandonment.forward = Forward::Idle;
+            return;
+        }
+        let delay = if self.has_data() { MAX_DELAY } else { Duration::ZERO };
+        self.abandonment.forward = match self.abandonment.forward {
+            sent @ Forward::Sent { wanted, reached, .. } if wanted == point && cum < reached => {
+                sent
+            }
+            Forward::Due(at) => Forward::Due(at.min(now + delay)),
+            Forward::Sent { .. } | Forward::Idle => Forward::Due(now + delay),
+        };
+    }
+
+    /// Whether FORWARD TSN waits no longer for data.
+    pub(super) fn is_forward_due(&self, now: Instant) -> bool {
+        matches!(self.abandonment.forward, Forward::Due(at) if at <= now)
+    }
+
+    /// FORWARD TSN was sent and not answered in time; it is due again then.
+    pub(super) fn take_forward_timeout(&mut self, now: Instant) -> bool {
+        let expired =
+            matches!(self.abandonment.forward, Forward::Sent { again, .. } if again <= now);
+        if expired {
+            self.abandonment.forward = Forward::Due(now);
+        }
+        expired
+    }
+
+    /// FORWARD TSN or I-FORWARD-TSN, if one waits and fits `room` bytes. It is repeated after
+    /// `rto`.
+    pub(super) fn forward(&mut self, now: Instant, room: u32, rto: Duration) -> Option<Chunk> {
+        let Forward::Due(_) = self.abandonment.forward else { return None };
+        let wanted = self.outstanding.advanced_tsn();
+        let per_stream = match self.setup.framing {
+            Framing::Data => PER_STREAM,
+            Framing::Interleaved => PER_INTERLEAVED_STREAM,
+        };
+        let most = room.checked_sub(HEADER)? / per_stream;
+        let (reached, highest) = self.abandonment.highest_skipped(wanted, most as usize)?;
+        self.abandonment.forward = Forward::Sent { wanted, reached, again: now + rto };
+        Some(to_chunk(self.setup.framing, reached, &highest))
+    }
+}
+
+impl Abandonment {
+    /// The highest number skipped of each stream up to `point`, or up to a lower one if they are
+    /// more than `most`.
+    fn highest_skipped(&self, point: Tsn, most: usize) -> Option<(Tsn, Highest)> {
+        let mut highest = Highest::new();
+        let mut reached = None;
+        let mut skipped: Vec<&Skipped> =
+            self.skipped.iter().filter(|skipped| skipped.tsn <= point).collect();
+        skipped.sort_unstable_by_key(|skipped| Reverse(point.distance_from(skipped.tsn)));
+        for skipped in skipped {
+            let Skipped { tsn, stream, unordered, sequence } = *skipped;
+            // Unordered DATA have no number.
+            if unordered && matches!(sequence, Sequence::Ssn(_)) {
+                reached = Some(tsn);
+                continue;
+            }
+            let key = (stream, unordered);
+            if highest.len() >= most && !highest.contains_key(&key) {
+                return reached.map(|reached| (reached, highest));
+            }
+            highest.insert(key, sequence);
+            reached = Some(tsn);
+        }
+        Some((point, highest))
+    }
+}
+
+/// By stream and U bit.
+type Highest = BTreeMap<(u16, bool), Sequence>;
+
+fn to_chunk(framing: Framing, new_cum_tsn: Tsn, highest: &Highest) -> Chunk {
+    match framing {
+        Framing::Data => {
+            let of = |((stream, _), sequence): (&(u16, bool), &Sequence)| match sequence {
+                Sequence::Ssn(ssn) => (*stream, *ssn),
+                Sequence::Mid { .. } => (*stream, Ssn(0)),
+            };
+            Chunk::ForwardTsn(ForwardTsn { new_cum_tsn, streams: highest.iter().map(of).collect() })
+        }
+        Framing::Interleaved => {
+            let of = |((stream, unordered), sequence): (&(u16, bool), &Sequence)| {
+                let mid = match sequence {
+                    Sequence::Mid { mid, .. } => *mid,
+                    Sequence::Ssn(_) => Mid(0),
+                };
+                SkippedMessages { stream: *stream, unordered: *unordered, mid }
+            };
+            let streams = highest.iter().map(of).collect();
+            Chunk::IForwardTsn(IForwardTsn { new_cum_tsn, streams })
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What the pair is made for: set-up, messages, verification of addresses, and the end.
+
+use crate::pair::{Client, DELAY, Fate, Pair, Server, address, message};
+use base::Duration;
+use transport::SocketEventKind;
+use transport::sctp::streams::Message;
+use wire::sctp::Chunk;
+
+#[test]
+fn messages_arrive_whole_and_in_order_and_both_sides_end() {
+    let mut pair = Pair::open(2);
+    for len in [1, 100, 3958, 20_000] {
+        pair.send(Client, message(1, len));
+        pair.send(Server, message(0, len));
+    }
+    pair.pass(Duration::from_secs(2));
+    for side in [Client, Server] {
+        assert_eq!(pair.host(side).lens(), [1, 100, 3958, 20_000]);
+        let Message { payload, .. } = message(0, 3958);
+        assert_eq!(pair.host(side).received[2].payload.to_bytes(), payload.to_bytes());
+    }
+    pair.shutdown(Client);
+    pair.run_until("end", Duration::from_secs(2), |pair| {
+        pair.hosts.iter().all(|host| host.has(SocketEventKind::Closed))
+    });
+}
+
+#[test]
+fn further_addresses_carry_data_only_after_a_heartbeat_was_answered() {
+    let mut pair = Pair::open(2);
+    let second = address(Server, 1);
+    let is_ack = |chunk: &Chunk| matches!(chunk, Chunk::HeartbeatAck(_));
+    let answered = pair.sent(Server).find(|passing| passing.src == second && passing.has(is_ack));
+    let answered = answered.expect("a verified address").at + DELAY;
+    // The primary dies: data go to the second address.
+    let primary = address(Server, 0);
+    pair.rule =
+        Some(Box::new(move |passing| if passing.dst == primary { Fate::Drop } else { Fate::Pass }));
+    pair.send(Client, message(0, 5000));
+    pair.pass(Duration::from_secs(5));
+    assert_eq!(pair.host(Server).lens(), [5000]);
+    let mut data = pair.sent(Client).filter(|passing| passing.dst == second && passing.has_data());
+    assert!(data.next().expect("data on the second path").at >= answered);
+}
+
+#[test]
+fn lost_handshake_packets_are_sent_again_after_1_s() {
+    for lost in 0..4 {
+        let config = crate::pair::config();
+        let mut pair = Pair::new([1, 1], [config.clone(), config]);
+        let mut count = 0;
+        pair.rule = Some(Box::new(move |_| {
+            count += 1;
+            if count == lost + 1 { Fate::Drop } else { Fate::Pass }
+        }));
+        pair.run_until("establishment", Duration::from_secs(2), |pair| {
+            pair.hosts.iter().all(|host| host.is_open())
+        });
+    }
+}
