@@ -233,8 +233,7 @@ impl Association {
                 if matches!(packet.chunks.first(), Some(Chunk::CookieEcho(_))) {
                     self.record_state(cx, "COOKIE-ECHOED");
                 }
-                let local = self.ends.locals()[0].address;
-                let pair = self.ends.number_of(local, address).unwrap_or(PathId(0));
+                let pair = self.ends.path_with(address).unwrap_or(PathId(0));
                 self.outbox.push_back((pair, packet));
             }
             Step::Established { agreed, .. } => {

@@ -178,6 +178,11 @@ impl Ends {
             return Some(number);
         }
         let remote = self.pair_of(number)?.remote;
+        self.path_with(remote)
+    }
+
+    /// The first path to an address of the peer.
+    pub(super) fn path_with(&self, remote: IpAddr) -> Option<PathId> {
         let path = self.pairs[..self.paths].iter().position(|pair| pair.remote == remote)?;
         Some(PathId(path as u8))
     }
