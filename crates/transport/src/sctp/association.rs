@@ -5,10 +5,13 @@
 //! and of users. Answers to INIT and COOKIE ECHO are left to `host`.
 
 use super::accept::{OwnTags, has_right_tag};
+use super::addresses::{AddressChanges, Change, From};
+use super::authentication::{Admission, Authentication};
 use super::config::SctpConfig;
 use super::describe;
 use super::ends::{Ends, LocalAddress};
 use super::handshake::{Agreement, Failure, Initiator, Opening, Step, Tags};
+use super::host::random_bytes;
 use super::input::Verdict;
 use super::shutdown::{Shutdown, ShutdownStep, Stage};
 use super::streams::{Message, Received};
@@ -22,7 +25,7 @@ use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use wire::sctp::{Cause, Chunk, Tsn, UdpPorts, VerificationTag};
+use wire::sctp::{Cause, Chunk, Features, Tsn, UdpPorts, VerificationTag};
 use wire::{Body, Packet, Payload, SctpPacket};
 
 /// An SCTP socket.
@@ -37,6 +40,8 @@ pub(crate) struct Association {
     outbox: VecDeque<(PathId, SctpPacket)>,
     events: Vec<ConnectionEvent>,
     account: Account,
+    /// How chunks are authenticated (RFC 4895).
+    auth: Option<Box<Authentication>>,
     /// The stack does not know all pairs of addresses yet.
     pairs_changed: bool,
 }
@@ -54,6 +59,7 @@ enum Phase {
 struct Open {
     transfer: Transfer,
     shutdown: Shutdown,
+    addresses: AddressChanges,
 }
 
 /// What an INIT of the peer finds.
@@ -90,7 +96,7 @@ impl Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
         let ends = Ends::new(ports, locals, remotes.clone());
         let opening = Opening {
-            offer: config.offer(ends.locals()),
+            offer: config.offer(ends.locals(), random_bytes(cx, draws)),
             port: ports.0,
             peer_port: ports.1,
             peer_addresses: remotes,
@@ -144,6 +150,7 @@ impl Association {
             outbox: VecDeque::new(),
             events: Vec::new(),
             account: Account::default(),
+            auth: None,
             pairs_changed: false,
         }
     }
@@ -253,9 +260,10 @@ impl Association {
                 }
                 let error = match failure {
                     Failure::TimedOut => SocketError::TimedOut,
-                    Failure::Aborted | Failure::Refused(_) | Failure::TooManyStreams => {
-                        SocketError::Refused
-                    }
+                    Failure::Aborted
+                    | Failure::Refused(_)
+                    | Failure::TooManyStreams
+                    | Failure::Unauthenticated => SocketError::Refused,
                 };
                 self.fail(cx, error);
             }
@@ -274,10 +282,14 @@ impl Association {
         (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, agreed);
         self.ends.set_remotes(&agreed.peer_addresses);
         self.pairs_changed = true;
+        self.auth = agreed.auth.clone().map(Box::new);
         let (config, ends) = (&self.config, &self.ends);
         let transfer = Transfer::new(cx, self.socket, config, agreed, ends, confirmed);
         let shutdown = Shutdown::new();
-        self.phase = Phase::Open(Box::new(Open { transfer, shutdown }));
+        let supported = agreed.auth.is_some() && agreed.features.contains(Features::ASCONF);
+        let serials = (agreed.local.initial_tsn.0, agreed.peer.initial_tsn.0);
+        let addresses = AddressChanges::new(supported, serials.0, serials.1);
+        self.phase = Phase::Open(Box::new(Open { transfer, shutdown, addresses }));
         self.record_state(cx, Stage::Established.name());
         self.events.push(event);
     }
@@ -333,12 +345,18 @@ impl Association {
 
     fn packet(&self, chunks: Vec<Chunk>) -> SctpPacket {
         let (src_port, dst_port) = self.ends.ports();
-        SctpPacket { src_port, dst_port, tag: self.tags.peer, udp: None, chunks }
+        let mut packet = SctpPacket { src_port, dst_port, tag: self.tags.peer, udp: None, chunks };
+        if let Some(auth) = &self.auth {
+            auth.protect(&mut packet);
+        }
+        packet
     }
 
     /// A packet arrives from a pair; an INIT is not passed here, a COOKIE ECHO was processed.
     fn on_packet(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
+        let admission = self.auth.as_ref().map_or(Admission::none(), |auth| auth.admit(packet));
         let mut chunks = std::mem::take(&mut packet.chunks);
+        let all = chunks.len();
         let mut rest = &mut chunks[..];
         if let Phase::Opening(initiator) = &mut self.phase {
             let Some(src) = self.ends.pair_of(pair).map(|pair| pair.remote) else { return };
@@ -352,7 +370,14 @@ impl Association {
         open.shutdown.on_packet();
         let had_gap = open.transfer.receiver.has_gap();
         open.transfer.receiver.begin_packet();
-        for chunk in rest {
+        if let Some(cause) = admission.cause.clone() {
+            open.transfer.control.push(pair, Chunk::Error(vec![cause]));
+        }
+        let first = all - rest.len();
+        for (at, chunk) in (first..).zip(rest) {
+            if !admission.takes(at, chunk) {
+                continue;
+            }
             match self.on_chunk(cx, pair, chunk) {
                 Verdict::Go => {}
                 Verdict::Stop => break,
@@ -362,6 +387,7 @@ impl Association {
             }
         }
         let Phase::Open(open) = &mut self.phase else { return };
+        open.addresses.adopt_primary(&mut open.transfer, &self.ends);
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
         let with_data = receiver.end_packet(cx.now, pair, had_gap, shutting_down);
@@ -416,6 +442,9 @@ impl Association {
                 }
                 verdict
             }
+            Chunk::Asconf(_) | Chunk::AsconfAck(_) | Chunk::Error(_) => {
+                self.on_address_chunk(cx, pair, chunk)
+            }
             Chunk::ShutdownAck if open.shutdown.ends_with_ack() => {
                 let packet = self.packet(vec![Chunk::ShutdownComplete { reflected: false }]);
                 self.outbox.push_back((pair, packet));
@@ -439,6 +468,28 @@ impl Association {
                 open.transfer.on_chunk(cx, (pair, path), chunk, stage)
             }
         }
+    }
+
+    /// ASCONF, ASCONF ACK, or an ERROR that may concern them.
+    fn on_address_chunk(&mut self, cx: &mut Context<'_>, pair: PathId, chunk: &Chunk) -> Verdict {
+        let Phase::Open(open) = &mut self.phase else { return Verdict::Stop };
+        let Open { transfer, addresses, .. } = &mut **open;
+        match (chunk, self.ends.pair_of(pair).map(|pair| pair.remote)) {
+            (Chunk::Asconf(asconf), Some(source)) => {
+                let from = From { pair, source };
+                let changed = addresses.on_asconf(cx, transfer, &mut self.ends, from, asconf);
+                self.pairs_changed |= changed;
+            }
+            (Chunk::AsconfAck(ack), _) => {
+                self.pairs_changed = true;
+                if let Err(cause) = addresses.on_ack(cx, transfer, &mut self.ends, ack) {
+                    return Verdict::Abort(cause);
+                }
+            }
+            (Chunk::Error(causes), _) if causes.iter().any(is_about_asconf) => addresses.refuse(),
+            _ => {}
+        }
+        Verdict::Go
     }
 
     /// Carries out what the end of the association requires.
@@ -499,6 +550,21 @@ impl Association {
         }
     }
 
+    /// A packet between addresses that are no pair of the association comes, whose tag is the
+    /// association's; returns the number of the pair for now.
+    pub(crate) fn on_stray(&mut self, local: LocalAddress, remote: IpAddr) -> PathId {
+        self.ends.set_stray(local, remote)
+    }
+
+    /// Whether a packet of the stray pair is processed: the peer may be adding its address, and
+    /// may use one that this side is adding (RFC 5061 s4.1.1).
+    fn takes_stray(&self, packet: &SctpPacket) -> bool {
+        let has_asconf = packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::Asconf(_)));
+        let source = self.ends.pair_of(Ends::STRAY).map(|pair| pair.remote);
+        let is_known = source.is_some_and(|source| self.ends.remotes().contains(&source));
+        has_asconf || is_known || matches!(self.phase, Phase::Opening(_))
+    }
+
     /// The pairs of addresses changed since the last call.
     pub(crate) const fn take_pairs_changed(&mut self) -> bool {
         std::mem::replace(&mut self.pairs_changed, false)
@@ -543,6 +609,9 @@ impl Endpoint for Association {
     fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
         let Body::Sctp(packet) = body else { return };
         let own = OwnTags { local: self.tags.local, peer: self.tags.peer };
+        if path == Ends::STRAY && !self.takes_stray(packet) {
+            return;
+        }
         if self.is_over() || packet.discard().is_some() || !has_right_tag(packet, own) {
             return;
         }
@@ -564,6 +633,8 @@ impl Endpoint for Association {
             if open.shutdown.stage() == Stage::Closed {
                 return None;
             }
+            let Open { transfer, addresses, .. } = &mut **open;
+            addresses.poll(cx, transfer, &mut self.ends);
             if let Some(outgoing) = open.transfer.poll(cx, open.shutdown.stage()) {
                 let packet = self.packet(outgoing.chunks);
                 return self.transmit(outgoing.pair, packet);
@@ -583,7 +654,8 @@ impl Endpoint for Association {
         match &self.phase {
             Phase::Opening(initiator) => initiator.deadline().unwrap_or(Instant::FAR_FUTURE),
             Phase::Open(open) if open.shutdown.stage() != Stage::Closed => {
-                open.transfer.deadline().min(open.shutdown.deadline())
+                let others = open.shutdown.deadline().min(open.addresses.deadline());
+                open.transfer.deadline().min(others)
             }
             Phase::Open(_) | Phase::Closed => Instant::FAR_FUTURE,
         }
@@ -599,7 +671,12 @@ impl Endpoint for Association {
                 self.on_step(cx, step);
             }
             Phase::Open(open) => {
-                if open.transfer.on_timeout(cx).is_err() {
+                let Open { transfer, addresses, .. } = &mut **open;
+                let mut outcome = transfer.on_timeout(cx);
+                if outcome.is_ok() {
+                    outcome = addresses.on_timeout(cx, transfer, &mut self.ends);
+                }
+                if outcome.is_err() {
                     return self.fail(cx, SocketError::TimedOut);
                 }
                 let most = self.config.parameters.limits.association;
@@ -747,18 +824,47 @@ impl Endpoint for Association {
         &mut self,
         cx: &mut Context<'_>,
         addresses: &[IpAddr],
-        _interface: InterfaceId,
+        interface: InterfaceId,
         change: AddressChange,
     ) -> bool {
         let Phase::Open(open) = &mut self.phase else { return false };
+        let Open { transfer, addresses: changes, .. } = &mut **open;
+        for address in addresses {
+            let known = self.ends.locals().iter().any(|local| local.address == *address);
+            match change {
+                AddressChange::Removed if known && changes.is_supported() => {
+                    self.ends.remove_local(*address);
+                    changes.on_local_removed(*address, self.ends.locals().is_empty());
+                    transfer.on_addresses_deleted(cx, &self.ends);
+                    self.pairs_changed = true;
+                }
+                AddressChange::Up if !known && changes.is_supported() => {
+                    let mtu = self.ends.mtu();
+                    let local = LocalAddress { address: *address, interface, mtu };
+                    if self.config.may_use(*address) && changes.on_local_added(local) {
+                        self.ends.add_local(local);
+                        transfer.on_address_added(cx, &self.ends);
+                        self.pairs_changed = true;
+                    }
+                }
+                _ => {}
+            }
+        }
         for index in 0..self.ends.paths() {
             let path = PathId(index as u8);
-            let pair = self.ends.pair_of(path);
+            let pair = self.ends.pair_of(path).filter(|_| self.ends.is_live(path));
             if pair.is_some_and(|pair| addresses.contains(&pair.local.address)) {
-                open.transfer.on_local_address(cx, path, change == AddressChange::Up);
+                transfer.on_local_address(cx, path, change == AddressChange::Up);
             }
         }
         true
+    }
+
+    fn set_interface_backup(&mut self, interface: InterfaceId, backup: bool) -> bool {
+        let locals = self.ends.locals().iter();
+        let address =
+            locals.filter(|local| local.interface == interface).map(|at| at.address).next();
+        address.is_some_and(|address| self.set_address_backup(address, backup))
     }
 
     fn set_address_backup(&mut self, local: IpAddr, backup: bool) -> bool {
@@ -771,11 +877,20 @@ impl Endpoint for Association {
         } else {
             paths.find(wanted)
         };
-        if let Some(path) = chosen {
-            open.transfer.states.set_primary(path);
+        if let Some(path) = chosen
+            && open.transfer.states.set_primary(path)
+            && let Some(local) = of(path)
+        {
+            open.addresses.ask(Change::SetPrimary(local));
         }
         true
     }
+}
+
+/// Whether the peer reports that it does not know ASCONF.
+fn is_about_asconf(cause: &Cause) -> bool {
+    const ASCONF: u8 = 0xC1;
+    matches!(cause, Cause::UnrecognizedChunk(chunk) if chunk.first() == Some(&ASCONF))
 }
 
 /// A random tag other than 0.

@@ -59,7 +59,11 @@ pub enum Addresses {
 impl SctpConfig {
     /// What this profile has by default.
     pub fn of(profile: SctpProfile) -> Self {
-        let features = Features::PARTIAL_RELIABILITY.0 | Features::NR_SACK.0;
+        let features = Features::PARTIAL_RELIABILITY.0
+            | Features::RECONFIG.0
+            | Features::ASCONF.0
+            | Features::AUTH.0
+            | Features::NR_SACK.0;
         SctpConfig {
             parameters: profile.parameters(),
             congestion: ControllerChoice::RENO,
@@ -78,8 +82,9 @@ impl SctpConfig {
         }
     }
 
-    /// What INIT and INIT ACK say; addresses are listed if there are several.
-    pub(super) fn offer(&self, locals: &[LocalAddress]) -> Offer {
+    /// What INIT and INIT ACK say; addresses are listed if there are several. `random` is needed if
+    /// chunks can be authenticated.
+    pub(super) fn offer(&self, locals: &[LocalAddress], random: [u8; 32]) -> Offer {
         let listed = if locals.len() > 1 { locals } else { &[] };
         Offer {
             a_rwnd: self.receive_buffer.max(MIN_WINDOW),
@@ -87,6 +92,7 @@ impl SctpConfig {
             inbound_streams: u16::MAX,
             features: self.features,
             addresses: listed.iter().map(|local| local.address).collect(),
+            random: self.features.contains(Features::AUTH).then_some(random),
         }
     }
 
@@ -100,6 +106,15 @@ impl SctpConfig {
             }
         };
         std::iter::once(first).chain(host.iter().filter(is_used).copied()).collect()
+    }
+
+    /// Whether the peer may use an address that the host gets later.
+    pub(super) fn may_use(&self, address: IpAddr) -> bool {
+        match &self.addresses {
+            Addresses::One => false,
+            Addresses::All => true,
+            Addresses::Listed(list) => list.contains(&address),
+        }
     }
 
     /// The congestion controller of one association; `reno` if the one chosen has no form in

@@ -41,6 +41,8 @@ pub(super) struct Ends {
     pairs: Vec<Pair>,
     /// How many of `pairs` are paths.
     paths: usize,
+    /// A pair that is not the association's, from which a packet came or to which one goes.
+    stray: Option<Pair>,
     /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first.
     udp: Vec<(Option<IpAddr>, UdpPorts)>,
 }
@@ -53,8 +55,16 @@ impl Ends {
         remotes: Vec<IpAddr>,
     ) -> Ends {
         debug_assert!(!locals.is_empty() && !remotes.is_empty(), "an address at each end");
-        let mut ends =
-            Ends { port, peer_port, locals, remotes, pairs: Vec::new(), paths: 0, udp: vec![] };
+        let mut ends = Ends {
+            port,
+            peer_port,
+            locals,
+            remotes,
+            pairs: Vec::new(),
+            paths: 0,
+            stray: None,
+            udp: vec![],
+        };
         ends.pair();
         ends
     }
@@ -67,6 +77,11 @@ impl Ends {
                 paths.push(pair);
             }
         }
+        self.list(paths);
+    }
+
+    /// Lists these paths, and behind them the other pairs of addresses.
+    fn list(&mut self, paths: Vec<Pair>) {
         self.paths = paths.len();
         self.pairs = paths;
         for local in &self.locals {
@@ -90,39 +105,104 @@ impl Ends {
         self.pair();
     }
 
-    #[allow(dead_code, reason = "address re-configuration follows")]
-    /// One more address of the peer; returns whether it was not known.
+    /// One more address of the peer, with a path to it unless it had one before; returns whether
+    /// it was not known.
     pub(super) fn add_remote(&mut self, remote: IpAddr) -> bool {
-        let is_new = !self.remotes.contains(&remote);
-        if is_new {
-            self.remotes.push(remote);
-            self.pair();
+        if self.remotes.contains(&remote) {
+            return false;
         }
-        is_new
+        self.remotes.push(remote);
+        let uses = |path: &Pair, local: &LocalAddress| path.local.address == local.address;
+        let fits = |local: &&LocalAddress| local.address.is_ipv4() == remote.is_ipv4();
+        let live = self.live_pairs();
+        let is_idle = |local: &&LocalAddress| !live.iter().any(|path| uses(path, local));
+        let fitting = || self.locals.iter().filter(fits);
+        let partner = fitting().find(is_idle).or_else(|| fitting().next()).copied();
+        self.cover(partner.map(|local| Pair { local, remote }), |path| path.remote == remote);
+        true
     }
 
-    #[allow(dead_code, reason = "address re-configuration follows")]
-    /// One more address of this host; returns whether it was not known.
+    /// One more address of this host, with a path from it unless it had one before; returns whether
+    /// it was not known.
     pub(super) fn add_local(&mut self, local: LocalAddress) -> bool {
-        let is_new = !self.locals.iter().any(|known| known.address == local.address);
-        if is_new {
-            self.locals.push(local);
-            self.pair();
+        if self.locals.iter().any(|known| known.address == local.address) {
+            return false;
         }
-        is_new
+        self.locals.push(local);
+        let fits = |remote: &&IpAddr| remote.is_ipv4() == local.address.is_ipv4();
+        let live = self.live_pairs();
+        let is_idle = |remote: &&IpAddr| !live.iter().any(|path| path.remote == **remote);
+        let fitting = || self.remotes.iter().filter(fits);
+        let partner = fitting().find(is_idle).or_else(|| fitting().next()).copied();
+        self.cover(partner.map(|remote| Pair { local, remote }), |path| {
+            path.local.address == local.address
+        });
+        true
     }
 
-    #[allow(dead_code, reason = "address re-configuration follows")]
-    /// An address of the peer is not used any more. Paths with it keep their numbers and are left
-    /// to the caller.
+    /// Adds a path for an address, unless there is one that `has` it.
+    fn cover(&mut self, path: Option<Pair>, has: impl Fn(&Pair) -> bool) {
+        let is_covered = self.live_pairs().iter().any(has);
+        let mut paths: Vec<Pair> = self.pairs[..self.paths].to_vec();
+        paths.extend(path.filter(|_| !is_covered && self.paths < MAX_PAIRS));
+        self.list(paths);
+    }
+
+    fn live_pairs(&self) -> Vec<Pair> {
+        let paths = self.pairs[..self.paths].iter();
+        paths.filter(|path| self.has_both(path)).copied().collect()
+    }
+
+    fn has_both(&self, pair: &Pair) -> bool {
+        self.remotes.contains(&pair.remote)
+            && self.locals.iter().any(|local| local.address == pair.local.address)
+    }
+
+    /// Whether a path, or another pair, has addresses that neither side has deleted.
+    pub(super) fn is_live(&self, number: PathId) -> bool {
+        self.pair_of(number).is_some_and(|pair| self.has_both(pair))
+    }
+
+    /// An address of the peer is not used any more. Paths with it keep their numbers.
     pub(super) fn remove_remote(&mut self, remote: IpAddr) {
         self.remotes.retain(|known| *known != remote);
+        self.list(self.pairs[..self.paths].to_vec());
     }
 
-    #[allow(dead_code, reason = "address re-configuration follows")]
     /// An address of this host is not used any more.
     pub(super) fn remove_local(&mut self, local: IpAddr) {
         self.locals.retain(|known| known.address != local);
+        self.list(self.pairs[..self.paths].to_vec());
+    }
+
+    /// An address of this host by which the peer knows the association.
+    pub(super) fn known_local(&self) -> IpAddr {
+        let first = self.locals.first().or(self.pairs.first().map(|pair| &pair.local));
+        first.map_or(IpAddr::from([0, 0, 0, 0]), |local| local.address)
+    }
+
+    /// The path to an address of the peer that works.
+    pub(super) fn live_path_to(&self, remote: IpAddr) -> Option<PathId> {
+        let live = (0..self.paths).map(|path| PathId(path as u8));
+        live.filter(|path| self.is_live(*path))
+            .find(|path| self.pair_of(*path).is_some_and(|pair| pair.remote == remote))
+    }
+
+    /// A live pair to an address of the peer, a path if possible.
+    pub(super) fn number_to(&self, remote: IpAddr) -> Option<PathId> {
+        let all = (0..self.pairs.len()).map(|path| PathId(path as u8));
+        all.filter(|pair| self.is_live(*pair))
+            .find(|path| self.pair_of(*path).is_some_and(|pair| pair.remote == remote))
+    }
+
+    /// The number of the stray pair.
+    pub(super) const STRAY: PathId = PathId(u8::MAX - 1);
+
+    /// A packet comes or goes between addresses that are no pair of the association; returns the
+    /// number that the pair has until the next one.
+    pub(super) fn set_stray(&mut self, local: LocalAddress, remote: IpAddr) -> PathId {
+        self.stray = Some(Pair { local, remote });
+        Ends::STRAY
     }
 
     /// Packets are carried in UDP between these ports (RFC 6951).
@@ -169,6 +249,9 @@ impl Ends {
 
     /// The pair with this number; paths come first.
     pub(super) fn pair_of(&self, number: PathId) -> Option<&Pair> {
+        if number == Ends::STRAY {
+            return self.stray.as_ref();
+        }
         self.pairs.get(number.index())
     }
 
@@ -286,7 +369,23 @@ mod tests {
         assert!(!ends.add_local(local(2)));
         assert_eq!(paths(&ends)[..2], before);
         assert!(ends.add_remote(remote(3)) && !ends.add_remote(remote(3)));
-        assert!(paths(&ends).contains(&(local(2).address, remote(2))));
+        let pair = |l, r| (local(l).address, remote(r));
+        assert_eq!(paths(&ends)[2..], [pair(2, 1), pair(1, 3)]);
+    }
+
+    #[test]
+    fn address_that_returns_has_its_path_again() {
+        let mut ends = ends(&[1, 2], &[1, 2]);
+        let before = paths(&ends);
+        ends.remove_local(local(1).address);
+        assert!(!ends.is_live(PathId(0)) && ends.is_live(PathId(1)));
+        assert!(ends.add_local(local(1)));
+        assert_eq!(paths(&ends), before);
+        ends.remove_remote(remote(2));
+        assert!(ends.is_live(PathId(0)) && !ends.is_live(PathId(1)));
+        assert!(ends.add_local(local(3)), "a handover");
+        let pair = |l, r| (local(l).address, remote(r));
+        assert_eq!(paths(&ends)[2..], [pair(3, 1)]);
     }
 
     #[test]

@@ -137,12 +137,13 @@ impl SctpHost {
             None => fresh(cx, draws),
         };
         let Some((config, locals)) = config else { return Some(refusal(datagram, init)) };
+        let random = random_bytes(cx, draws);
         let secrets = self.secrets(cx, draws, config);
         let now_ms = cx.now.as_millis();
         let Datagram { src, dst, packet } = *datagram;
         let arrived = Arrived { src, dst, packet, now_ms };
         let life_ms = config.parameters.cookie_life.as_millis() as u32;
-        match answer_init(&arrived, &config.offer(locals), &source, secrets, life_ms) {
+        match answer_init(&arrived, &config.offer(locals, random), &source, secrets, life_ms) {
             Answer::Nothing => None,
             Answer::Send(packet) => Some(packet),
         }
@@ -152,8 +153,19 @@ impl SctpHost {
     pub(crate) fn on_cookie(&self, cx: &Context<'_>, datagram: &Datagram<'_>) -> Cookie {
         let Some((secrets, _)) = &self.secrets else { return Cookie::Discard };
         let Datagram { src, dst, packet } = *datagram;
-        let arrived = Arrived { src, dst, packet, now_ms: cx.now.as_millis() };
+        // AUTH may precede COOKIE ECHO (RFC 4895 s6.3).
+        let bare = matches!(packet.chunks.first(), Some(Chunk::Auth(_))).then(|| {
+            let chunks = packet.chunks[1..].to_vec();
+            SctpPacket { chunks, ..packet.clone() }
+        });
+        let arrived = Arrived {
+            src,
+            dst,
+            packet: bare.as_ref().unwrap_or(packet),
+            now_ms: cx.now.as_millis(),
+        };
         match accept_cookie(&arrived, secrets) {
+            Ok((agreed, _)) if !agreed.admits_first(packet) => Cookie::Discard,
             Ok((agreed, tags)) => Cookie::Valid(Box::new(agreed), tags),
             Err(CookieError::Stale { staleness_us, peer_tag }) => {
                 let cause = Cause::StaleCookie(staleness_us);
@@ -193,13 +205,7 @@ impl SctpHost {
         draws: &mut Draws,
         config: &SctpConfig,
     ) -> &CookieSecrets {
-        let mut secret = || {
-            let mut bytes = [0; 32];
-            for word in bytes.chunks_exact_mut(8) {
-                word.copy_from_slice(&draws.draw(cx, Purpose::Key).to_be_bytes());
-            }
-            bytes
-        };
+        let mut secret = || random_bytes(cx, draws);
         let (secrets, since) =
             self.secrets.get_or_insert_with(|| (CookieSecrets::new(secret()), cx.now));
         if cx.now - *since >= SECRET_LIFE {
@@ -209,6 +215,15 @@ impl SctpHost {
         }
         secrets
     }
+}
+
+/// Random bytes for a key.
+pub(super) fn random_bytes(cx: &Context<'_>, draws: &mut Draws) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for word in bytes.chunks_exact_mut(8) {
+        word.copy_from_slice(&draws.draw(cx, Purpose::Key).to_be_bytes());
+    }
+    bytes
 }
 
 /// What an INIT ACK says where there is no association.

@@ -11,7 +11,9 @@
 mod abandon;
 mod accept;
 mod acknowledge;
+mod addresses;
 pub(crate) mod association;
+mod authentication;
 mod config;
 mod control;
 mod describe;

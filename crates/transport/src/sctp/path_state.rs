@@ -59,6 +59,8 @@ struct Destination {
     errors: u32,
     /// Number of acknowledgements of all paths when this one was last known to work.
     last_alive: u64,
+    /// One of its addresses was deleted: it carries nothing.
+    deleted: bool,
 }
 
 /// Error counters of dormant paths grow up to this multiple of the limit, to compare them (RFC 7829
@@ -90,6 +92,7 @@ impl PathStates {
             state: if *confirmed { PathState::Active } else { PathState::Unconfirmed },
             errors: 0,
             last_alive: 0,
+            deleted: false,
         };
         let paths = confirmed.iter().map(destination).collect();
         PathStates { limits, paths, primary: PathId(0), errors: 0 }
@@ -108,7 +111,7 @@ impl PathStates {
     /// Adds a path that is not confirmed.
     pub fn add(&mut self) {
         let state = PathState::Unconfirmed;
-        self.paths.push(Destination { state, errors: 0, last_alive: 0 });
+        self.paths.push(Destination { state, errors: 0, last_alive: 0, deleted: false });
     }
 
     /// Errors of a path since it was last known to work.
@@ -170,6 +173,27 @@ impl PathStates {
         Some((before, PathState::Inactive))
     }
 
+    /// An address of a path was deleted, or is there again: it must be verified before it carries
+    /// data. Another path becomes the primary.
+    pub fn set_deleted(&mut self, path: PathId, deleted: bool) {
+        let Some(destination) = self.paths.get_mut(path.index()) else { return };
+        if destination.deleted == deleted {
+            return;
+        }
+        destination.deleted = deleted;
+        (destination.state, destination.errors) = (PathState::Unconfirmed, 0);
+        if self.primary == path
+            && let Some(next) = self.data_path()
+        {
+            self.primary = next;
+        }
+    }
+
+    /// Whether an address of a path was deleted.
+    pub fn is_deleted(&self, path: PathId) -> bool {
+        self.paths.get(path.index()).is_some_and(|path| path.deleted)
+    }
+
     /// A heartbeat to `path` was answered, or a chunk was acknowledged that was sent once and to
     /// this path only (RFC 9260 s8.2 and s8.3); returns its states before and after if they differ.
     pub fn on_alive(&mut self, path: PathId) -> Option<(PathState, PathState)> {
@@ -178,7 +202,11 @@ impl PathStates {
         let destination = self.paths.get_mut(path.index())?;
         let before = destination.state;
         let last_alive = newest + 1;
-        *destination = Destination { state: PathState::Active, errors: 0, last_alive };
+        if destination.deleted {
+            return None;
+        }
+        *destination =
+            Destination { state: PathState::Active, errors: 0, last_alive, deleted: false };
         (before != PathState::Active).then_some((before, PathState::Active))
     }
 
@@ -210,7 +238,7 @@ impl PathStates {
                 && excluded.is_none_or(|excluded| excluded.index() != *i)
         });
         let rank = |i: &usize| {
-            let Destination { state, errors, last_alive } = self.paths[*i];
+            let Destination { state, errors, last_alive, .. } = self.paths[*i];
             match state {
                 PathState::Active => (0, 0, 0),
                 // Of those that failed equally often the one most recently active.

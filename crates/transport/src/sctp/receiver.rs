@@ -275,6 +275,15 @@ impl Receiver {
         self.reply_to
     }
 
+    /// SACKs no longer go to `path`, but to another one.
+    pub(super) fn leave(&mut self, path: PathId, other: Option<PathId>) {
+        if self.reply_to == path
+            && let Some(other) = other
+        {
+            self.reply_to = other;
+        }
+    }
+
     /// The time of the delayed SACK.
     pub(super) fn deadline(&self) -> Instant {
         self.timing.deadline().unwrap_or(Instant::FAR_FUTURE)

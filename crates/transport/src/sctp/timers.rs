@@ -1,6 +1,7 @@
 //! Timers of an established association: T3-rtx, heartbeats and the delayed SACK (RFC 9260 s6.3.3,
 //! s8.3; RFC 7829 s5).
 
+use super::ends::Ends;
 use super::path::Heartbeat;
 use super::path_state::{Consequence, PathState};
 use super::sender::Probe;
@@ -72,12 +73,70 @@ impl Transfer {
         Ok(())
     }
 
+    /// A control chunk on a path was not answered: an error of the path.
+    ///
+    /// # Errors
+    /// If the peer is unreachable.
+    pub(super) fn on_control_timeout(
+        &mut self,
+        cx: &mut Context<'_>,
+        id: PathId,
+    ) -> Result<(), Unreachable> {
+        if let Some(path) = self.paths.get_mut(id.index()) {
+            path.rto.back_off();
+        }
+        let consequence = self.states.on_error(id, true);
+        if id.index() >= self.paths.len() {
+            return if consequence.unreachable { Err(Unreachable) } else { Ok(()) };
+        }
+        self.on_consequence(cx, id, &consequence)
+    }
+
+    /// Paths that `ends` has in addition begin, and those whose addresses are there again go on.
+    /// They are verified first.
+    pub(super) fn on_address_added(&mut self, cx: &Context<'_>, ends: &Ends) {
+        self.leave_other_pairs();
+        self.add_paths(cx, ends);
+        for path in &mut self.paths {
+            if self.states.is_deleted(path.id) && ends.is_live(path.id) {
+                self.states.set_deleted(path.id, false);
+                path.heartbeat = Heartbeat::Next(cx.now);
+            }
+        }
+    }
+
+    /// Pairs that are no paths get other numbers: SACKs go to a path.
+    fn leave_other_pairs(&mut self) {
+        let to = self.receiver.reply_to();
+        if to.index() >= self.paths.len() {
+            self.receiver.leave(to, self.states.data_path());
+        }
+    }
+
+    /// Paths end that have an address which `ends` has no more: what was sent there is sent
+    /// elsewhere.
+    pub(super) fn on_addresses_deleted(&mut self, cx: &mut Context<'_>, ends: &Ends) {
+        self.leave_other_pairs();
+        for index in 0..self.paths.len() {
+            let id = PathId(index as u8);
+            if ends.is_live(id) || self.states.is_deleted(id) {
+                continue;
+            }
+            let path = &mut self.paths[index];
+            path.heartbeat = Heartbeat::Off;
+            path.verifier.give_up();
+            self.states.set_deleted(id, true);
+            self.on_local_address(cx, id, false);
+            self.receiver.leave(id, self.states.data_path());
+        }
+    }
+
     /// FORWARD TSN was not answered: it is sent again, as data are (RFC 3758 s3.5 C5).
     fn on_unforwarded(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
-        let Some(id) = self.states.data_path() else { return Ok(()) };
-        self.paths[id.index()].rto.back_off();
-        let consequence = self.states.on_error(id, true);
-        self.on_consequence(cx, id, &consequence)
+        match self.states.data_path() {
+            Some(id) => self.on_control_timeout(cx, id),
+            None => Ok(()),
+        }
     }
 
     /// Everything in the network on a path is to be sent again.

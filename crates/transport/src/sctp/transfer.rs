@@ -3,6 +3,7 @@
 //! Chunks that arrive are in `input`, packets that leave in `output`, timers in `timers`. The
 //! handshake is left to `Initiator` and the host, the end to `Shutdown`.
 
+use super::authentication::Authentication;
 use super::config::SctpConfig;
 use super::control::ControlQueue;
 use super::ends::Ends;
@@ -30,6 +31,8 @@ pub(super) struct Transfer {
     /// The path of the next SHUTDOWN or SHUTDOWN ACK after one was not answered.
     pub(super) shutdown_path: Option<PathId>,
     pub(super) config: Box<SctpConfig>,
+    /// Bytes of every packet that AUTH takes.
+    reserve: u32,
     draws: Draws,
 }
 
@@ -58,7 +61,8 @@ impl Transfer {
         let is_confirmed = |remote: &IpAddr| confirmed.contains(remote);
         let pairs = || (0..ends.paths()).filter_map(|path| ends.pair_of(PathId(path as u8)));
         let known: Vec<bool> = pairs().map(|pair| is_confirmed(&pair.remote)).collect();
-        let room = room(ends.mtu(), ends.is_ipv4(), config.udp.is_some());
+        let reserve = agreed.auth.as_ref().map_or(0, Authentication::reserve);
+        let room = room(ends.mtu(), ends.is_ipv4(), config.udp.is_some()).saturating_sub(reserve);
         let fragment = fragment_size(room, framing);
         let message_size = config.message_size.unwrap_or(fragment).max(1);
         let setup = SenderSetup {
@@ -93,6 +97,7 @@ impl Transfer {
             control: ControlQueue::default(),
             shutdown_path: None,
             config: Box::new(config.clone()),
+            reserve,
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
         transfer.add_paths(cx, ends);
@@ -106,6 +111,7 @@ impl Transfer {
             let Some(pair) = ends.pair_of(id) else { return };
             let (remote, mtu) = (pair.remote, pair.local.mtu);
             let room = room(mtu, remote.is_ipv4(), self.config.udp.is_some());
+            let room = room.saturating_sub(self.reserve);
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
             let start = PathStart {

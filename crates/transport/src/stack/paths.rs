@@ -3,6 +3,7 @@
 use super::Stack;
 use super::addressing::{Addressing, FlowRef};
 use super::io::{InterfaceEvent, ProtocolConfig};
+use super::sctp::SctpInput;
 use super::sockets::{Socket, Sockets};
 use crate::endpoint::{
     AddressChange, Arrival, Claim, Draws, Endpoint, IpProtocol, NewPath, PathRequest, Tag, Tuple,
@@ -245,7 +246,9 @@ impl Stack {
         self.addressing.on_interface_event(interface, event);
         for id in self.sockets.ids() {
             let Ok(endpoint) = self.sockets.endpoint_mut(id) else { continue };
+            let before = endpoint.paths();
             if endpoint.on_addresses(cx, &addresses, interface, change) {
+                SctpInput::rebind(self, id, &before);
                 self.wake(id);
             }
         }

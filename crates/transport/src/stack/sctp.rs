@@ -15,6 +15,9 @@ use std::net::{IpAddr, SocketAddr};
 use wire::sctp::{Chunk, VerificationTag};
 use wire::{Body, SctpPacket};
 
+/// The addresses of a packet are no pair of its association.
+const UNKNOWN_PAIR: PathId = PathId(u8::MAX);
+
 /// An SCTP packet on its way to an association.
 pub(super) struct SctpInput<'a> {
     stack: &'a mut Stack,
@@ -41,6 +44,9 @@ impl<'a> SctpInput<'a> {
         match packet.chunks.first() {
             Some(Chunk::Init(_)) => self.on_init(cx, packet),
             Some(Chunk::CookieEcho(_)) => self.on_cookie(cx, body),
+            Some(Chunk::Auth(_)) if matches!(packet.chunks.get(1), Some(Chunk::CookieEcho(_))) => {
+                self.on_cookie(cx, body);
+            }
             _ => match self.flow(packet.tag) {
                 Some(flow) => self.deliver(cx, flow, body),
                 None => self.on_stray(cx, packet),
@@ -54,7 +60,7 @@ impl<'a> SctpInput<'a> {
         let by_tag = || {
             let tag = Tag::Verification(self.ends.local.port(), tag);
             let socket = self.stack.addressing.tagged(tag)?;
-            Some(FlowRef { socket, path: PathId(u8::MAX) })
+            Some(FlowRef { socket, path: UNKNOWN_PAIR })
         };
         let is_live = |flow: &FlowRef| {
             self.stack.sockets.endpoint(flow.socket).is_some_and(|endpoint| !endpoint.is_closed())
@@ -63,30 +69,35 @@ impl<'a> SctpInput<'a> {
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
+        let local = self.stack.sctp_locals(self.interface, self.ends.local.ip());
         if let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(flow.socket) {
             let before = association.paths();
-            association.handle(cx, flow.path, body);
-            self.rebind(flow.socket, &before);
+            let path = match flow.path {
+                UNKNOWN_PAIR => association.on_stray(local, self.ends.remote.ip()),
+                path => path,
+            };
+            association.handle(cx, path, body);
+            SctpInput::rebind(self.stack, flow.socket, &before);
             self.stack.reader = Some(flow.socket);
             self.stack.wake(flow.socket);
         }
     }
 
     /// Binds the pairs of addresses of an association whose list changed from `before`.
-    fn rebind(&mut self, id: SocketId, before: &[(Tuple, InterfaceId)]) {
-        let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(id) else { return };
+    pub(super) fn rebind(stack: &mut Stack, id: SocketId, before: &[(Tuple, InterfaceId)]) {
+        let Some(Socket::Sctp(association)) = stack.sockets.get_mut(id) else { return };
         if !association.take_pairs_changed() {
             return;
         }
         for (ends, _) in before {
-            self.stack.addressing.unbind_flow(IpProtocol::Sctp, ends, id);
+            stack.addressing.unbind_flow(IpProtocol::Sctp, ends, id);
         }
         for (path, (ends, _)) in (0..).zip(association.paths()) {
             let flow = FlowRef { socket: id, path: PathId(path) };
-            self.stack.addressing.bind_flow(IpProtocol::Sctp, &ends, flow);
+            stack.addressing.bind_flow(IpProtocol::Sctp, &ends, flow);
         }
         if let Some(tag) = association.tag() {
-            self.stack.addressing.bind_tag(tag, id);
+            stack.addressing.bind_tag(tag, id);
         }
     }
 
@@ -166,7 +177,7 @@ impl<'a> SctpInput<'a> {
             }
             CookieAction::Late | CookieAction::Discard => false,
         };
-        self.rebind(id, &before);
+        SctpInput::rebind(self.stack, id, &before);
         self.stack.wake(id);
         goes_on.then_some(id)
     }
@@ -185,7 +196,7 @@ impl<'a> SctpInput<'a> {
         let locals = config.locals(own, &self.stack.sctp_host_addresses());
         let made = Association::accept(cx, &path, (listener, &config), locals, (agreed, tags));
         let id = self.stack.insert(Socket::Sctp(Box::new(made)));
-        self.rebind(id, &[]);
+        SctpInput::rebind(self.stack, id, &[]);
         Some(id)
     }
 

@@ -2,6 +2,7 @@
 //! every packet that passes.
 
 mod abandon;
+mod addresses;
 mod basics;
 mod pair;
 

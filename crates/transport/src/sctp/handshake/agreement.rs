@@ -1,8 +1,10 @@
 //! `Offer`: what an endpoint puts into INIT and INIT ACK; `Agreement`: what both sides then have.
 
+use crate::sctp::authentication::{Authentication, auth_parameters, own_parameters};
 use std::net::IpAddr;
+use wire::SctpPacket;
 use wire::sctp::{
-    CookieSide, Features, IPV4_ADDRESS, IPV6_ADDRESS, Init, Parameter, StateCookie, Tsn,
+    Chunk, CookieSide, Features, IPV4_ADDRESS, IPV6_ADDRESS, Init, Parameter, StateCookie, Tsn,
     VerificationTag,
 };
 
@@ -33,6 +35,8 @@ pub struct Offer {
     pub features: Features,
     /// Addresses to list; none if there is one only, or behind a NAT (RFC 6951 s5.2).
     pub addresses: Vec<IpAddr>,
+    /// RANDOM, if chunks can be authenticated (RFC 4895 s3.1).
+    pub random: Option<[u8; 32]>,
 }
 
 /// What both sides of an association have agreed on.
@@ -46,6 +50,8 @@ pub struct Agreement {
     pub features: Features,
     /// Addresses of the peer: the source of its packet, then those it lists.
     pub peer_addresses: Vec<IpAddr>,
+    /// How chunks are authenticated.
+    pub auth: Option<Authentication>,
 }
 
 impl Offer {
@@ -58,6 +64,7 @@ impl Offer {
             parameters.push(Parameter::ForwardTsnSupported);
         }
         let listed = EXTENSIONS.iter().filter(|(feature, _)| self.features.contains(*feature));
+        parameters.extend(self.auth());
         let types: Vec<u8> = listed.flat_map(|(_, types)| types.iter().copied()).collect();
         if !types.is_empty() {
             parameters.push(Parameter::SupportedExtensions(types.into()));
@@ -70,6 +77,11 @@ impl Offer {
             initial_tsn: tsn,
             parameters,
         }
+    }
+
+    /// RANDOM, CHUNKS and HMAC-ALGO.
+    pub(super) fn auth(&self) -> Vec<Parameter> {
+        self.random.as_ref().map(own_parameters).unwrap_or_default()
     }
 
     /// Address types as a parameter of an INIT (RFC 9260 s3.3.2.1).
@@ -102,16 +114,46 @@ impl Offer {
             port: peer_port,
         };
         let features = Features(self.features.0 & features_of(init).0);
-        Agreement { local, peer, features, peer_addresses: addresses_of(init, src) }
+        let auth = match features.contains(Features::AUTH) {
+            true => Authentication::new(&self.auth(), &auth_of(init)),
+            false => None,
+        };
+        Agreement { local, peer, features, peer_addresses: addresses_of(init, src), auth }
     }
 }
 
 impl Agreement {
+    /// Whether the packet with COOKIE ECHO has no AUTH before it, or a right one.
+    pub(crate) fn admits_first(&self, packet: &SctpPacket) -> bool {
+        match (packet.chunks.first(), &self.auth) {
+            (Some(Chunk::Auth(_)), Some(auth)) => auth.is_authentic(packet),
+            (Some(Chunk::Auth(_)), None) => false,
+            _ => true,
+        }
+    }
+
     /// What the responder has agreed on, from its cookie.
     pub(super) fn of_cookie(cookie: StateCookie) -> Agreement {
-        let StateCookie { local, peer, features, peer_addresses, .. } = cookie;
-        Agreement { local, peer, features, peer_addresses }
+        let StateCookie { local, peer, features, peer_addresses, mut auth, .. } = cookie;
+        let own = match auth.pop() {
+            Some(Parameter::Random(random)) => random.first_chunk().map(own_parameters),
+            _ => None,
+        };
+        let auth = own.and_then(|own| Authentication::new(&own, &auth));
+        Agreement { local, peer, features, peer_addresses, auth }
     }
+}
+
+/// RANDOM, CHUNKS and HMAC-ALGO of an INIT or INIT ACK.
+pub(super) fn auth_of(init: &Init) -> Vec<Parameter> {
+    auth_parameters(init.admitted().parameters.into_iter())
+}
+
+/// Whether an INIT or INIT ACK lists changes of addresses without authentication, which an attacker
+/// could use (RFC 5061 s4.2.7).
+pub(super) fn lacks_auth(init: &Init) -> bool {
+    let features = features_of(init);
+    features.contains(Features::ASCONF) && !features.contains(Features::AUTH)
 }
 
 /// Extensions that an INIT or INIT ACK lists.

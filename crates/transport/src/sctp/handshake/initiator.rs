@@ -3,6 +3,7 @@
 //! Timer T1 retransmits INIT and COOKIE ECHO (RFC 9260 s5.1.6), to one of the addresses of the user
 //! after the other. What an INIT of the peer means is left to `responder`.
 
+use super::agreement::lacks_auth;
 use super::{Agreement, CookieAction, Offer, Tags, compare};
 use base::{Duration, Instant};
 use bytes::Bytes;
@@ -91,6 +92,8 @@ pub enum Failure {
     Refused(InitFault),
     /// The INIT ACK has more streams than this side accepts.
     TooManyStreams,
+    /// The INIT ACK lists changes of addresses without authentication (RFC 5061 s4.2.7).
+    Unauthenticated,
 }
 
 impl Initiator {
@@ -200,6 +203,9 @@ impl Initiator {
             };
             return self.fail(Failure::Refused(fault), answer);
         }
+        if lacks_auth(ack) {
+            return self.fail(Failure::Unauthenticated, None);
+        }
         if ack.outbound_streams > self.opening.offer.inbound_streams {
             let answer = abort(ack.tag, false, Some(Cause::InvalidParameter));
             return self.fail(Failure::TooManyStreams, answer);
@@ -285,7 +291,15 @@ impl Initiator {
         (self.sent_at, self.deadline) = (now, Some(now + self.rto));
         let addresses = &self.opening.peer_addresses;
         match addresses.get(self.turn % addresses.len().max(1)) {
-            Some(address) => Step::Send(*address, self.packet(tag, chunks)),
+            Some(address) => {
+                let mut packet = self.packet(tag, chunks);
+                if let State::CookieEchoed { agreed, .. } = &self.state
+                    && let Some(auth) = &agreed.auth
+                {
+                    auth.protect(&mut packet);
+                }
+                Step::Send(*address, packet)
+            }
             None => Step::Nothing,
         }
     }

@@ -3,8 +3,9 @@
 //! Also what a cookie means to an existing association (RFC 9260 s5.2.4). Limits of rates are left
 //! to the host.
 
-use super::agreement::addresses_of;
+use super::agreement::{addresses_of, auth_of, lacks_auth};
 use super::{Agreement, CookieSecrets, Offer};
+use bytes::Bytes;
 use std::net::IpAddr;
 use wire::SctpPacket;
 use wire::sctp::{
@@ -110,6 +111,9 @@ pub fn answer_init(
     if let Some(fault) = init.fault() {
         return fault.cause().map_or(Answer::Nothing, abort);
     }
+    if lacks_auth(init) {
+        return abort(Cause::ProtocolViolation(b"ASCONF without AUTH"[..].into()));
+    }
     if let Some(added) = added_addresses(arrived, init, source) {
         return abort(Cause::RestartWithNewAddresses(added));
     }
@@ -125,12 +129,18 @@ pub fn answer_init(
         src: arrived.src,
         dst: arrived.dst,
         peer_addresses: agreed.peer_addresses,
-        auth: vec![],
+        auth: agreed.auth.as_ref().map(|_| cookie_auth(init, offer)).unwrap_or_default(),
     };
     let mut ack = offer.init(source.tag, source.initial_tsn, vec![]);
     ack.parameters.push(Parameter::StateCookie(cookie.seal(secrets.current())));
     ack.parameters.extend(init.admitted().unrecognized.into_iter().map(Parameter::Unrecognized));
     back(Chunk::InitAck(Box::new(ack)))
+}
+
+/// What a cookie has of the keys: RANDOM, CHUNKS and HMAC-ALGO of the peer, and the own RANDOM.
+fn cookie_auth(init: &Init, offer: &Offer) -> Vec<Parameter> {
+    let own = offer.random.map(|random| Parameter::Random(Bytes::copy_from_slice(&random)));
+    auth_of(init).into_iter().chain(own).collect()
 }
 
 /// What the COOKIE ECHO that begins a packet agrees on, with the cookie that says so.

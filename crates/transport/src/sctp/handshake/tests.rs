@@ -35,6 +35,7 @@ fn opening() -> Opening {
             outbound_streams: 10,
             inbound_streams: 16,
             features: LISTED,
+            random: None,
             addresses: vec![A, A2],
         },
         port: PORT_A,
@@ -51,6 +52,7 @@ fn offer_of_z() -> Offer {
         outbound_streams: 16,
         inbound_streams: 10,
         features: LISTED,
+        random: None,
         addresses: vec![Z, Z2],
     }
 }

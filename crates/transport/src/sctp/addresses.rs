@@ -1,0 +1,449 @@
+//! `AddressChanges`: addresses that are added and deleted, and the primary that a peer asks for
+//! (RFC 5061).
+//!
+//! One ASCONF is outstanding at a time and is repeated unchanged until it is acknowledged. All of
+//! it is authenticated, which is left to `Authentication`. A path with an added address is verified
+//! before it carries data; that of a deleted one ends at once.
+
+use super::ends::{Ends, LocalAddress};
+use super::timers::Unreachable;
+use super::transfer::Transfer;
+use base::{Context, Instant, PathId};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use wire::sctp::{AddressRequest, Asconf, AsconfAck, Cause, Chunk, Parameter};
+
+/// Addresses of a peer at most.
+const MAX_ADDRESSES: usize = 32;
+/// Requests that wait at most.
+const MAX_QUEUED: usize = 64;
+
+/// A change that this side asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    Add(LocalAddress),
+    Delete(IpAddr),
+    /// The peer shall send its data to this address of this side.
+    SetPrimary(IpAddr),
+}
+
+/// ASCONF in both directions.
+#[derive(Clone, Debug)]
+pub(super) struct AddressChanges {
+    /// Both sides have ASCONF and AUTH, and the peer has not refused it.
+    supported: bool,
+    /// Serial number of the next ASCONF.
+    next_serial: u32,
+    queued: VecDeque<Change>,
+    outstanding: Option<Outstanding>,
+    /// Serial number that the peer's next ASCONF has.
+    expected: u32,
+    /// The answer to the last one.
+    cached: Option<AsconfAck>,
+    /// The primary that the peer has asked for, until it is verified.
+    wanted_primary: Option<IpAddr>,
+    /// The last address of this side, which is gone; the peer cannot be told before there is
+    /// another one.
+    orphan: Option<IpAddr>,
+}
+
+/// The ASCONF that is not acknowledged.
+#[derive(Clone, Debug)]
+struct Outstanding {
+    asconf: Asconf,
+    /// By correlation number.
+    changes: Vec<Change>,
+    path: PathId,
+    /// T4.
+    deadline: Instant,
+}
+
+/// Where a chunk came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct From {
+    pub pair: PathId,
+    pub source: IpAddr,
+}
+
+impl Change {
+    /// Whether it adds or deletes `wanted`.
+    fn is_of(&self, wanted: IpAddr) -> bool {
+        match self {
+            Change::Add(local) => local.address == wanted,
+            Change::Delete(address) => *address == wanted,
+            Change::SetPrimary(_) => false,
+        }
+    }
+}
+
+impl AddressChanges {
+    /// `own` and `peer`: first TSNs, which serial numbers begin with.
+    pub(super) const fn new(supported: bool, own: u32, peer: u32) -> AddressChanges {
+        AddressChanges {
+            supported,
+            next_serial: own,
+            queued: VecDeque::new(),
+            outstanding: None,
+            expected: peer,
+            cached: None,
+            wanted_primary: None,
+            orphan: None,
+        }
+    }
+
+    /// Whether the peer can be asked for changes.
+    pub(super) const fn is_supported(&self) -> bool {
+        self.supported
+    }
+
+    /// Asks the peer for a change when its turn comes.
+    pub(super) fn ask(&mut self, change: Change) {
+        if self.supported && self.queued.len() < MAX_QUEUED {
+            self.queued.push_back(change);
+        }
+    }
+
+    /// An address of this side is gone. `last`: there is no other one.
+    pub(super) fn on_local_removed(&mut self, address: IpAddr, last: bool) {
+        match last {
+            true => self.orphan = Some(address),
+            false => self.ask(Change::Delete(address)),
+        }
+    }
+
+    /// This side has an address that the association does not use; returns whether it can at once,
+    /// because the peer knows it.
+    pub(super) fn on_local_added(&mut self, local: LocalAddress) -> bool {
+        let orphan = self.orphan.take();
+        if orphan == Some(local.address) {
+            return true;
+        }
+        let outstanding = self.outstanding.iter().flat_map(|outstanding| &outstanding.changes);
+        let last =
+            outstanding.chain(&self.queued).filter(|change| change.is_of(local.address)).last();
+        if !matches!(last, Some(Change::Add(_))) {
+            self.ask(Change::Add(local));
+        }
+        if let Some(orphan) = orphan {
+            self.ask(Change::Delete(orphan));
+        }
+        false
+    }
+
+    /// When T4 expires.
+    pub(super) fn deadline(&self) -> Instant {
+        self.outstanding.as_ref().map_or(Instant::FAR_FUTURE, |outstanding| outstanding.deadline)
+    }
+
+    /// The peer does not know ASCONF (RFC 5061 s4.1.1).
+    pub(super) fn refuse(&mut self) {
+        (self.supported, self.outstanding) = (false, None);
+        self.queued.clear();
+    }
+
+    /// Sends the next ASCONF if none is outstanding.
+    pub(super) fn poll(&mut self, cx: &Context<'_>, transfer: &mut Transfer, ends: &mut Ends) {
+        if self.outstanding.is_some() || self.queued.is_empty() {
+            return;
+        }
+        let changes: Vec<Change> = self.queued.drain(..).collect();
+        let request = |(correlation, change): (u32, &Change)| {
+            let of = |address| AddressRequest { correlation, address };
+            match *change {
+                Change::Add(local) => Parameter::AddAddress(of(local.address)),
+                Change::Delete(address) => Parameter::DeleteAddress(of(address)),
+                Change::SetPrimary(address) => Parameter::SetPrimary(of(address)),
+            }
+        };
+        let deleted = changes.iter().find_map(|change| match change {
+            Change::Delete(address) => Some(*address),
+            _ => None,
+        });
+        let known = deleted.filter(|_| ends.locals().is_empty());
+        let asconf = Asconf {
+            serial: self.next_serial,
+            address: known.unwrap_or(ends.known_local()),
+            requests: (0..).zip(&changes).map(request).collect(),
+        };
+        self.next_serial = self.next_serial.wrapping_add(1);
+        let path = control_path(transfer, ends, None, changes.iter());
+        transfer.control.push(path, Chunk::Asconf(Box::new(asconf.clone())));
+        let deadline = cx.now + transfer.rto(path);
+        self.outstanding = Some(Outstanding { asconf, changes, path, deadline });
+    }
+
+    /// T4 may have expired: the ASCONF is repeated, on another path if there is one (RFC 5061
+    /// s5.1.1).
+    ///
+    /// # Errors
+    /// If the peer is unreachable.
+    pub(super) fn on_timeout(
+        &mut self,
+        cx: &mut Context<'_>,
+        transfer: &mut Transfer,
+        ends: &mut Ends,
+    ) -> Result<(), Unreachable> {
+        let expired = |outstanding: &&mut Outstanding| outstanding.deadline <= cx.now;
+        let Some(outstanding) = self.outstanding.as_mut().filter(expired) else { return Ok(()) };
+        let before = outstanding.path;
+        transfer.on_control_timeout(cx, before)?;
+        let changes = outstanding.changes.iter().chain(&self.queued);
+        outstanding.path = control_path(transfer, ends, Some(before), changes);
+        outstanding.deadline = cx.now + transfer.rto(outstanding.path);
+        let again = Chunk::Asconf(Box::new(outstanding.asconf.clone()));
+        transfer.control.push(outstanding.path, again);
+        Ok(())
+    }
+
+    /// ASCONF ACK arrives.
+    ///
+    /// # Errors
+    /// If it answers what was never sent (RFC 5061 s4.3.4).
+    pub(super) fn on_ack(
+        &mut self,
+        cx: &Context<'_>,
+        transfer: &mut Transfer,
+        ends: &mut Ends,
+        ack: &AsconfAck,
+    ) -> Result<(), Cause> {
+        let ahead = ack.serial.wrapping_sub(self.next_serial) as i32;
+        if ahead >= 0 && self.supported {
+            return Err(Cause::IllegalAsconfAck);
+        }
+        let is_ours = |outstanding: &mut Outstanding| outstanding.asconf.serial == ack.serial;
+        let Some(Outstanding { changes, .. }) = self.outstanding.take_if(is_ours) else {
+            return Ok(());
+        };
+        for (correlation, change) in (0..).zip(changes) {
+            if let (Change::Add(local), true) = (change, succeeded(&ack.responses, correlation)) {
+                ends.add_local(local);
+                transfer.on_address_added(cx, ends);
+            }
+        }
+        Ok(())
+    }
+
+    /// ASCONF arrives; returns whether addresses changed.
+    pub(super) fn on_asconf(
+        &mut self,
+        cx: &mut Context<'_>,
+        transfer: &mut Transfer,
+        ends: &mut Ends,
+        from: From,
+        asconf: &Asconf,
+    ) -> bool {
+        if asconf.serial == self.expected.wrapping_sub(1) && self.cached.is_some() {
+            // The answer was lost.
+            if let Some(ack) = self.cached.clone() {
+                transfer.control.push(from.pair, Chunk::AsconfAck(ack));
+            }
+            return false;
+        }
+        if asconf.serial != self.expected || !self.supported {
+            return false;
+        }
+        self.expected = self.expected.wrapping_add(1);
+        let before = ends.remotes().to_vec();
+        let mut responses = Vec::new();
+        let (mut failed, mut any) = (false, false);
+        for request in &asconf.requests {
+            let Some((correlation, outcome)) =
+                self.carry_out(cx, transfer, ends, from, request, failed)
+            else {
+                continue;
+            };
+            responses.push(match outcome {
+                Ok(()) => Parameter::Success { correlation },
+                Err(cause) => {
+                    any = true;
+                    failed |= !matches!(request, Parameter::SetPrimary(_));
+                    Parameter::ErrorIndication { correlation, causes: vec![cause] }
+                }
+            });
+        }
+        // Without responses everything has succeeded.
+        let responses = if any { responses } else { vec![] };
+        let ack = AsconfAck { serial: asconf.serial, responses };
+        self.cached = Some(ack.clone());
+        // Numbers of pairs that are no paths change with the paths.
+        let pair = ends.number_to(from.source).unwrap_or(from.pair);
+        let pair = if from.pair == Ends::STRAY { Ends::STRAY } else { pair };
+        transfer.control.push(pair, Chunk::AsconfAck(ack));
+        before != ends.remotes()
+    }
+
+    /// One request: its correlation number and outcome. `failed`: an earlier one has failed, and no
+    /// further address is added or deleted.
+    fn carry_out(
+        &mut self,
+        cx: &mut Context<'_>,
+        transfer: &mut Transfer,
+        ends: &mut Ends,
+        from: From,
+        request: &Parameter,
+        failed: bool,
+    ) -> Option<(u32, Result<(), Cause>)> {
+        let copy = || {
+            let mut copy = Vec::new();
+            request.emit(&mut copy);
+            Bytes::from(copy)
+        };
+        let or_source = |address: IpAddr| match address.is_unspecified() {
+            true => from.source,
+            false => address,
+        };
+        let outcome = match request {
+            Parameter::AddAddress(_) | Parameter::DeleteAddress(_) if failed => {
+                Err(Cause::ResourceShortage(copy()))
+            }
+            Parameter::AddAddress(add) => {
+                let address = or_source(add.address);
+                if !is_unicast(address) || ends.remotes().len() >= MAX_ADDRESSES {
+                    Err(Cause::ResourceShortage(copy()))
+                } else {
+                    if ends.add_remote(address) {
+                        transfer.on_address_added(cx, ends);
+                    }
+                    Ok(())
+                }
+            }
+            Parameter::DeleteAddress(request) => {
+                delete(cx, transfer, ends, (from.source, request.address)).map_err(
+                    |why| match why {
+                        Undeletable::Last => Cause::DeleteLastAddress(copy()),
+                        Undeletable::Source => Cause::DeleteSourceAddress(copy()),
+                    },
+                )
+            }
+            Parameter::SetPrimary(primary) => {
+                let address = or_source(primary.address);
+                if ends.remotes().contains(&address) {
+                    self.wanted_primary = Some(address);
+                    self.adopt_primary(transfer, ends);
+                    Ok(())
+                } else {
+                    Err(Cause::UnresolvableAddress(copy()))
+                }
+            }
+            _ => return None,
+        };
+        let correlation = match request {
+            Parameter::AddAddress(of)
+            | Parameter::DeleteAddress(of)
+            | Parameter::SetPrimary(of) => of.correlation,
+            _ => return None,
+        };
+        Some((correlation, outcome))
+    }
+
+    /// Makes the path to the address that the peer has asked for the primary, once it is verified.
+    pub(super) fn adopt_primary(&mut self, transfer: &mut Transfer, ends: &Ends) {
+        let Some(address) = self.wanted_primary else { return };
+        let path = ends.live_path_to(address);
+        if path.is_none_or(|path| transfer.states.set_primary(path)) {
+            self.wanted_primary = None;
+        }
+    }
+}
+
+/// Where an ASCONF goes: not to the path `before` that did not answer, if there is another one.
+/// Without any address that the peer knows a new one is the source (RFC 5061 s4.2.1).
+fn control_path<'a>(
+    transfer: &Transfer,
+    ends: &mut Ends,
+    before: Option<PathId>,
+    mut changes: impl Iterator<Item = &'a Change>,
+) -> PathId {
+    let states = &transfer.states;
+    let path = match before {
+        Some(before) => states.alternative(before),
+        None => states.data_path(),
+    };
+    let live = |path: &PathId| ends.is_live(*path);
+    let known = path.filter(live).or_else(|| ends.number_to(ends.remotes()[0]));
+    let new = changes.find_map(|change| match change {
+        Change::Add(local) => Some(*local),
+        Change::Delete(_) | Change::SetPrimary(_) => None,
+    });
+    match (known, new) {
+        (Some(path), _) => path,
+        (None, Some(local)) => ends.set_stray(local, ends.remotes()[0]),
+        (None, None) => before.unwrap_or(PathId(0)),
+    }
+}
+
+/// Why an address is not deleted.
+enum Undeletable {
+    /// The peer would have none.
+    Last,
+    /// It is the source of the packet.
+    Source,
+}
+
+/// Deletes an address of the peer whose packet came from `source`; the unspecified address means
+/// all others. Paths to it end.
+fn delete(
+    cx: &mut Context<'_>,
+    transfer: &mut Transfer,
+    ends: &mut Ends,
+    (source, address): (IpAddr, IpAddr),
+) -> Result<(), Undeletable> {
+    let all = address.is_unspecified();
+    let is_gone = |known: &IpAddr| if all { *known != source } else { *known == address };
+    let gone: Vec<IpAddr> = ends.remotes().iter().copied().filter(is_gone).collect();
+    if gone.len() == ends.remotes().len() {
+        return Err(Undeletable::Last);
+    }
+    if address == source {
+        return Err(Undeletable::Source);
+    }
+    for address in gone {
+        ends.remove_remote(address);
+        transfer.on_addresses_deleted(cx, ends);
+    }
+    Ok(())
+}
+
+/// The outcome of a request: without a response it has succeeded, unless an earlier one has failed
+/// (RFC 5061 s5.1 A).
+fn succeeded(responses: &[Parameter], wanted: u32) -> bool {
+    let mut earlier_failed = false;
+    for response in responses {
+        match response {
+            Parameter::Success { correlation } if *correlation == wanted => return true,
+            Parameter::ErrorIndication { correlation, .. } if *correlation == wanted => {
+                return false;
+            }
+            Parameter::ErrorIndication { correlation, .. } => {
+                earlier_failed |= *correlation < wanted;
+            }
+            _ => {}
+        }
+    }
+    !earlier_failed
+}
+
+fn is_unicast(address: IpAddr) -> bool {
+    let is_broadcast = address == IpAddr::from([255, 255, 255, 255]);
+    !(address.is_multicast() || address.is_unspecified() || address.is_loopback() || is_broadcast)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcome_of_a_request_follows_from_the_responses() {
+        let success = |correlation| Parameter::Success { correlation };
+        let error = |correlation| Parameter::ErrorIndication {
+            correlation,
+            causes: vec![Cause::OutOfResource],
+        };
+        let outcomes = |responses: &[Parameter]| [0, 1, 2].map(|at| succeeded(responses, at));
+        assert_eq!(outcomes(&[]), [true, true, true]);
+        assert_eq!(outcomes(&[error(1)]), [true, false, false]);
+        assert_eq!(outcomes(&[error(1), success(2)]), [true, false, true]);
+        assert_eq!(outcomes(&[success(0), error(0)]), [true, false, false]);
+    }
+}

@@ -1,0 +1,290 @@
+//! Addresses that are added and deleted, the primary, and their authentication (RFC 5061, RFC
+//! 4895).
+
+use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
+use base::Duration;
+use std::net::IpAddr;
+use transport::InterfaceEvent::{AddressAdded, AddressRemoved};
+use transport::sctp::{Addresses, SctpConfig};
+use transport::{InterfaceEvent, SocketEventKind};
+use wire::sctp::{
+    AddressRequest, Asconf, AsconfAck, Auth, AuthHmac, Cause, Chunk, Features, Parameter,
+};
+
+const NEW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 9, 1));
+
+fn is_asconf(chunk: &Chunk) -> bool {
+    matches!(chunk, Chunk::Asconf(_))
+}
+
+fn asconfs(pair: &Pair) -> Vec<Asconf> {
+    let asconf = |(_, chunk): (_, &Chunk)| match chunk {
+        Chunk::Asconf(asconf) => Some((**asconf).clone()),
+        _ => None,
+    };
+    pair.chunks(Client).filter_map(asconf).collect()
+}
+
+fn acks(pair: &Pair) -> Vec<AsconfAck> {
+    let ack = |(_, chunk): (_, &Chunk)| match chunk {
+        Chunk::AsconfAck(ack) => Some(ack.clone()),
+        _ => None,
+    };
+    pair.chunks(Server).filter_map(ack).collect()
+}
+
+/// Data packets of a side between these addresses since the `from`-th packet.
+fn data(pair: &Pair, from: usize, is: impl Fn(&Passing) -> bool) -> usize {
+    pair.log[from..].iter().filter(|passing| passing.has_data() && is(passing)).count()
+}
+
+fn one_way(pair: &mut Pair, count: usize) {
+    for _ in 0..count {
+        pair.send(Client, message(0, 1400));
+        pair.send(Server, message(0, 1400));
+    }
+}
+
+#[test]
+fn added_address_is_verified_and_carries_data_when_the_others_are_gone() {
+    let mut pair = Pair::open(1);
+    pair.interface(Client, 0, AddressAdded(NEW));
+    pair.pass(Duration::from_secs(1));
+    let asconf = pair.sent(Client).find(|passing| passing.has(is_asconf)).expect("ASCONF");
+    assert!(matches!(asconf.packet.chunks[0], Chunk::Auth(_)), "authenticated");
+    assert_eq!(asconf.src, address(Client, 0), "not the new address");
+    assert_eq!(acks(&pair).len(), 1);
+    assert_eq!(acks(&pair)[0].responses, []);
+    let acked = pair
+        .sent(Server)
+        .position(|passing| passing.has(|chunk| matches!(chunk, Chunk::AsconfAck(_))));
+    assert!(acked.is_some());
+    let verified = |passing: &Passing| {
+        passing.dst == NEW
+            && passing.has(|chunk| matches!(chunk, Chunk::HeartbeatAck(_) | Chunk::Heartbeat(_)))
+    };
+    assert!(pair.sent(Server).any(verified), "verified");
+    let from = pair.log.len();
+    pair.interface(Client, 0, AddressRemoved(address(Client, 0)));
+    one_way(&mut pair, 20);
+    pair.pass(Duration::from_secs(5));
+    assert_eq!(pair.host(Server).received.len(), 20);
+    assert_eq!(pair.host(Client).received.len(), 20);
+    let stale = |passing: &Passing| passing.src == address(Client, 0);
+    assert_eq!(data(&pair, from, stale), 0);
+    assert!(data(&pair, from, |passing| passing.dst == NEW) >= 20);
+    let end = pair.now;
+    let late = pair.log.iter().filter(|passing| passing.dst == address(Client, 0));
+    assert!(late.filter(|passing| passing.at + Duration::from_secs(4) > end).count() == 0);
+}
+
+#[test]
+fn address_that_is_removed_and_returns_has_its_path_again() {
+    let mut pair = Pair::open(2);
+    for round in 1..=3 {
+        pair.interface(Client, 1, AddressRemoved(address(Client, 1)));
+        pair.pass(Duration::from_secs(2));
+        one_way(&mut pair, 5);
+        pair.interface(Client, 1, AddressAdded(address(Client, 1)));
+        pair.pass(Duration::from_secs(2));
+        assert_eq!(asconfs(&pair).len(), 2 * round);
+        assert_eq!(pair.info(Client).paths.len(), 2);
+        assert_eq!(pair.info(Server).paths.len(), 2);
+    }
+    // The first path dies: the one that returned carries the data.
+    pair.rule = Some(Box::new(|passing| match passing.dst.to_string().starts_with("10.0.1.") {
+        true => Fate::Drop,
+        false => Fate::Pass,
+    }));
+    one_way(&mut pair, 10);
+    pair.pass(Duration::from_secs(10));
+    assert_eq!((pair.host(Client).received.len(), pair.host(Server).received.len()), (25, 25));
+}
+
+#[test]
+fn data_in_flight_to_a_deleted_address_go_elsewhere_at_once() {
+    let mut pair = Pair::open(2);
+    pair.rule = Some(Box::new(|passing| match passing.dst.to_string().starts_with("10.0.1.") {
+        true => Fate::Drop,
+        false => Fate::Pass,
+    }));
+    pair.send(Client, message(0, 4000));
+    let start = pair.now;
+    pair.interface(Client, 0, AddressRemoved(address(Client, 0)));
+    pair.pass(Duration::from_millis(400));
+    assert_eq!(pair.host(Server).lens(), [4000], "before T3-rtx expires: {start}");
+}
+
+#[test]
+fn last_address_can_be_replaced_by_another_one() {
+    let mut pair = Pair::open(1);
+    pair.interface(Client, 0, AddressRemoved(address(Client, 0)));
+    one_way(&mut pair, 5);
+    pair.pass(Duration::from_secs(3));
+    pair.interface(Client, 0, AddressAdded(NEW));
+    pair.pass(Duration::from_secs(30));
+    let asconf = pair.sent(Client).find(|passing| passing.has(is_asconf)).expect("ASCONF");
+    assert_eq!(asconf.src, NEW, "there is no other address");
+    let requests = &asconfs(&pair)[0].requests;
+    assert!(matches!(requests[..], [Parameter::AddAddress(_), Parameter::DeleteAddress(_)]));
+    assert_eq!((pair.host(Client).received.len(), pair.host(Server).received.len()), (5, 5));
+}
+
+#[test]
+fn lost_acknowledgement_is_repeated_from_memory() {
+    let mut pair = Pair::open(2);
+    let mut count = 0;
+    pair.rule = Some(Box::new(move |passing| {
+        let is_ack = passing.has(|chunk| matches!(chunk, Chunk::AsconfAck(_)));
+        count += u32::from(is_ack);
+        if is_ack && count <= 2 { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.interface(Client, 1, AddressAdded(NEW));
+    pair.pass(Duration::from_secs(20));
+    let sent = asconfs(&pair);
+    assert_eq!(sent.len(), 3, "{}", pair.describe());
+    assert!(sent.iter().all(|asconf| *asconf == sent[0]), "unchanged");
+    assert_eq!(acks(&pair).len(), 3);
+    assert_eq!(pair.info(Server).paths.len(), 3, "added once");
+    let paths = pair.sent(Client).filter(|passing| passing.has(is_asconf));
+    let mut destinations: Vec<IpAddr> = paths.map(|passing| passing.dst).collect();
+    destinations.dedup();
+    assert!(destinations.len() > 1, "repeated on another path");
+}
+
+#[test]
+fn backup_moves_the_primary_of_both_sides() {
+    let mut pair = Pair::open(2);
+    let socket = pair.socket(Client);
+    pair.stack(Client).set_backup(socket, address(Client, 0), true).expect("an association");
+    pair.settle();
+    pair.pass(Duration::from_secs(1));
+    let requests = &asconfs(&pair)[0].requests;
+    let wanted = address(Client, 1);
+    assert!(matches!(requests[..], [Parameter::SetPrimary(request)] if request.address == wanted));
+    let from = pair.log.len();
+    one_way(&mut pair, 10);
+    pair.pass(Duration::from_secs(1));
+    let first = |passing: &Passing| passing.dst.to_string().starts_with("10.0.1.");
+    assert_eq!(data(&pair, from, first), 0);
+    pair.stack(Client).set_backup(socket, address(Client, 0), false).expect("an association");
+    pair.settle();
+    pair.pass(Duration::from_secs(1));
+    let from = pair.log.len();
+    one_way(&mut pair, 10);
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(data(&pair, from, |passing| !first(passing)), 0);
+}
+
+#[test]
+fn interface_that_is_down_needs_no_asconf() {
+    let mut pair = Pair::open(2);
+    pair.interface(Client, 0, InterfaceEvent::Down);
+    pair.send(Client, message(0, 3000));
+    pair.pass(Duration::from_millis(500));
+    assert_eq!(pair.host(Server).lens(), [3000], "on the other path at once");
+    assert_eq!(asconfs(&pair), []);
+}
+
+#[test]
+fn peer_without_asconf_is_not_asked() {
+    let plain = SctpConfig { features: Features::NR_SACK, ..config() };
+    let mut pair = Pair::new([2, 2], [config(), plain]);
+    pair.pass(Duration::from_secs(2));
+    pair.interface(Client, 1, AddressAdded(NEW));
+    pair.interface(Client, 0, AddressRemoved(address(Client, 0)));
+    one_way(&mut pair, 5);
+    pair.pass(Duration::from_secs(5));
+    assert_eq!(asconfs(&pair), []);
+    assert_eq!(pair.host(Server).received.len(), 5, "by the other address");
+}
+
+#[test]
+fn peer_that_does_not_know_asconf_after_all_is_not_asked_again() {
+    let mut pair = Pair::open(1);
+    pair.rule =
+        Some(Box::new(|passing| if passing.has(is_asconf) { Fate::Drop } else { Fate::Pass }));
+    pair.interface(Client, 0, AddressAdded(NEW));
+    let cause = Cause::UnrecognizedChunk(vec![0xC1, 0, 0, 4].into());
+    pair.forge(Client, vec![Chunk::Error(vec![cause])]);
+    pair.pass(Duration::from_secs(20));
+    assert_eq!(asconfs(&pair).len(), 1, "no repetition");
+    pair.send(Client, message(0, 10));
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(pair.host(Server).lens(), [10]);
+}
+
+#[test]
+fn unauthenticated_asconf_changes_nothing_and_is_not_answered() {
+    let mut pair = Pair::open(2);
+    let first_tsn = first_serial(&pair);
+    let request = AddressRequest { correlation: 0, address: [10, 0, 66, 6].into() };
+    let asconf = Asconf {
+        serial: first_tsn,
+        address: address(Client, 0),
+        requests: vec![Parameter::AddAddress(request)],
+    };
+    let before = pair.log.len();
+    pair.forge(Server, vec![Chunk::Asconf(Box::new(asconf.clone()))]);
+    let unsigned = Chunk::Auth(Auth::unsigned(0, AuthHmac::Sha256));
+    pair.forge(Server, vec![unsigned, Chunk::Asconf(Box::new(asconf))]);
+    pair.pass(Duration::from_millis(200));
+    assert_eq!(pair.log.len(), before, "{}", pair.describe());
+    assert_eq!(pair.info(Server).paths.len(), 2);
+}
+
+/// The first TSN of the client.
+fn first_serial(pair: &Pair) -> u32 {
+    let init = pair.chunks(Client).find_map(|(_, chunk)| match chunk {
+        Chunk::Init(init) => Some(init.initial_tsn.0),
+        _ => None,
+    });
+    init.expect("an INIT")
+}
+
+#[test]
+fn asconf_without_auth_in_the_offer_is_refused() {
+    let features = Features(Features::ASCONF.0 | Features::NR_SACK.0);
+    let bad = SctpConfig { features, addresses: Addresses::One, ..config() };
+    let mut pair = Pair::new([1, 1], [bad.clone(), config()]);
+    pair.pass(Duration::from_secs(1));
+    assert!(pair.chunks(Server).any(|(_, chunk)| matches!(chunk, Chunk::Abort { .. })));
+    let mut pair = Pair::new([1, 1], [config(), bad]);
+    pair.pass(Duration::from_secs(1));
+    assert!(matches!(pair.host(Client).events[..], [SocketEventKind::Failed(_)]));
+}
+
+#[test]
+fn host_that_moves_at_random_loses_nothing() {
+    for seed in 0..40u64 {
+        let mut pair = Pair::open(3);
+        let mut bits = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut gone = [false; 3];
+        let mut sent = 0;
+        for _ in 0..30 {
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            let index = (bits % 3) as usize;
+            if gone[index] {
+                pair.interface(Client, index, AddressAdded(address(Client, index)));
+                gone[index] = false;
+            } else {
+                pair.interface(Client, index, AddressRemoved(address(Client, index)));
+                gone[index] = true;
+            }
+            pair.send(Client, message(0, 2000));
+            pair.send(Server, message(1, 2000));
+            sent += 1;
+            pair.pass(Duration::from_millis(bits / 64 % 1500));
+        }
+        if gone == [true; 3] {
+            pair.interface(Client, 0, AddressAdded(address(Client, 0)));
+        }
+        pair.pass(Duration::from_secs(100));
+        for side in [Client, Server] {
+            let got = pair.host(side).received.len();
+            assert_eq!(got, sent, "{side:?} of seed {seed}: {}", pair.describe());
+        }
+    }
+}
