@@ -28,6 +28,8 @@ pub(super) struct Transfer {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) control: ControlQueue,
+    /// The path of the next SHUTDOWN or SHUTDOWN ACK after one was not answered.
+    pub(super) shutdown_path: Option<PathId>,
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
@@ -93,6 +95,7 @@ impl Transfer {
             sender: Sender::new(setup, config.parameters, config.new_controller()),
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),
+            shutdown_path: None,
             config: Box::new(config.clone()),
             reserve,
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },

@@ -168,11 +168,11 @@ impl<'a> SctpInput<'a> {
         let before = association.paths();
         let goes_on = match compare(association.tags(), &tags) {
             CookieAction::Restart => {
-                association.restart(cx, agreed, tags);
+                association.restart(cx, &self.ends, agreed, tags);
                 true
             }
             CookieAction::Collision | CookieAction::Duplicate => {
-                association.on_cookie(cx, agreed.clone(), &tags);
+                association.on_cookie(cx, &self.ends, agreed.clone(), &tags);
                 true
             }
             CookieAction::Late | CookieAction::Discard => false,
