@@ -121,11 +121,13 @@ impl Association {
         (agreed, tags): (&Agreement, Tags),
     ) -> Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
-        let ends = Ends::new(ports, locals, vec![path.ends.remote.ip()]);
+        // Where the INIT came from: the cookie was sent there, and only that address is verified,
+        // wherever the COOKIE ECHO comes from (RFC 9260 s5.4).
+        let first = agreed.peer_addresses.first().copied().unwrap_or(path.ends.remote.ip());
+        let ends = Ends::new(ports, locals, vec![first]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
-        let confirmed = [path.ends.remote.ip()];
-        association.establish(cx, agreed, &confirmed, ConnectionEvent::Accepted);
+        association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
         association.acknowledge_cookie();
         association
     }
@@ -817,6 +819,7 @@ impl Endpoint for Association {
                     transfer.on_addresses_deleted(cx, &self.ends);
                     self.pairs_changed = true;
                 }
+                AddressChange::Removed if !known => changes.on_unused_removed(*address),
                 AddressChange::Up if !known && changes.is_supported() => {
                     let mtu = self.ends.mtu();
                     let local = LocalAddress { address: *address, interface, mtu };

@@ -31,6 +31,8 @@ pub(super) struct Transfer {
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
+    /// When the next heartbeat may go to an address that is not verified.
+    pub(super) next_probe: Instant,
     draws: Draws,
 }
 
@@ -95,6 +97,7 @@ impl Transfer {
             control: ControlQueue::default(),
             config: Box::new(config.clone()),
             reserve,
+            next_probe: cx.now,
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
         transfer.add_paths(cx, ends);
