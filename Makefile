@@ -25,7 +25,7 @@ fairness: ## shares, gains and balance of coupled congestion control, some minut
 	@$(CARGO) test --locked --release --quiet -p anabranch-simulator --test fairness -- \
 	  --ignored --nocapture --test-threads 1 study
 
-soak: ## 1 GiB both ways with the kernel's MPTCP (as root)
+soak: ## 1 GiB both ways with the kernel's MPTCP (as root) and with usrsctp
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
 	  sixty_four_mebibytes -- --show-output
 

@@ -20,8 +20,8 @@ use transport::Protocol;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch compare --path wlan --path 3g --traffic bulk:1MiB --protocols mptcp --pcap packets
-  anabranch analyze packets/mptcp-lrf-cubic.pcapng
-  anabranch analyze packets/mptcp-lrf-cubic.pcapng --out page.html
+  anabranch analyze packets/mptcp-linux-cubic.pcapng
+  anabranch analyze packets/mptcp-linux-cubic.pcapng --out page.html
   tcpdump -i any -w mine.pcap tcp port 443 & ...; anabranch analyze mine.pcap --json
 
 A capture at the sender of the data shows RTTs, one at the receiver the delay of data that arrived

@@ -106,9 +106,9 @@ struct GetArgs {
 
 #[derive(Args, Debug)]
 struct CommonArgs {
-    /// TUN devices, one per path, and the addresses of the engine on them: dev=TUN[,addr=A/LEN]
-    /// [,backup]; or for sctp, without root, addresses of this host: udp=ADDR[:PORT][,dev=NAME]
-    /// [,mtu=BYTES]
+    /// TUN devices, one per path, and the addresses of the engine on them:
+    /// dev=TUN[,addr=A/LEN][,backup]; or for sctp, without root, addresses of this host:
+    /// udp=ADDR[:PORT][,dev=NAME][,mtu=BYTES]
     #[arg(long = "path", value_name = "dev=TUN[,...] or udp=ADDR[,...]", required = true)]
     paths: Vec<String>,
     /// Protocol: mptcp, which falls back to TCP if the peer does not support it, tcp, or sctp

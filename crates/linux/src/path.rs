@@ -68,8 +68,8 @@ pub fn parse_any<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Paths, 
         (None, _) => parse(devices).map(Paths::Devices),
         (Some(_), None) => parse_udp(udp).map(Paths::Udp),
         (Some(udp), Some(device)) => Err(LiveError::Usage(format!(
-            "--path {udp} and --path {device}: one host uses either UDP or TUN devices; write all \
-             paths as udp=ADDRESS or all as dev=TUN"
+            "--path {udp} and --path {device}: one host uses either UDP or TUN devices\n  \
+             write all paths as udp=ADDRESS, or all as dev=TUN"
         ))),
     }
 }

@@ -2,21 +2,23 @@
 //!
 //! The scenario has the options of `run`. The lab records the decisions, `lines` formats them.
 
+mod association;
 mod lines;
 
 use crate::exit::{FAILED, USAGE};
 use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use clap::Args;
-use lab::decisions::{Decisions, Span, decision_document, record_decisions};
-use lab::scenario::{Key, Variant, variants_of};
+use lab::decisions::{Decisions, Span, decision_document, record_decisions, record_stretches};
+use lab::scenario::{Carrier, Key, Protocol, Variant, variants_of};
 use lab::{Given, InputError, Scenario};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch explain --path wlan --path 3g --traffic burst:15 --scheduler blest-kernel --from 2s
   anabranch explain scenario.toml --scheduler otias --until 2s
-  anabranch explain scenario.toml --variant mptcp/lrf/lia --run 7 --json";
+  anabranch explain scenario.toml --variant mptcp/lrf/lia --run 7 --json
+  anabranch explain --path wlan --path 3g --traffic video:10s --protocols sctp";
 
 /// Options of `explain`.
 #[derive(Args, Debug)]
@@ -67,9 +69,42 @@ pub(crate) fn explain(args: &ExplainArgs) -> u8 {
         }
     };
     let Prepared { scenario, variant, span } = &prepared;
+    if variant.protocol() == Protocol::Sctp {
+        return explain_association(args, &prepared);
+    }
     match record_decisions(scenario, variant, args.run, *span, args.connection) {
         Ok(Some(decisions)) => {
             show(args, &prepared, &decisions);
+            0
+        }
+        Ok(None) => {
+            error(&nothing(args.connection, span));
+            USAGE
+        }
+        Err(failure) => {
+            error(&failure);
+            FAILED
+        }
+    }
+}
+
+/// The same for SCTP, which has no scheduler of paths.
+fn explain_association(args: &ExplainArgs, prepared: &Prepared) -> u8 {
+    let Prepared { scenario, variant, span } = prepared;
+    match record_stretches(scenario, variant, args.run, *span, args.connection) {
+        Ok(Some(found)) => {
+            if args.json {
+                scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
+                for one in &found.stretches {
+                    print(&format!("{}\n", found.document(scenario, variant, one)));
+                }
+            } else {
+                let screen = Screen::fitted(args.no_color);
+                print(&association::text(scenario, variant, args.run, &found, screen));
+            }
+            if found.cut {
+                message("note: further lines were not kept; name a later --from to see them");
+            }
             0
         }
         Ok(None) => {
@@ -108,11 +143,16 @@ fn prepare(args: &ExplainArgs) -> Result<Prepared, InputError> {
     Ok(Prepared { scenario, variant, span })
 }
 
-/// The variant of that name, or the only one with a scheduler.
+/// Whether a variant chooses among paths.
+const fn chooses(variant: &Variant) -> bool {
+    variant.scheduler().is_some() || matches!(variant.carrier, Carrier::Multihomed { .. })
+}
+
+/// The variant of that name, or the only one that chooses among paths.
 fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError> {
     let all = variants_of(scenario);
     let known = || {
-        let scheduled = all.iter().filter(|variant| variant.scheduler().is_some());
+        let scheduled = all.iter().filter(|variant| chooses(variant));
         scheduled.map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(", ")
     };
     if known().is_empty() {
@@ -121,18 +161,18 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError
         return Err(InputError::at("--protocols", problem, help));
     }
     let Some(name) = name else {
-        let mut scheduled = all.iter().filter(|variant| variant.scheduler().is_some());
+        let mut scheduled = all.iter().filter(|variant| chooses(variant));
         return match (scheduled.next(), scheduled.next()) {
             (Some(only), None) => Ok(only.clone()),
             _ => {
-                let problem = "several variants of this scenario have a scheduler";
+                let problem = "several variants of this scenario choose among paths";
                 let help = format!("name one of {}", known());
                 Err(InputError::at("--variant", problem, help))
             }
         };
     };
     match all.iter().find(|variant| variant.name.eq_ignore_ascii_case(name)) {
-        Some(variant) if variant.scheduler().is_some() => Ok(variant.clone()),
+        Some(variant) if chooses(variant) => Ok(variant.clone()),
         Some(_) => {
             let problem = format!("`{name}` has no scheduler: it uses one path only");
             Err(InputError::at("--variant", problem, format!("name one of {}", known())))

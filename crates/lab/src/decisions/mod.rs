@@ -3,9 +3,11 @@
 //! A run depends on the scenario, the variant and its number only, so these are the decisions of
 //! the same run in a study. `words` has the texts, `document` the JSON; the caller prints tables.
 
+mod association;
 mod document;
 mod words;
 
+pub use association::{Stretch, Stretches, Why, record_stretches};
 pub use document::decision_document;
 pub use words::{mark_word, mark_words, reason};
 

@@ -30,7 +30,7 @@ struct Seen {
 impl Arrivals {
     /// A recorder for this run; `None` if it has one path, no measured messages, or a page.
     pub(crate) fn of(setup: &RunSetup) -> Option<Arrivals> {
-        let flow = setup.flows.first().filter(|flow| flow.carrier.multipath().is_some())?;
+        let flow = setup.flows.first().filter(|flow| flow.carrier.uses_all_paths())?;
         let messages = measured(&flow.traffic);
         // The client is host 0.
         let receiver = if flow.reverse { HostId(1) } else { HostId(0) };

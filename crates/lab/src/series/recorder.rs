@@ -136,7 +136,7 @@ impl Seen {
             odd: reverse,
             queues: queues(setup),
             paths: setup.network.paths.len(),
-            multipath: measured.is_some_and(|flow| flow.carrier.multipath().is_some()),
+            multipath: measured.is_some_and(|flow| flow.carrier.uses_all_paths()),
             ..Seen::default()
         }
     }

@@ -2,7 +2,8 @@
 //! usrsctp; both with messages of 1400 bytes and buffers of 2 MiB.
 //!
 //! The peer is compiled from `tests/peers` beside this program, if libusrsctp-dev and a C compiler
-//! are there. Printed are medians over the turns, of goodput and of the CPU time of both ends.
+//! are there. Printed are medians over the turns: goodput, CPU time of both ends, and the ratio of
+//! the engine's to usrsctp's.
 
 use crate::figures::cpu_seconds;
 use base::SocketId;
@@ -47,21 +48,28 @@ pub(crate) fn print() {
             usrsctp.push(with_usrsctp(peer));
         }
     }
-    print_figure("sctp-udp", engine);
-    match peer {
-        Ok(_) => print_figure("usrsctp-udp", usrsctp),
-        Err(why) => println!("skipped: live/usrsctp-udp: {why}"),
+    print_figure("sctp-udp", &engine);
+    if let Err(why) = peer {
+        println!("skipped: live/usrsctp-udp: {why}");
+        return;
     }
+    print_figure("usrsctp-udp", &usrsctp);
+    let turns = || engine.iter().zip(&usrsctp);
+    let goodput = median(turns().map(|(ours, theirs)| ours.0 / theirs.0));
+    let cpu = median(turns().map(|(ours, theirs)| ours.1 / theirs.1));
+    println!("live/sctp-udp-to-usrsctp {goodput:.2} ratio");
+    println!("live/sctp-udp-to-usrsctp-cpu {cpu:.2} ratio");
 }
 
-fn print_figure(name: &str, figures: Vec<Figure>) {
-    let goodput = median(figures.iter().map(|figure| figure.0).collect());
-    let cpu = median(figures.iter().map(|figure| figure.1).collect());
+fn print_figure(name: &str, figures: &[Figure]) {
+    let goodput = median(figures.iter().map(|figure| figure.0));
+    let cpu = median(figures.iter().map(|figure| figure.1));
     println!("live/{name} {goodput:.0} Mbit/s");
     println!("live/{name}-cpu {cpu:.1} s/GB");
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }

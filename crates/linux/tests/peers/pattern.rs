@@ -5,7 +5,7 @@ pub(crate) fn bytes(seed: u64, from: u64, len: usize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(len + 16);
     let mut word = from / 8;
     while bytes.len() < len + 8 {
-        bytes.extend_from_slice(&mix(seed.wrapping_add(word)).to_le_bytes());
+        bytes.extend_from_slice(&self::word(seed.wrapping_add(word)).to_le_bytes());
         word += 1;
     }
     bytes.drain(..(from % 8) as usize);
@@ -13,8 +13,8 @@ pub(crate) fn bytes(seed: u64, from: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// SplitMix64.
-fn mix(value: u64) -> u64 {
+/// A word for every value (SplitMix64).
+pub(crate) fn word(value: u64) -> u64 {
     let z = value.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -19,6 +19,7 @@ fn fields(file: &Path, filter: &str, field: &str) -> Option<Vec<String>> {
         .arg("-r")
         .arg(file)
         .args(["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"])
+        .args(["-o", "sctp.checksum:CRC-32c"])
         .args([
             "-o",
             "mptcp.analyze_mappings:TRUE",
@@ -75,6 +76,42 @@ fn tshark_finds_no_malformed_packet_and_every_checksum_good() {
         assert_eq!(bad, Some(0));
         assert!(syns.is_some_and(|syns| syns >= 2));
         assert!(again.is_some_and(|again| again > 0), "losses at 2 % show as retransmissions");
+    }
+}
+
+/// Nothing of this may be in a capture of SCTP.
+const FAULTS_OF_SCTP: &str = "_ws.malformed || ip.checksum.status == 0 || \
+    sctp.checksum.status == 0 || sctp.chunk_length.bad || sctp.parameter_length.bad || \
+    sctp.parameter_padding.expert || sctp.sack_gap_block_malformed || \
+    sctp.sack_gap_block_out_of_order";
+
+#[test]
+fn tshark_finds_nothing_wrong_in_associations_with_one_address_and_with_two() {
+    let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.02 }, ..link(10, 20) };
+    let links = [lossy, link(10, 30)];
+    for (ipv6, paths) in [(false, 1), (true, 1), (false, 2)] {
+        let mut setup = crate::sctp::sctp(&links[..paths], Traffic::BulkSize(600_000));
+        setup.network.ipv6 = ipv6;
+        setup.until = Until::Closed;
+        setup.recording.capture = true;
+        let scratch = Scratch::new(&format!("sctp-{ipv6}-{paths}"), &setup);
+        let file = &scratch.0;
+        let Some(all) = frames(file, "sctp.checksum.status == 1") else {
+            eprintln!("skipped: no tshark on this machine");
+            return;
+        };
+        assert!(all > 200, "{all} frames");
+        let some = |filter: &str| fields(file, filter, "frame.number").unwrap_or_default();
+        assert_eq!(some(FAULTS_OF_SCTP), Vec::<String>::new());
+        assert!(
+            !some(
+                "sctp.sack_gap_block_start || sctp.nr_sack_gap_block_start || \
+            sctp.nr_sack_nr_gap_block_start"
+            )
+            .is_empty(),
+            "losses at 2 % leave gaps"
+        );
+        assert!(!some("sctp.chunk_type == 14").is_empty(), "SHUTDOWN COMPLETE");
     }
 }
 

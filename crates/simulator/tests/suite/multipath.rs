@@ -136,7 +136,7 @@ pub(crate) fn hostile_run() -> impl Strategy<Value = RunSetup> {
 }
 
 /// What must hold of every run.
-fn assert_exactly_once(setup: &RunSetup) -> RunRecord {
+pub(crate) fn assert_exactly_once(setup: &RunSetup) -> RunRecord {
     let Traffic::BulkSize(bytes) = setup.flows[0].traffic else { unreachable!() };
     let record = record(setup);
     let context = || format!("{record:#?}\n{setup:#?}");

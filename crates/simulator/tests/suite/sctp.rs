@@ -1,10 +1,15 @@
 //! SCTP over simulated links (RFC 9260).
 
-use crate::pair::{link, record};
-use network::LinkConfig;
-use simulator::{Carrier, RunSetup};
+use crate::multipath::{assert_exactly_once, hostile_run};
+use crate::pair::{link, one_path, record, record_with, value, with};
+use base::{Duration, Event, EventMask};
+use network::{Direction, LinkChange, LinkConfig, LossConfig, PathEvent};
+use proptest::prelude::*;
+use simulator::{Carrier, RunSetup, Until};
 use traffic::Traffic;
-use transport::sctp::{Addresses, SctpConfig};
+use transport::congestion::ControllerChoice;
+use transport::sctp::{Addresses, FailureLimits, RtxPolicy, SctpConfig};
+use wire::sctp::Features;
 
 /// One association over these links; more than one: with all addresses, the first path primary.
 pub(crate) fn sctp(links: &[LinkConfig], traffic: Traffic) -> RunSetup {
@@ -20,5 +25,148 @@ fn bulk_completes_at_nearly_the_rate_of_the_link() {
     for size in [1 << 16, 1 << 20, 1 << 24] {
         let record = record(&sctp(&[link(10, 10)], Traffic::BulkSize(size)));
         assert!(record.outcome.value.is_some(), "{:?}", record.outcome);
+    }
+}
+
+/// One TCP connection with Reno.
+fn reno(link: &LinkConfig, traffic: Traffic) -> RunSetup {
+    with(one_path(link, traffic), |setup| setup.flows[0].tcp.congestion = ControllerChoice::RENO)
+}
+
+/// The seconds that a run waits for T3-rtx with everything else delivered: the loss of its last
+/// chunks, which no later chunk reveals (RFC 9260 has no tail loss probe).
+fn waited_for_t3(setup: &RunSetup) -> f64 {
+    let timers = EventMask::TIMER.union(EventMask::SEGMENT);
+    let (_, events) = record_with(setup, timers, |now, event| match event {
+        Event::SegmentAcked { .. } => Some((now.as_secs_f64(), false)),
+        Event::TimerFired { timer: "t3-rtx", .. } => Some((now.as_secs_f64(), true)),
+        _ => None,
+    });
+    let pairs = events.iter().zip(events.iter().skip(1));
+    pairs.filter(|(_, (_, is_t3))| *is_t3).map(|((acked, _), (fired, _))| fired - acked).sum()
+}
+
+/// Seconds of a download by slow start alone (RFC 9260 s7.2.1 with L = 1): two round trips of
+/// handshake, the request, then windows that grow by one chunk for every SACK, which answers two
+/// packets, until they fill the link.
+fn slow_start_model(rate: f64, rtt: f64, bytes: f64) -> f64 {
+    let (chunk, packet) = (1452.0, 1500.0);
+    let (mut window, mut left, mut time) = (3.0 * chunk, bytes, 2.5 * rtt);
+    while left > window && window * packet / chunk * 8.0 / rate < rtt {
+        left -= window;
+        window *= 1.5;
+        time += rtt;
+    }
+    time + left * packet / chunk * 8.0 / rate + rtt / 2.0
+}
+
+#[test]
+fn without_loss_transfers_are_those_of_reno_or_of_slow_start() {
+    for mbit in [10, 25] {
+        let link = link(mbit, 20);
+        let long = Traffic::BulkSize(16 << 20);
+        let sctp_time = value(&sctp(&[link.clone()], long.clone()));
+        let reno_time = value(&reno(&link, long));
+        assert!((sctp_time / reno_time - 1.0).abs() < 0.05, "{sctp_time} {reno_time}");
+        for mib in [1u64, 4] {
+            let setup = sctp(&[link.clone()], Traffic::BulkSize(mib << 20));
+            let time = value(&setup) - waited_for_t3(&setup);
+            let rtt = 0.04 + 1500.0 * 8.0 / (mbit as f64 * 1e6);
+            let model = slow_start_model(mbit as f64 * 1e6, rtt, (mib << 20) as f64);
+            assert!((time / model - 1.0).abs() < 0.05, "{mbit} Mbit/s, {mib} MiB: {time} {model}");
+        }
+    }
+}
+
+/// Reno of TCP has no floor of four packets, and its recovery is paced by PRR.
+#[test]
+fn with_loss_transfers_take_about_the_time_of_reno() {
+    let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.01 }, ..link(25, 20) };
+    let mean = |make: &dyn Fn() -> RunSetup| {
+        let of = |run| value(&with(make(), |setup| setup.run = run));
+        (0..100).map(of).sum::<f64>() / 100.0
+    };
+    let sctp_time = mean(&|| sctp(&[lossy.clone()], Traffic::BulkSize(16 << 20)));
+    let reno_time = mean(&|| reno(&lossy, Traffic::BulkSize(16 << 20)));
+    assert!((sctp_time / reno_time - 1.0).abs() < 0.12, "{sctp_time} {reno_time}");
+}
+
+/// The primary is silent from 5 s to 60 s; `limits` are those of failure detection.
+fn dead_primary(limits: FailureLimits) -> f64 {
+    let links = [link(10, 20), link(5, 40)];
+    let mut setup = sctp(&links, Traffic::BulkTime(Duration::from_secs(20)));
+    let event =
+        |at, change| PathEvent { at: Duration::from_secs(at), direction: Direction::Both, change };
+    setup.network.paths[0].events = vec![event(5, LinkChange::Silent), event(60, LinkChange::Up)];
+    if let Carrier::Sctp(config) = &mut setup.flows[0].carrier {
+        config.parameters.limits = limits;
+    }
+    value(&setup)
+}
+
+#[test]
+fn dead_primary_is_left_after_one_timeout_with_pf() {
+    let pf = dead_primary(FailureLimits::RFC_9260);
+    let pmr = dead_primary(FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 });
+    assert!(pf >= 4.5e6, "{pf}");
+    assert!(pmr < pf, "{pmr} {pf}");
+}
+
+/// Any association over any two or three hostile paths.
+fn any_sctp() -> impl Strategy<Value = RunSetup> {
+    let switches = (any::<[bool; 6]>(), 0usize..RtxPolicy::ALL.len(), 100u32..5000);
+    (hostile_run(), switches).prop_map(|(mut setup, (on, policy, message_size))| {
+        let [reneging, nr_sack, interleaving, nagle, all, pf] = on;
+        let mut config = SctpConfig {
+            addresses: if all { Addresses::All } else { Addresses::One },
+            reneging,
+            nagle,
+            rtx_policy: RtxPolicy::ALL[policy].0,
+            message_size: (message_size < 3000).then_some(message_size),
+            ..SctpConfig::default()
+        };
+        let features = [
+            (true, Features::PARTIAL_RELIABILITY),
+            (nr_sack, Features::NR_SACK),
+            (interleaving, Features::INTERLEAVING),
+        ];
+        let listed = features.iter().filter(|(on, _)| *on);
+        config.features = Features(listed.fold(0, |all, (_, feature)| all | feature.0));
+        config.parameters.limits.potentially_failed = pf.then_some(0);
+        setup.flows[0].tcp.nagle = nagle;
+        setup.flows[0].carrier = Carrier::Sctp(Box::new(config));
+        setup
+    })
+}
+
+proptest! {
+    // What is found becomes a named test below.
+    #![proptest_config(ProptestConfig {
+        cases: 96,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_byte_arrives_exactly_once_over_hostile_paths(setup in any_sctp()) {
+        assert_exactly_once(&setup);
+    }
+}
+
+/// Regression: SHUTDOWN ACK went to the path of the data, which was dead, and not to where SHUTDOWN
+/// came from.
+#[test]
+fn association_ends_although_a_path_is_dead() {
+    for seed in 0..100 {
+        let loss = LossConfig::Bernoulli { p: 0.07 };
+        let lossy = LinkConfig { loss, reorder: 0.1, duplicate: 0.1, ..link(25, 40) };
+        let mut setup = sctp(&[lossy.clone(), lossy], Traffic::BulkSize(10_000));
+        setup.seed = seed;
+        setup.flows[0].first = 1;
+        setup.flows[0].reverse = true;
+        setup.until = Until::Closed;
+        let (at, direction) = (Duration::from_millis(300), Direction::Both);
+        setup.network.paths[0].events = vec![PathEvent { at, direction, change: LinkChange::Down }];
+        assert_exactly_once(&setup);
     }
 }

@@ -4,6 +4,8 @@
 //! Here are the states in between, packets that belong to none of them, and the calls of the stack
 //! and of users. Answers to INIT and COOKIE ECHO are left to `host`.
 
+mod endpoint;
+
 use super::accept::{OwnTags, has_right_tag};
 use super::addresses::{AddressChanges, Change, From};
 use super::authentication::{Admission, Authentication};
@@ -112,10 +114,11 @@ impl Association {
         association
     }
 
-    /// The association that a valid cookie agrees on (RFC 9260 s5.1 D).
+    /// The association that a valid cookie agrees on (RFC 9260 s5.1 D). `udp`: ports of the packet
+    /// with the cookie.
     pub(crate) fn accept(
         cx: &mut Context<'_>,
-        path: &NewPath,
+        (path, udp): (&NewPath, Option<UdpPorts>),
         (listener, config): (SocketId, &SctpConfig),
         locals: Vec<LocalAddress>,
         (agreed, tags): (&Agreement, Tags),
@@ -127,8 +130,12 @@ impl Association {
         let ends = Ends::new(ports, locals, vec![first]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
+        let remote = path.ends.remote.ip();
+        if let Some(UdpPorts { src, dst }) = udp {
+            association.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+        }
         association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
-        association.acknowledge_cookie();
+        association.acknowledge_cookie(&path.ends);
         association
     }
 
@@ -194,30 +201,44 @@ impl Association {
 
     /// The peer's cookie is valid and is that of this association, which is open already or opens
     /// from both sides (RFC 9260 s5.2.4 B and D).
-    pub(crate) fn on_cookie(&mut self, cx: &mut Context<'_>, agreed: Agreement, cookie: &Tags) {
+    pub(crate) fn on_cookie(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &Tuple,
+        agreed: Agreement,
+        cookie: &Tags,
+    ) {
         match &mut self.phase {
             Phase::Opening(initiator) => {
                 let step = initiator.handle_cookie(agreed, cookie);
                 self.on_step(cx, step);
             }
-            Phase::Open(_) => self.acknowledge_cookie(),
-            Phase::Closed => {}
+            Phase::Open(_) | Phase::Closed => {}
         }
+        self.acknowledge_cookie(from);
     }
 
     /// The peer has restarted (RFC 9260 s5.2.4 A): what was sent and received before is lost, which
     /// the user learns as a reset; the association goes on with the new tags.
-    pub(crate) fn restart(&mut self, cx: &mut Context<'_>, agreed: &Agreement, tags: Tags) {
+    pub(crate) fn restart(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &Tuple,
+        agreed: &Agreement,
+        tags: Tags,
+    ) {
         self.tags = tags;
         self.outbox.clear();
         let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
         self.establish(cx, agreed, &confirmed, ConnectionEvent::Restarted);
-        self.acknowledge_cookie();
+        self.acknowledge_cookie(from);
     }
 
-    fn acknowledge_cookie(&mut self) {
+    /// COOKIE ACK goes to where COOKIE ECHO came from.
+    fn acknowledge_cookie(&mut self, from: &Tuple) {
+        let pair = self.ends.number_of(from.local.ip(), from.remote.ip()).unwrap_or(PathId(0));
         if let Phase::Open(open) = &mut self.phase {
-            open.transfer.control.push_first(PathId(0), Chunk::CookieAck);
+            open.transfer.control.push_first(pair, Chunk::CookieAck);
         }
     }
 
@@ -228,11 +249,10 @@ impl Association {
                 if matches!(packet.chunks.first(), Some(Chunk::CookieEcho(_))) {
                     self.record_state(cx, "COOKIE-ECHOED");
                 }
-                let local = self.ends.locals()[0].address;
-                let pair = self.ends.number_of(local, address).unwrap_or(PathId(0));
+                let pair = self.ends.path_with(address).unwrap_or(PathId(0));
                 self.outbox.push_back((pair, packet));
             }
-            Step::Established { agreed, acknowledge } => {
+            Step::Established { agreed, .. } => {
                 let Phase::Opening(initiator) = &self.phase else { return };
                 let rtt = initiator.round_trip();
                 self.tags = Tags { peer: agreed.peer.tag, ..initiator.tags() };
@@ -241,9 +261,6 @@ impl Association {
                 self.establish(cx, &agreed, &confirmed, ConnectionEvent::Connected);
                 if let (Phase::Open(open), Some(rtt)) = (&mut self.phase, rtt) {
                     open.transfer.on_handshake_rtt(rtt);
-                }
-                if acknowledge {
-                    self.acknowledge_cookie();
                 }
             }
             Step::Failed(failure, answer) => {
@@ -410,6 +427,11 @@ impl Association {
         let path = self.ends.path_to(pair).unwrap_or(PathId(0));
         let Phase::Open(open) = &mut self.phase else { return Verdict::Stop };
         match chunk {
+            // Both sides have everything: the peer is gone, and its SHUTDOWN COMPLETE was lost.
+            Chunk::Abort { .. } if open.shutdown.ends_with_complete() => {
+                self.close(cx);
+                Verdict::Stop
+            }
             Chunk::Abort { .. } => {
                 self.fail(cx, SocketError::Reset);
                 Verdict::Stop
@@ -417,6 +439,8 @@ impl Association {
             Chunk::Shutdown { cum_tsn } => {
                 let verdict = open.transfer.on_shutdown_tsn(cx, *cum_tsn);
                 if verdict == Verdict::Go {
+                    // The answer goes to where it came from (RFC 9260 s6.4).
+                    open.transfer.shutdown_path = Some(path);
                     let (step, closed) = open.shutdown.on_shutdown();
                     let stage = open.shutdown.stage();
                     self.record_state(cx, stage.name());
@@ -487,7 +511,8 @@ impl Association {
             ShutdownStep::SendShutdownAck => Chunk::ShutdownAck,
             ShutdownStep::Nothing | ShutdownStep::GiveUp | ShutdownStep::Abort => return,
         };
-        let path = open.transfer.states.data_path().unwrap_or(PathId(0));
+        let another = open.transfer.shutdown_path.take();
+        let path = another.or(open.transfer.states.data_path()).unwrap_or(PathId(0));
         open.transfer.stop_heartbeats();
         let is_shutdown =
             |chunk: &Chunk| matches!(chunk, Chunk::Shutdown { .. } | Chunk::ShutdownAck);
@@ -578,294 +603,6 @@ impl Association {
     fn record_delivered(&self, cx: &mut Context<'_>, end: u64, len: u32) {
         let (socket, offset) = (self.socket, end - u64::from(len));
         cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
-    }
-}
-
-impl Endpoint for Association {
-    fn marks(&mut self) -> &mut SocketMarks {
-        &mut self.marks
-    }
-
-    fn ip_protocol(&self) -> IpProtocol {
-        IpProtocol::Sctp
-    }
-
-    fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
-        let Body::Sctp(packet) = body else { return };
-        let own = OwnTags { local: self.tags.local, peer: self.tags.peer };
-        if path == Ends::STRAY && !self.takes_stray(packet) {
-            return;
-        }
-        if self.is_over() || packet.discard().is_some() || !has_right_tag(packet, own) {
-            return;
-        }
-        if let (Some(UdpPorts { src, dst }), Some(pair)) = (packet.udp, self.ends.pair_of(path)) {
-            let remote = pair.remote;
-            self.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
-        }
-        self.on_packet(cx, path, packet);
-    }
-
-    fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        while let Some((pair, packet)) = self.outbox.pop_front() {
-            if let Some(transmit) = self.transmit(pair, packet) {
-                return Some(transmit);
-            }
-        }
-        loop {
-            let Phase::Open(open) = &mut self.phase else { return None };
-            if open.shutdown.stage() == Stage::Closed {
-                return None;
-            }
-            let Open { transfer, addresses, .. } = &mut **open;
-            addresses.poll(cx, transfer, &mut self.ends);
-            if let Some(outgoing) = open.transfer.poll(cx, open.shutdown.stage()) {
-                let packet = self.packet(outgoing.chunks);
-                return self.transmit(outgoing.pair, packet);
-            }
-            open.transfer.arm_probe(cx);
-            if open.transfer.sender.take_writable() {
-                self.events.push(ConnectionEvent::Writable);
-            }
-            if !self.advance_shutdown(cx) {
-                self.report_stop(cx);
-                return None;
-            }
-        }
-    }
-
-    fn deadline(&self) -> Instant {
-        match &self.phase {
-            Phase::Opening(initiator) => initiator.deadline().unwrap_or(Instant::FAR_FUTURE),
-            Phase::Open(open) if open.shutdown.stage() != Stage::Closed => {
-                let others = open.shutdown.deadline().min(open.addresses.deadline());
-                open.transfer.deadline().min(others)
-            }
-            Phase::Open(_) | Phase::Closed => Instant::FAR_FUTURE,
-        }
-    }
-
-    fn on_timeout(&mut self, cx: &mut Context<'_>) {
-        if self.is_over() {
-            return;
-        }
-        match &mut self.phase {
-            Phase::Opening(initiator) => {
-                let step = initiator.handle_timeout(cx.now);
-                self.on_step(cx, step);
-            }
-            Phase::Open(open) => {
-                let Open { transfer, addresses, .. } = &mut **open;
-                let mut outcome = transfer.on_timeout(cx);
-                if outcome.is_ok() {
-                    outcome = addresses.on_timeout(cx, transfer, &mut self.ends);
-                }
-                if outcome.is_err() {
-                    return self.fail(cx, SocketError::TimedOut);
-                }
-                let most = self.config.parameters.limits.association;
-                let step = open.shutdown.on_timeout(cx.now, most);
-                match step {
-                    ShutdownStep::GiveUp => self.fail(cx, SocketError::TimedOut),
-                    ShutdownStep::Abort => {
-                        let cause = Cause::UserAbort(b"shutdown guard"[..].into());
-                        self.abort_with(cx, PathId(0), cause, SocketError::TimedOut);
-                    }
-                    step => self.on_shutdown_step(cx, step),
-                }
-            }
-            Phase::Closed => {}
-        }
-    }
-
-    fn on_departed(&mut self, _path: PathId, _bytes: u32) -> bool {
-        false
-    }
-
-    fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {
-        self.fail(cx, SocketError::Reset);
-    }
-
-    /// RFC 9260 s10: an association that is being opened fails, otherwise paths are left to their
-    /// timers.
-    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId) {
-        if matches!(self.phase, Phase::Opening(_)) {
-            self.fail(cx, SocketError::Unreachable);
-        }
-    }
-
-    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
-        match &mut self.phase {
-            Phase::Opening(_) => Err(SocketError::NotConnected),
-            Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
-                Ok(open.transfer.sender.write(payload))
-            }
-            Phase::Open(_) | Phase::Closed => Err(SocketError::Closed),
-        }
-    }
-
-    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
-        let Phase::Open(open) = &mut self.phase else { return Err(SocketError::Closed) };
-        let payload = open.transfer.receiver.read(max);
-        let end = open.transfer.receiver.taken();
-        let is_over = !open.shutdown.stage().takes_data();
-        match payload.len() {
-            0 if is_over => Err(SocketError::Closed),
-            0 => Ok(payload),
-            len => {
-                self.record_delivered(cx, end, len);
-                Ok(payload)
-            }
-        }
-    }
-
-    fn readable(&self) -> u64 {
-        match &self.phase {
-            Phase::Open(open) => open.transfer.receiver.streams().readable(),
-            Phase::Opening(_) | Phase::Closed => 0,
-        }
-    }
-
-    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
-        match &mut self.phase {
-            Phase::Opening(_) => Err(SocketError::NotConnected),
-            Phase::Open(open) => {
-                open.shutdown.request();
-                let stage = open.shutdown.stage();
-                self.record_state(cx, stage.name());
-                Ok(())
-            }
-            Phase::Closed => Err(SocketError::Closed),
-        }
-    }
-
-    fn abort(&mut self, cx: &mut Context<'_>) {
-        if !self.is_over() {
-            let cause = Cause::UserAbort(b""[..].into());
-            self.abort_with(cx, PathId(0), cause, SocketError::Reset);
-            self.events.clear();
-        }
-    }
-
-    fn on_released(&mut self, cx: &mut Context<'_>) {
-        match &mut self.phase {
-            Phase::Opening(_) => self.phase = Phase::Closed,
-            Phase::Open(open) => {
-                open.shutdown.request();
-                let stage = open.shutdown.stage();
-                self.record_state(cx, stage.name());
-            }
-            Phase::Closed => {}
-        }
-    }
-
-    fn has_urgent(&self) -> bool {
-        if !self.outbox.is_empty() {
-            return true;
-        }
-        match &self.phase {
-            Phase::Open(open) => open.transfer.receiver.sack_due().is_some(),
-            Phase::Opening(_) | Phase::Closed => false,
-        }
-    }
-
-    fn has_events(&self) -> bool {
-        !self.events.is_empty()
-    }
-
-    fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        std::mem::take(&mut self.events)
-    }
-
-    fn is_closed(&self) -> bool {
-        self.is_over() && self.outbox.is_empty()
-    }
-
-    fn info(&self) -> ConnectionInfo {
-        match &self.phase {
-            Phase::Open(open) => describe::open(&open.transfer, &self.ends, open.shutdown.stage()),
-            Phase::Opening(initiator) => describe::opening(&self.ends, initiator.has_echoed()),
-            Phase::Closed => describe::closed(&self.ends),
-        }
-    }
-
-    fn paths(&self) -> Vec<(Tuple, InterfaceId)> {
-        self.ends.tuples()
-    }
-
-    fn is_replaced_by(&self, _path: PathId, _body: &Body) -> bool {
-        self.is_over()
-    }
-
-    fn tag(&self) -> Option<Tag> {
-        Some(Tag::Verification(self.ends.ports().0, self.tags.local))
-    }
-
-    fn on_addresses(
-        &mut self,
-        cx: &mut Context<'_>,
-        addresses: &[IpAddr],
-        interface: InterfaceId,
-        change: AddressChange,
-    ) -> bool {
-        let Phase::Open(open) = &mut self.phase else { return false };
-        let Open { transfer, addresses: changes, .. } = &mut **open;
-        for address in addresses {
-            let known = self.ends.locals().iter().any(|local| local.address == *address);
-            match change {
-                AddressChange::Removed if known && changes.is_supported() => {
-                    self.ends.remove_local(*address);
-                    changes.on_local_removed(*address, self.ends.locals().is_empty());
-                    transfer.on_addresses_deleted(cx, &self.ends);
-                    self.pairs_changed = true;
-                }
-                AddressChange::Removed if !known => changes.on_unused_removed(*address),
-                AddressChange::Up if !known && changes.is_supported() => {
-                    let mtu = self.ends.mtu();
-                    let local = LocalAddress { address: *address, interface, mtu };
-                    if self.config.may_use(*address) && changes.on_local_added(local) {
-                        self.ends.add_local(local);
-                        transfer.on_address_added(cx, &self.ends);
-                        self.pairs_changed = true;
-                    }
-                }
-                _ => {}
-            }
-        }
-        for index in 0..self.ends.paths() {
-            let path = PathId(index as u8);
-            let pair = self.ends.pair_of(path).filter(|_| self.ends.is_live(path));
-            if pair.is_some_and(|pair| addresses.contains(&pair.local.address)) {
-                transfer.on_local_address(cx, path, change == AddressChange::Up);
-            }
-        }
-        true
-    }
-
-    fn set_interface_backup(&mut self, interface: InterfaceId, backup: bool) -> bool {
-        let locals = self.ends.locals().iter();
-        let address =
-            locals.filter(|local| local.interface == interface).map(|at| at.address).next();
-        address.is_some_and(|address| self.set_address_backup(address, backup))
-    }
-
-    fn set_address_backup(&mut self, local: IpAddr, backup: bool) -> bool {
-        let Phase::Open(open) = &mut self.phase else { return false };
-        let of = |path: PathId| self.ends.pair_of(path).map(|pair| pair.local.address);
-        let mut paths = (0..self.ends.paths()).map(|path| PathId(path as u8));
-        let wanted = |path: &PathId| (of(*path) == Some(local)) != backup;
-        let chosen = if backup && of(open.transfer.states.primary()) != Some(local) {
-            None
-        } else {
-            paths.find(wanted)
-        };
-        if let Some(path) = chosen
-            && open.transfer.states.set_primary(path)
-            && let Some(local) = of(path)
-        {
-            open.addresses.ask(Change::SetPrimary(local));
-        }
-        true
     }
 }
 

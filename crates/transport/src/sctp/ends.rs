@@ -95,7 +95,7 @@ impl Ends {
         }
     }
 
-    /// The peer's addresses are known; the first path stays.
+    /// The peer's addresses are known; of the paths so far only the first one stays.
     pub(super) fn set_remotes(&mut self, remotes: &[IpAddr]) {
         let first = self.remotes[0];
         self.remotes = vec![first];
@@ -229,6 +229,11 @@ impl Ends {
         own.or_else(|| find(&|address| address.is_some())).or_else(|| find(&|_| true))
     }
 
+    /// Whether packets are carried in UDP, so that they have less room.
+    pub(super) const fn uses_udp(&self) -> bool {
+        !self.udp.is_empty()
+    }
+
     /// Port of this side and of the peer.
     pub(super) const fn ports(&self) -> (u16, u16) {
         (self.port, self.peer_port)
@@ -261,6 +266,11 @@ impl Ends {
             return Some(number);
         }
         let remote = self.pair_of(number)?.remote;
+        self.path_with(remote)
+    }
+
+    /// The first path to an address of the peer.
+    pub(super) fn path_with(&self, remote: IpAddr) -> Option<PathId> {
         let path = self.pairs[..self.paths].iter().position(|pair| pair.remote == remote)?;
         Some(PathId(path as u8))
     }

@@ -61,8 +61,8 @@ pub(super) struct Sender {
     pub(super) acked: u64,
     pub(super) probe: Probe,
     pub(super) abandonment: Abandonment,
-    /// A write was refused or cut short.
-    wants_room: bool,
+    /// A write was refused or cut short: room that it needs to go on, in bytes.
+    wanted_room: Option<u64>,
 }
 
 /// Zero-window probes (RFC 9260 s6.1 A).
@@ -95,7 +95,7 @@ impl Sender {
             acked: 0,
             probe: Probe::Off,
             abandonment: Abandonment::new(setup.partial),
-            wants_room: false,
+            wanted_room: None,
         }
     }
 
@@ -112,7 +112,10 @@ impl Sender {
     /// Appends bytes to stream 0; returns how many were taken.
     pub(super) fn write(&mut self, payload: &Payload) -> u32 {
         let taken = u64::from(payload.len()).min(self.room()) as u32;
-        self.wants_room |= taken < payload.len();
+        if taken < payload.len() {
+            let least = u64::from(self.setup.message_size.min(self.setup.buffer));
+            self.wanted_room = Some(least);
+        }
         if taken > 0 {
             let size = self.setup.message_size;
             // Stream 0 exists in every association.
@@ -130,17 +133,21 @@ impl Sender {
         let len = u64::from(message.payload.len());
         self.make_room(len, message.reliability);
         let fits = len <= self.room() || self.buffered() == 0;
-        self.wants_room |= !fits;
         if fits {
             self.streams.push(message)?;
+        } else {
+            self.wanted_room = Some(len.min(self.setup.buffer.into()));
         }
         Ok(fits)
     }
 
-    /// Whether a writer that was refused can continue: there is room for a message.
+    /// Whether a writer that was refused can continue: there is room for what it has to send.
     pub(super) fn take_writable(&mut self) -> bool {
-        let least = u64::from(self.setup.message_size.min(self.setup.buffer));
-        self.wants_room && self.room() >= least && std::mem::take(&mut self.wants_room)
+        let can = self.wanted_room.is_some_and(|wanted| wanted <= self.room());
+        if can {
+            self.wanted_room = None;
+        }
+        can
     }
 
     /// Whether everything is acknowledged.

@@ -246,7 +246,10 @@ impl Transfer {
     pub(super) fn on_local_address(&mut self, cx: &mut Context<'_>, id: PathId, works: bool) {
         let Some(path) = self.paths.get_mut(id.index()) else { return };
         if works {
-            if path.heartbeat != Heartbeat::Off {
+            // Without heartbeats the interface is believed.
+            if path.heartbeat == Heartbeat::Off {
+                self.states.on_alive(id);
+            } else {
                 path.verifier.give_up();
                 self.probe(cx, id.index());
             }
@@ -262,6 +265,24 @@ impl Transfer {
         self.paths[id.index()].rtx_to = chosen;
         if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
             path.owes_packet = true;
+        }
+    }
+
+    /// T2-shutdown of a path expired: an error of the path, so that the next SHUTDOWN takes another
+    /// one if there is any (RFC 9260 s9.2).
+    pub(super) fn on_t2(&mut self, cx: &mut Context<'_>, id: PathId) {
+        let socket = self.socket;
+        let timer = "t2-shutdown";
+        cx.record(EventMask::TIMER, || Event::TimerFired { socket, path: id, timer });
+        if let Some(path) = self.paths.get_mut(id.index()) {
+            path.rto.back_off();
+        }
+        // Retransmissions of SHUTDOWN are limited by a count of their own.
+        if let Some((_, after)) = self.states.on_error(id, false).changed {
+            self.record_state(cx, after);
+        }
+        if let Some(other) = self.states.alternative(id) {
+            self.shutdown_path = Some(other);
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Transfer {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) control: ControlQueue,
+    /// The path of the next SHUTDOWN or SHUTDOWN ACK after one was not answered.
+    pub(super) shutdown_path: Option<PathId>,
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
@@ -62,7 +64,7 @@ impl Transfer {
         let pairs = || (0..ends.paths()).filter_map(|path| ends.pair_of(PathId(path as u8)));
         let known: Vec<bool> = pairs().map(|pair| is_confirmed(&pair.remote)).collect();
         let reserve = agreed.auth.as_ref().map_or(0, Authentication::reserve);
-        let room = room(ends.mtu(), ends.is_ipv4(), config.udp.is_some()).saturating_sub(reserve);
+        let room = room(ends.mtu(), ends.is_ipv4(), ends.uses_udp()).saturating_sub(reserve);
         let fragment = fragment_size(room, framing);
         let message_size = config.message_size.unwrap_or(fragment).max(1);
         let setup = SenderSetup {
@@ -95,6 +97,7 @@ impl Transfer {
             sender: Sender::new(setup, config.parameters, config.new_controller()),
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),
+            shutdown_path: None,
             config: Box::new(config.clone()),
             reserve,
             next_probe: cx.now,
@@ -110,7 +113,7 @@ impl Transfer {
             let id = PathId(number as u8);
             let Some(pair) = ends.pair_of(id) else { return };
             let (remote, mtu) = (pair.remote, pair.local.mtu);
-            let room = room(mtu, remote.is_ipv4(), self.config.udp.is_some());
+            let room = room(mtu, remote.is_ipv4(), ends.uses_udp());
             let room = room.saturating_sub(self.reserve);
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);

@@ -12,7 +12,7 @@ use crate::sctp::handshake::{Agreement, CookieAction, Tags, compare};
 use crate::sctp::host::{Cookie, Datagram};
 use base::{Context, InterfaceId, PathId, SocketId};
 use std::net::{IpAddr, SocketAddr};
-use wire::sctp::{Chunk, VerificationTag};
+use wire::sctp::{Chunk, UdpPorts, VerificationTag};
 use wire::{Body, SctpPacket};
 
 /// The addresses of a packet are no pair of its association.
@@ -142,10 +142,10 @@ impl<'a> SctpInput<'a> {
                 self.stack.send_stray(self.interface, local, remote, Body::Sctp(Box::new(answer)));
             }
             Cookie::Valid(agreed, tags) => {
-                let tag = packet.tag;
+                let (tag, udp) = (packet.tag, packet.udp);
                 let id = match self.flow(tag) {
                     Some(flow) => self.on_known_cookie(cx, flow.socket, &agreed, tags),
-                    None => self.accept(cx, (&agreed, tags)),
+                    None => self.accept(cx, (&agreed, tags), udp),
                 };
                 // Data may follow the cookie (RFC 9260 s5.1 C).
                 if let Some(id) = id {
@@ -168,11 +168,11 @@ impl<'a> SctpInput<'a> {
         let before = association.paths();
         let goes_on = match compare(association.tags(), &tags) {
             CookieAction::Restart => {
-                association.restart(cx, agreed, tags);
+                association.restart(cx, &self.ends, agreed, tags);
                 true
             }
             CookieAction::Collision | CookieAction::Duplicate => {
-                association.on_cookie(cx, agreed.clone(), &tags);
+                association.on_cookie(cx, &self.ends, agreed.clone(), &tags);
                 true
             }
             CookieAction::Late | CookieAction::Discard => false,
@@ -187,6 +187,7 @@ impl<'a> SctpInput<'a> {
         &mut self,
         cx: &mut Context<'_>,
         (agreed, tags): (&Agreement, Tags),
+        udp: Option<UdpPorts>,
     ) -> Option<SocketId> {
         let (listener, config) = self.listener(self.ends.local.port())?;
         let config = config.clone();
@@ -194,7 +195,8 @@ impl<'a> SctpInput<'a> {
         let path: NewPath = self.stack.new_path(id, PathId(0), self.interface, self.ends);
         let own = self.stack.sctp_locals(self.interface, self.ends.local.ip());
         let locals = config.locals(own, &self.stack.sctp_host_addresses());
-        let made = Association::accept(cx, &path, (listener, &config), locals, (agreed, tags));
+        let (path, listener) = ((&path, udp), (listener, &config));
+        let made = Association::accept(cx, path, listener, locals, (agreed, tags));
         let id = self.stack.insert(Socket::Sctp(Box::new(made)));
         SctpInput::rebind(self.stack, id, &[]);
         Some(id)

@@ -3,8 +3,9 @@
 use crate::pair::{Client, DELAY, Fate, Pair, Server, address, message};
 use base::Duration;
 use transport::SocketEventKind;
+use transport::sctp::SctpConfig;
 use transport::sctp::streams::Message;
-use wire::sctp::Chunk;
+use wire::sctp::{Chunk, UdpPorts};
 
 #[test]
 fn messages_arrive_whole_and_in_order_and_both_sides_end() {
@@ -57,4 +58,36 @@ fn lost_handshake_packets_are_sent_again_after_1_s() {
             pair.hosts.iter().all(|host| host.is_open())
         });
     }
+}
+
+#[test]
+fn server_that_learns_udp_from_its_client_sends_packets_with_room_for_it() {
+    let udp = Some(UdpPorts { src: 9899, dst: 9900 });
+    let client = SctpConfig { udp, ..crate::pair::config() };
+    let mut pair = Pair::new([1, 1], [client, crate::pair::config()]);
+    pair.run_until("establishment", Duration::from_secs(2), |pair| {
+        pair.hosts.iter().all(|host| host.is_open())
+    });
+    // The pair refuses packets larger than the MTU.
+    pair.send(Server, message(0, 20_000));
+    pair.pass(Duration::from_secs(2));
+    assert_eq!(pair.host(Client).lens(), [20_000]);
+    let ports = pair.sent(Server).map(|passing| passing.packet.udp);
+    assert!(ports.min_by_key(Option::is_some).flatten().is_some(), "all of them in UDP");
+}
+
+#[test]
+fn writer_of_a_message_larger_than_the_room_is_not_woken_before_it_fits() {
+    let config = SctpConfig { send_buffer: 20_000, ..crate::pair::config() };
+    let mut pair = Pair::open_with(1, config);
+    let socket = pair.socket(Client);
+    // Both are larger than a chunk: one that is free is not enough.
+    for (len, taken) in [(12_000, true), (10_000, false)] {
+        assert_eq!(pair.stack(Client).send_message(socket, message(0, len)), Ok(taken));
+    }
+    pair.settle();
+    assert!(!pair.host(Client).has(SocketEventKind::Writable), "8,000 bytes are free");
+    pair.pass(Duration::from_secs(1));
+    assert!(pair.host(Client).has(SocketEventKind::Writable));
+    assert_eq!(pair.stack(Client).send_message(socket, message(0, 10_000)), Ok(true));
 }

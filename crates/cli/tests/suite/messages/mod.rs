@@ -10,6 +10,7 @@ mod paths;
 mod recorded;
 mod refusals;
 mod repetitions;
+mod sctp;
 mod stored;
 mod tables;
 mod texts;

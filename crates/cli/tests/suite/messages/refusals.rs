@@ -315,10 +315,10 @@ fn captures() {
         "1",
     ];
     session.call(&study);
-    for file in ["mptcp-lrf-cubic", "mptcp-lrf-cubic-receiver", "tcp-wlan-cubic"] {
+    for file in ["mptcp-linux-cubic", "mptcp-linux-cubic-receiver", "tcp-wlan-cubic"] {
         session.call(&["analyze", &format!("packets/{file}.pcapng")]);
     }
-    let sender = "packets/mptcp-lrf-cubic.pcapng";
+    let sender = "packets/mptcp-linux-cubic.pcapng";
     for page in [sender, "page.html", "text"] {
         session.call(&["analyze", sender, "--out", page]);
     }

@@ -104,6 +104,11 @@ impl Half {
         u64::try_from(tsn.to_offset(self.initial?, near)).ok()
     }
 
+    /// Position behind a TSN, which may be the one before the initial one: nothing was received.
+    fn position_behind(&self, tsn: Tsn) -> Option<u64> {
+        self.position(tsn + 1)
+    }
+
     /// Counts a chunk of `len` bytes of user data; `None` if its TSN is before the association.
     pub(super) fn chunk(
         &mut self,
@@ -200,13 +205,13 @@ impl Half {
         blocks: impl Iterator<Item = &'a GapBlock>,
         now: Instant,
     ) -> (Vec<Released>, bool) {
-        let Some(up_to) = self.position(cumulative).map(|position| position + 1) else {
-            return (Vec::new(), false);
-        };
+        let Some(up_to) = self.position_behind(cumulative) else { return (Vec::new(), false) };
         let mut newly = NewlyAcknowledged::default();
         self.select(self.acknowledged..up_to, &mut newly);
         for block in blocks {
-            let range = up_to - 1 + u64::from(block.start)..up_to + u64::from(block.end);
+            // Offsets from the cumulative TSN.
+            let start = (up_to + u64::from(block.start)).saturating_sub(1);
+            let range = start..up_to + u64::from(block.end);
             self.select(range, &mut newly);
         }
         for (path, (sent, highest)) in newly.paths {
@@ -245,9 +250,7 @@ impl Half {
 
     /// The sender abandons TSNs up to this one (RFC 3758 s3.5).
     pub(super) fn skip(&mut self, cumulative: Tsn, now: Instant) -> Vec<Released> {
-        let Some(up_to) = self.position(cumulative).map(|position| position + 1) else {
-            return Vec::new();
-        };
+        let Some(up_to) = self.position_behind(cumulative) else { return Vec::new() };
         // More than a window can hold was not sent: a FORWARD TSN of another association.
         let range = self.acknowledged..up_to.min(self.highest + u64::from(u16::MAX));
         if !range.is_empty() {

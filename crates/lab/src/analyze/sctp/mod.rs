@@ -10,7 +10,7 @@ mod document;
 mod half;
 mod result;
 #[cfg(test)]
-mod simulated;
+mod simulated_tests;
 mod streams;
 #[cfg(test)]
 mod tests;

@@ -254,6 +254,23 @@ fn chunk_reported_missing_three_times_is_a_fast_retransmission_and_others_time_o
 }
 
 #[test]
+fn first_chunk_of_an_association_is_reported_missing_like_others() {
+    let mut made = Made::new();
+    made.handshake();
+    (0..5).for_each(|nth| made.data(100, 0, 0, nth));
+    for last in 2..=4 {
+        // The cumulative TSN is the one before the initial TSN.
+        let before = Sack { cum_tsn: Tsn(INITIAL[0]) - 1, ..sack(0, &[(2, last)]) };
+        made.sack(120 + u64::from(last), 1, 0, before);
+    }
+    made.data(125, 0, 0, 0);
+    let connection = made.only();
+    let retransmissions = of(&connection).sides[0].retransmissions;
+    assert_eq!((retransmissions.fast, retransmissions.timeout), (1, 0));
+    assert_eq!(connection.subflows[0].up.rtt.unwrap().n, 3);
+}
+
+#[test]
 fn chunk_behind_a_gap_blocks_its_stream_and_no_other_at_the_receiver() {
     let mut made = Made::new();
     // At the server: the answer takes no time.

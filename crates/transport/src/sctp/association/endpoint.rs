@@ -1,0 +1,294 @@
+//! An association as the stack sees it: the calls of [`Endpoint`].
+
+use super::*;
+
+impl Endpoint for Association {
+    fn marks(&mut self) -> &mut SocketMarks {
+        &mut self.marks
+    }
+
+    fn ip_protocol(&self) -> IpProtocol {
+        IpProtocol::Sctp
+    }
+
+    fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
+        let Body::Sctp(packet) = body else { return };
+        let own = OwnTags { local: self.tags.local, peer: self.tags.peer };
+        if path == Ends::STRAY && !self.takes_stray(packet) {
+            return;
+        }
+        if self.is_over() || packet.discard().is_some() || !has_right_tag(packet, own) {
+            return;
+        }
+        if let (Some(UdpPorts { src, dst }), Some(pair)) = (packet.udp, self.ends.pair_of(path)) {
+            let remote = pair.remote;
+            self.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+        }
+        self.on_packet(cx, path, packet);
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
+        while let Some((pair, packet)) = self.outbox.pop_front() {
+            if let Some(transmit) = self.transmit(pair, packet) {
+                return Some(transmit);
+            }
+        }
+        loop {
+            let Phase::Open(open) = &mut self.phase else { return None };
+            if open.shutdown.stage() == Stage::Closed {
+                return None;
+            }
+            let Open { transfer, addresses, .. } = &mut **open;
+            addresses.poll(cx, transfer, &mut self.ends);
+            if let Some(outgoing) = open.transfer.poll(cx, open.shutdown.stage()) {
+                let packet = self.packet(outgoing.chunks);
+                return self.transmit(outgoing.pair, packet);
+            }
+            open.transfer.arm_probe(cx);
+            if open.transfer.sender.take_writable() {
+                self.events.push(ConnectionEvent::Writable);
+            }
+            if !self.advance_shutdown(cx) {
+                self.report_stop(cx);
+                return None;
+            }
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        match &self.phase {
+            Phase::Opening(initiator) => initiator.deadline().unwrap_or(Instant::FAR_FUTURE),
+            Phase::Open(open) if open.shutdown.stage() != Stage::Closed => {
+                let others = open.shutdown.deadline().min(open.addresses.deadline());
+                open.transfer.deadline().min(others)
+            }
+            Phase::Open(_) | Phase::Closed => Instant::FAR_FUTURE,
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &mut Context<'_>) {
+        if self.is_over() {
+            return;
+        }
+        match &mut self.phase {
+            Phase::Opening(initiator) => {
+                let step = initiator.handle_timeout(cx.now);
+                self.on_step(cx, step);
+            }
+            Phase::Open(open) => {
+                let Open { transfer, addresses, .. } = &mut **open;
+                let mut outcome = transfer.on_timeout(cx);
+                if outcome.is_ok() {
+                    outcome = addresses.on_timeout(cx, transfer, &mut self.ends);
+                }
+                if outcome.is_err() {
+                    return self.fail(cx, SocketError::TimedOut);
+                }
+                let most = self.config.parameters.limits.association;
+                let step = open.shutdown.on_timeout(cx.now, most);
+                if matches!(step, ShutdownStep::SendShutdown | ShutdownStep::SendShutdownAck) {
+                    open.transfer.on_t2(cx, open.shutdown.path);
+                }
+                match step {
+                    ShutdownStep::GiveUp => self.fail(cx, SocketError::TimedOut),
+                    ShutdownStep::Abort => {
+                        let cause = Cause::UserAbort(b"shutdown guard"[..].into());
+                        self.abort_with(cx, PathId(0), cause, SocketError::TimedOut);
+                    }
+                    step => self.on_shutdown_step(cx, step),
+                }
+            }
+            Phase::Closed => {}
+        }
+    }
+
+    fn on_departed(&mut self, _path: PathId, _bytes: u32) -> bool {
+        false
+    }
+
+    fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        self.fail(cx, SocketError::Reset);
+    }
+
+    /// RFC 9260 s10: an association that is being opened fails, otherwise paths are left to their
+    /// timers.
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId) {
+        if matches!(self.phase, Phase::Opening(_)) {
+            self.fail(cx, SocketError::Unreachable);
+        }
+    }
+
+    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
+        match &mut self.phase {
+            Phase::Opening(_) => Err(SocketError::NotConnected),
+            Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
+                Ok(open.transfer.sender.write(payload))
+            }
+            Phase::Open(_) | Phase::Closed => Err(SocketError::Closed),
+        }
+    }
+
+    fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        let Phase::Open(open) = &mut self.phase else { return Err(SocketError::Closed) };
+        let payload = open.transfer.receiver.read(max);
+        let end = open.transfer.receiver.taken();
+        let is_over = !open.shutdown.stage().takes_data();
+        match payload.len() {
+            0 if is_over => Err(SocketError::Closed),
+            0 => Ok(payload),
+            len => {
+                self.record_delivered(cx, end, len);
+                Ok(payload)
+            }
+        }
+    }
+
+    fn readable(&self) -> u64 {
+        match &self.phase {
+            Phase::Open(open) => open.transfer.receiver.streams().readable(),
+            Phase::Opening(_) | Phase::Closed => 0,
+        }
+    }
+
+    fn shutdown(&mut self, cx: &mut Context<'_>) -> Result<(), SocketError> {
+        match &mut self.phase {
+            Phase::Opening(_) => Err(SocketError::NotConnected),
+            Phase::Open(open) => {
+                open.shutdown.request();
+                let stage = open.shutdown.stage();
+                self.record_state(cx, stage.name());
+                Ok(())
+            }
+            Phase::Closed => Err(SocketError::Closed),
+        }
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_>) {
+        if !self.is_over() {
+            let cause = Cause::UserAbort(b""[..].into());
+            self.abort_with(cx, PathId(0), cause, SocketError::Reset);
+            self.events.clear();
+        }
+    }
+
+    fn on_released(&mut self, cx: &mut Context<'_>) {
+        match &mut self.phase {
+            Phase::Opening(_) => self.phase = Phase::Closed,
+            Phase::Open(open) => {
+                open.shutdown.request();
+                let stage = open.shutdown.stage();
+                self.record_state(cx, stage.name());
+            }
+            Phase::Closed => {}
+        }
+    }
+
+    fn has_urgent(&self) -> bool {
+        if !self.outbox.is_empty() {
+            return true;
+        }
+        match &self.phase {
+            Phase::Open(open) => open.transfer.receiver.sack_due().is_some(),
+            Phase::Opening(_) | Phase::Closed => false,
+        }
+    }
+
+    fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    fn take_events(&mut self) -> Vec<ConnectionEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.is_over() && self.outbox.is_empty()
+    }
+
+    fn info(&self) -> ConnectionInfo {
+        match &self.phase {
+            Phase::Open(open) => describe::open(&open.transfer, &self.ends, open.shutdown.stage()),
+            Phase::Opening(initiator) => describe::opening(&self.ends, initiator.has_echoed()),
+            Phase::Closed => describe::closed(&self.ends),
+        }
+    }
+
+    fn paths(&self) -> Vec<(Tuple, InterfaceId)> {
+        self.ends.tuples()
+    }
+
+    fn is_replaced_by(&self, _path: PathId, _body: &Body) -> bool {
+        self.is_over()
+    }
+
+    fn tag(&self) -> Option<Tag> {
+        Some(Tag::Verification(self.ends.ports().0, self.tags.local))
+    }
+
+    fn on_addresses(
+        &mut self,
+        cx: &mut Context<'_>,
+        addresses: &[IpAddr],
+        interface: InterfaceId,
+        change: AddressChange,
+    ) -> bool {
+        let Phase::Open(open) = &mut self.phase else { return false };
+        let Open { transfer, addresses: changes, .. } = &mut **open;
+        for address in addresses {
+            let known = self.ends.locals().iter().any(|local| local.address == *address);
+            match change {
+                AddressChange::Removed if known && changes.is_supported() => {
+                    self.ends.remove_local(*address);
+                    changes.on_local_removed(*address, self.ends.locals().is_empty());
+                    transfer.on_addresses_deleted(cx, &self.ends);
+                    self.pairs_changed = true;
+                }
+                AddressChange::Removed if !known => changes.on_unused_removed(*address),
+                AddressChange::Up if !known && changes.is_supported() => {
+                    let mtu = self.ends.mtu();
+                    let local = LocalAddress { address: *address, interface, mtu };
+                    if self.config.may_use(*address) && changes.on_local_added(local) {
+                        self.ends.add_local(local);
+                        transfer.on_address_added(cx, &self.ends);
+                        self.pairs_changed = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for index in 0..self.ends.paths() {
+            let path = PathId(index as u8);
+            let pair = self.ends.pair_of(path).filter(|_| self.ends.is_live(path));
+            if pair.is_some_and(|pair| addresses.contains(&pair.local.address)) {
+                transfer.on_local_address(cx, path, change == AddressChange::Up);
+            }
+        }
+        true
+    }
+
+    fn set_interface_backup(&mut self, interface: InterfaceId, backup: bool) -> bool {
+        let locals = self.ends.locals().iter();
+        let address =
+            locals.filter(|local| local.interface == interface).map(|at| at.address).next();
+        address.is_some_and(|address| self.set_address_backup(address, backup))
+    }
+
+    fn set_address_backup(&mut self, local: IpAddr, backup: bool) -> bool {
+        let Phase::Open(open) = &mut self.phase else { return false };
+        let of = |path: PathId| self.ends.pair_of(path).map(|pair| pair.local.address);
+        let mut paths = (0..self.ends.paths()).map(|path| PathId(path as u8));
+        let wanted = |path: &PathId| (of(*path) == Some(local)) != backup;
+        let chosen = if backup && of(open.transfer.states.primary()) != Some(local) {
+            None
+        } else {
+            paths.find(wanted)
+        };
+        if let Some(path) = chosen
+            && open.transfer.states.set_primary(path)
+            && let Some(local) = of(path)
+        {
+            open.addresses.ask(Change::SetPrimary(local));
+        }
+        true
+    }
+}
