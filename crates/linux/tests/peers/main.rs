@@ -3,10 +3,14 @@
 //! `sctp_proto` runs in virtual time, `usrsctp` in a process of its own. `ours` is the engine's end
 //! of an association and its user.
 
+#[path = "../support/mod.rs"]
+mod support;
+
 mod ours;
 mod pattern;
 mod sctp_proto;
 mod sockets;
 mod tshark;
+mod two_addresses;
 mod usrsctp;
 mod usrsctp_peer;
