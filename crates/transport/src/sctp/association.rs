@@ -16,6 +16,7 @@ use super::handshake::{Agreement, Failure, Initiator, Opening, Step, Tags};
 use super::host::random_bytes;
 use super::input::Verdict;
 use super::shutdown::{Shutdown, ShutdownStep, Stage};
+use super::stream_changes::{StreamChange, StreamChanges};
 use super::streams::{Message, Received};
 use super::transfer::Transfer;
 use crate::account::Account;
@@ -62,6 +63,7 @@ struct Open {
     transfer: Transfer,
     shutdown: Shutdown,
     addresses: AddressChanges,
+    streams: StreamChanges,
 }
 
 /// What an INIT of the peer finds.
@@ -298,7 +300,9 @@ impl Association {
         let supported = agreed.auth.is_some() && agreed.features.contains(Features::ASCONF);
         let serials = (agreed.local.initial_tsn.0, agreed.peer.initial_tsn.0);
         let addresses = AddressChanges::new(supported, serials.0, serials.1);
-        self.phase = Phase::Open(Box::new(Open { transfer, shutdown, addresses }));
+        let supported = agreed.features.contains(Features::RECONFIG);
+        let streams = StreamChanges::new(supported, serials.0, serials.1);
+        self.phase = Phase::Open(Box::new(Open { transfer, shutdown, addresses, streams }));
         self.record_state(cx, Stage::Established.name());
         self.events.push(event);
     }
@@ -451,6 +455,11 @@ impl Association {
                 }
                 verdict
             }
+            Chunk::Reconfig(parameters) => {
+                let Open { transfer, streams, .. } = &mut **open;
+                streams.on_chunk(cx, transfer, pair, parameters);
+                Verdict::Go
+            }
             Chunk::Asconf(_) | Chunk::AsconfAck(_) | Chunk::Error(_) => {
                 self.on_address_chunk(cx, pair, chunk)
             }
@@ -584,11 +593,21 @@ impl Association {
         match &mut self.phase {
             Phase::Opening(_) => Err(SocketError::NotConnected),
             Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
+                if open.streams.is_resetting(message.stream) {
+                    open.transfer.sender.refuse();
+                    return Ok(false);
+                }
                 let sent = open.transfer.sender.send(message);
                 sent.map_err(|_| SocketError::InvalidStream)
             }
             Phase::Open(_) | Phase::Closed => Err(SocketError::Closed),
         }
+    }
+
+    /// Asks the peer for a change of streams; returns whether it can be asked (RFC 6525).
+    pub(crate) fn change_streams(&mut self, change: StreamChange) -> bool {
+        let Phase::Open(open) = &mut self.phase else { return false };
+        open.shutdown.stage() == Stage::Established && open.streams.ask(change)
     }
 
     /// The next whole message.
