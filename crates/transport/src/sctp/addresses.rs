@@ -112,6 +112,18 @@ impl AddressChanges {
         }
     }
 
+    /// An address of this side is gone that the association does not use, but may have asked for.
+    pub(super) fn on_unused_removed(&mut self, address: IpAddr) {
+        self.queued.retain(|change| !change.is_of(address));
+        let asked = self.outstanding.iter_mut().flat_map(|outstanding| &mut outstanding.changes);
+        if let Some(change) = asked.filter(|change| change.is_of(address)).last()
+            && matches!(change, Change::Add(_))
+        {
+            *change = Change::Delete(address);
+            self.ask(Change::Delete(address));
+        }
+    }
+
     /// This side has an address that the association does not use; returns whether it can at once,
     /// because the peer knows it.
     pub(super) fn on_local_added(&mut self, local: LocalAddress) -> bool {

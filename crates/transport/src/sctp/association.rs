@@ -124,15 +124,17 @@ impl Association {
         (agreed, tags): (&Agreement, Tags),
     ) -> Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
-        let ends = Ends::new(ports, locals, vec![path.ends.remote.ip()]);
+        // Where the INIT came from: the cookie was sent there, and only that address is verified,
+        // wherever the COOKIE ECHO comes from (RFC 9260 s5.4).
+        let first = agreed.peer_addresses.first().copied().unwrap_or(path.ends.remote.ip());
+        let ends = Ends::new(ports, locals, vec![first]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         let remote = path.ends.remote.ip();
         if let Some(UdpPorts { src, dst }) = udp {
             association.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
         }
-        let confirmed = [remote];
-        association.establish(cx, agreed, &confirmed, ConnectionEvent::Accepted);
+        association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
         association.acknowledge_cookie(&path.ends);
         association
     }

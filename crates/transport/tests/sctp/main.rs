@@ -3,6 +3,7 @@
 
 mod abandon;
 mod addresses;
+mod attacks;
 mod basics;
 mod pair;
 

@@ -243,6 +243,7 @@ impl Endpoint for Association {
                     transfer.on_addresses_deleted(cx, &self.ends);
                     self.pairs_changed = true;
                 }
+                AddressChange::Removed if !known => changes.on_unused_removed(*address),
                 AddressChange::Up if !known && changes.is_supported() => {
                     let mtu = self.ends.mtu();
                     let local = LocalAddress { address: *address, interface, mtu };
