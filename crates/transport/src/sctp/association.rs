@@ -428,6 +428,9 @@ impl Association {
 
     /// A chunk arrives for the association, which may end by it.
     fn on_chunk(&mut self, cx: &mut Context<'_>, pair: PathId, chunk: &mut Chunk) -> Verdict {
+        if matches!(chunk, Chunk::Abort { .. } | Chunk::Heartbeat(_)) && self.is_deleted(pair) {
+            return Verdict::Stop;
+        }
         let path = self.ends.path_to(pair).unwrap_or(PathId(0));
         let Phase::Open(open) = &mut self.phase else { return Verdict::Stop };
         match chunk {
@@ -581,6 +584,13 @@ impl Association {
         let source = self.ends.pair_of(Ends::STRAY).map(|pair| pair.remote);
         let is_known = source.is_some_and(|source| self.ends.remotes().contains(&source));
         has_asconf || is_known || matches!(self.phase, Phase::Opening(_))
+    }
+
+    /// Whether the peer has deleted its address of a pair. usrsctp goes on to probe with it, and
+    /// takes the answers for packets out of the blue, which it answers with ABORT.
+    fn is_deleted(&self, pair: PathId) -> bool {
+        let source = self.ends.pair_of(pair).map(|pair| pair.remote);
+        source.is_some_and(|source| !self.ends.remotes().contains(&source))
     }
 
     /// The pairs of addresses changed since the last call.
