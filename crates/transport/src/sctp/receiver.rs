@@ -336,6 +336,16 @@ impl Receiver {
         &self.streams
     }
 
+    /// The peer numbers messages of these streams from zero again (RFC 6525 s5.2.2).
+    pub(super) fn reset_streams(&mut self, streams: &[u16]) {
+        self.streams.reset(streams);
+    }
+
+    /// The peer has more streams (RFC 6525 s5.2.5).
+    pub(super) fn add_streams(&mut self, count: u16) {
+        self.streams.add_streams(count);
+    }
+
     /// Last TSN before the first gap.
     pub(super) fn cum_tsn(&self) -> Tsn {
         self.tsns.cum_tsn()

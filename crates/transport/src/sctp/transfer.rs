@@ -33,6 +33,8 @@ pub(super) struct Transfer {
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
+    /// When the next heartbeat may go to an address that is not verified.
+    pub(super) next_probe: Instant,
     draws: Draws,
 }
 
@@ -98,6 +100,7 @@ impl Transfer {
             shutdown_path: None,
             config: Box::new(config.clone()),
             reserve,
+            next_probe: cx.now,
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
         transfer.add_paths(cx, ends);

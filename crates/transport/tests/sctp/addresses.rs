@@ -102,6 +102,24 @@ fn address_that_is_removed_and_returns_has_its_path_again() {
 }
 
 #[test]
+fn abort_and_heartbeat_from_an_address_that_the_peer_deleted_have_no_effect() {
+    let mut pair = Pair::open(2);
+    let deleted = address(Server, 1);
+    pair.interface(Server, 1, AddressRemoved(deleted));
+    pair.pass(Duration::from_secs(2));
+    let abort = Chunk::Abort { reflected: false, causes: vec![] };
+    for chunk in [Chunk::Heartbeat(vec![]), abort] {
+        let packet = pair.forged(Client, vec![chunk]);
+        let before = pair.log.len();
+        pair.inject(Client, deleted, address(Client, 1), packet);
+        assert_eq!(pair.log.len(), before, "no answer");
+    }
+    one_way(&mut pair, 5);
+    pair.pass(Duration::from_secs(1));
+    assert_eq!((pair.host(Client).received.len(), pair.host(Server).received.len()), (5, 5));
+}
+
+#[test]
 fn data_in_flight_to_a_deleted_address_go_elsewhere_at_once() {
     let mut pair = Pair::open(2);
     pair.rule = Some(Box::new(|passing| match passing.dst.to_string().starts_with("10.0.1.") {
