@@ -10,7 +10,6 @@ use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use traffic::{Half, Role, Traffic};
-use transport::sctp::SctpConfig;
 use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
 
 const CLIENT: HostId = HostId(0);
@@ -73,7 +72,7 @@ fn sctp(name: &str, pass_through: bool) -> Result<(), String> {
     let path =
         PathSetup { name: name.to_owned(), down: link.clone(), up: link, events: Vec::new() };
     let traffic = Traffic::BulkTime(Duration::from_secs(100));
-    let carrier = Carrier::Sctp(Box::new(SctpConfig::default()));
+    let carrier = Carrier::Sctp(Box::default());
     let mut setup = RunSetup::new(vec![path], carrier, traffic);
     setup.recording.pass_through = pass_through;
     setup.recording.hash = false;

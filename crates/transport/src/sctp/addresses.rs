@@ -163,8 +163,7 @@ impl AddressChanges {
             return true;
         }
         let outstanding = self.outstanding.iter().flat_map(|outstanding| &outstanding.changes);
-        let last =
-            outstanding.chain(&self.queued).filter(|change| change.is_of(local.address)).last();
+        let last = outstanding.chain(&self.queued).rfind(|change| change.is_of(local.address));
         if !matches!(last, Some(Change::Add(_))) {
             self.ask(Change::Add(local));
         }
@@ -292,7 +291,7 @@ impl AddressChanges {
         let (mut failed, mut any) = (false, false);
         for request in &asconf.requests {
             let Some((correlation, outcome)) =
-                self.carry_out(cx, transfer, ends, from, request, failed)
+                self.carry_out(cx, transfer, ends, from, (request, failed))
             else {
                 continue;
             };
@@ -324,8 +323,7 @@ impl AddressChanges {
         transfer: &mut Transfer,
         ends: &mut Ends,
         from: From,
-        request: &Parameter,
-        failed: bool,
+        (request, failed): (&Parameter, bool),
     ) -> Option<(u32, Result<(), Cause>)> {
         let copy = || {
             let mut copy = Vec::new();
