@@ -457,11 +457,32 @@ fn ending(scenario: &Scenario, report: &Report) -> Option<String> {
 /// Largest number of variants with outliers whose medians are said.
 const MOST_MEDIANS: usize = 2;
 
+/// The baseline, or that of each family of protocols: `tcp/b/cubic (tcp, mptcp), sctp/b/reno
+/// (sctp)`.
+pub(crate) fn baselines(report: &Report) -> Option<String> {
+    let mut of: Vec<(&str, Vec<&str>)> = Vec::new();
+    for summary in &report.variants {
+        let (name, protocol) = (summary.baseline.as_deref()?, summary.variant.protocol().name());
+        match of.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, protocols)) if protocols.contains(&protocol) => {}
+            Some((_, protocols)) => protocols.push(protocol),
+            None => of.push((name, vec![protocol])),
+        }
+    }
+    if let [(name, _)] = of.as_slice() {
+        return Some((*name).to_owned());
+    }
+    let one = |(name, protocols): &(&str, Vec<&str>)| format!("{name} ({})", protocols.join(", "));
+    Some(of.iter().map(one).collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
+}
+
 /// Remarks on the reliability of the numbers.
 pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut remarks = Vec::new();
     remarks.extend(ending(scenario, report));
     remarks.extend(report.goal.as_ref().map(metrics::standings));
+    let families = baselines(report).filter(|names| Some(names) != report.baseline.as_ref());
+    remarks.extend(families.map(|names| format!("differences are from {names}")));
     let mut note = |content: String| remarks.push(content);
     let mut shared = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     if shared.clone().count() > 0 && shared.all(|fairness| fairness.main.is_none()) {

@@ -6,6 +6,7 @@ use super::palette;
 use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
 use crate::columns::Column;
 use crate::metrics;
+use crate::table::baselines;
 use lab::comparison::{Class, Difference, Pair, Ratio};
 use lab::run::Run;
 use lab::scenario::Variant;
@@ -31,13 +32,13 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
         page.line(&row(sheet, summary, &scale));
     }
     page.line("</table></div>");
-    let baseline = report.baseline.as_ref().filter(|_| report.variants.len() > 1);
+    let baseline = baselines(report).filter(|_| report.variants.len() > 1);
     let differences = || report.variants.iter().filter_map(|summary| summary.difference.as_ref());
     let paired = differences().all(|difference| difference.is_paired)
         && differences().any(|difference| difference.correlation.is_some());
     let paired = if paired { ", repetition by repetition" } else { "" };
     let baseline = baseline.map_or(String::new(), |baseline| {
-        format!("Differences are from {}{paired}. ", escaped(baseline))
+        format!("Differences are from {}{paired}. ", escaped(&baseline))
     });
     page.line(&format!(
         "<p class=\"small\">{baseline}Below each value its 95 % interval; that of a difference \

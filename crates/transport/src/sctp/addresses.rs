@@ -8,6 +8,7 @@
 use super::ends::{Ends, LocalAddress};
 use super::timers::Unreachable;
 use super::transfer::Transfer;
+use crate::endpoint::AddressChange;
 use base::{Context, Instant, PathId};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -92,11 +93,6 @@ impl AddressChanges {
         }
     }
 
-    /// Whether the peer can be asked for changes.
-    pub(super) const fn is_supported(&self) -> bool {
-        self.supported
-    }
-
     /// Asks the peer for a change when its turn comes.
     pub(super) fn ask(&mut self, change: Change) {
         if self.supported && self.queued.len() < MAX_QUEUED {
@@ -104,17 +100,64 @@ impl AddressChanges {
         }
     }
 
+    /// A local address changed, which the association may use or not; returns whether its list of
+    /// addresses did.
+    pub(super) fn on_local(
+        &mut self,
+        cx: &mut Context<'_>,
+        transfer: &mut Transfer,
+        ends: &mut Ends,
+        (local, may_use): (LocalAddress, bool),
+        change: AddressChange,
+    ) -> bool {
+        let address = local.address;
+        let known = ends.locals().iter().any(|local| local.address == address);
+        if !self.supported {
+            return false;
+        }
+        match change {
+            AddressChange::Removed if known => {
+                ends.remove_local(address);
+                self.on_local_removed(address, ends.locals().is_empty());
+                transfer.on_addresses_deleted(cx, ends);
+                true
+            }
+            AddressChange::Removed => {
+                self.on_unused_removed(address);
+                false
+            }
+            AddressChange::Up if !known && may_use && self.on_local_added(local) => {
+                ends.add_local(local);
+                transfer.on_address_added(cx, ends);
+                true
+            }
+            AddressChange::Up | AddressChange::Down => false,
+        }
+    }
+
     /// An address of this side is gone. `last`: there is no other one.
-    pub(super) fn on_local_removed(&mut self, address: IpAddr, last: bool) {
+    fn on_local_removed(&mut self, address: IpAddr, last: bool) {
         match last {
             true => self.orphan = Some(address),
             false => self.ask(Change::Delete(address)),
         }
     }
 
+    /// An address of this side is gone that the association does not use, but may have asked for.
+    fn on_unused_removed(&mut self, address: IpAddr) {
+        self.queued.retain(|change| !change.is_of(address));
+        let asked = self.outstanding.iter_mut().flat_map(|outstanding| &mut outstanding.changes);
+        if let Some(change) = asked.filter(|change| change.is_of(address)).last()
+            && matches!(change, Change::Add(_))
+        {
+            *change = Change::Delete(address);
+            self.ask(Change::Delete(address));
+        }
+    }
+
     /// This side has an address that the association does not use; returns whether it can at once,
     /// because the peer knows it.
-    pub(super) fn on_local_added(&mut self, local: LocalAddress) -> bool {
+    fn on_local_added(&mut self, local: LocalAddress) -> bool {
         let orphan = self.orphan.take();
         if orphan == Some(local.address) {
             return true;

@@ -16,6 +16,7 @@ use super::handshake::{Agreement, Failure, Initiator, Opening, Step, Tags};
 use super::host::random_bytes;
 use super::input::Verdict;
 use super::shutdown::{Shutdown, ShutdownStep, Stage};
+use super::stream_changes::{StreamChange, StreamChanges};
 use super::streams::{Message, Received};
 use super::transfer::Transfer;
 use crate::account::Account;
@@ -62,6 +63,7 @@ struct Open {
     transfer: Transfer,
     shutdown: Shutdown,
     addresses: AddressChanges,
+    streams: StreamChanges,
 }
 
 /// What an INIT of the peer finds.
@@ -124,15 +126,17 @@ impl Association {
         (agreed, tags): (&Agreement, Tags),
     ) -> Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
-        let ends = Ends::new(ports, locals, vec![path.ends.remote.ip()]);
+        // Where the INIT came from: the cookie was sent there, and only that address is verified,
+        // wherever the COOKIE ECHO comes from (RFC 9260 s5.4).
+        let first = agreed.peer_addresses.first().copied().unwrap_or(path.ends.remote.ip());
+        let ends = Ends::new(ports, locals, vec![first]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         let remote = path.ends.remote.ip();
         if let Some(UdpPorts { src, dst }) = udp {
             association.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
         }
-        let confirmed = [remote];
-        association.establish(cx, agreed, &confirmed, ConnectionEvent::Accepted);
+        association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
         association.acknowledge_cookie(&path.ends);
         association
     }
@@ -296,7 +300,9 @@ impl Association {
         let supported = agreed.auth.is_some() && agreed.features.contains(Features::ASCONF);
         let serials = (agreed.local.initial_tsn.0, agreed.peer.initial_tsn.0);
         let addresses = AddressChanges::new(supported, serials.0, serials.1);
-        self.phase = Phase::Open(Box::new(Open { transfer, shutdown, addresses }));
+        let supported = agreed.features.contains(Features::RECONFIG);
+        let streams = StreamChanges::new(supported, serials.0, serials.1);
+        self.phase = Phase::Open(Box::new(Open { transfer, shutdown, addresses, streams }));
         self.record_state(cx, Stage::Established.name());
         self.events.push(event);
     }
@@ -375,7 +381,6 @@ impl Association {
         let readable = self.readable();
         let Phase::Open(open) = &mut self.phase else { return };
         open.shutdown.on_packet();
-        let had_gap = open.transfer.receiver.has_gap();
         open.transfer.receiver.begin_packet();
         if let Some(cause) = admission.cause.clone() {
             open.transfer.control.push(pair, Chunk::Error(vec![cause]));
@@ -397,7 +402,7 @@ impl Association {
         open.addresses.adopt_primary(&mut open.transfer, &self.ends);
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
-        let with_data = receiver.end_packet(cx.now, pair, had_gap, shutting_down);
+        let with_data = receiver.end_packet(cx.now, pair, shutting_down);
         if open.transfer.sender.take_writable() {
             self.events.push(ConnectionEvent::Writable);
         }
@@ -451,6 +456,11 @@ impl Association {
                     self.on_shutdown_step(cx, step);
                 }
                 verdict
+            }
+            Chunk::Reconfig(parameters) => {
+                let Open { transfer, streams, .. } = &mut **open;
+                streams.on_chunk(cx, transfer, pair, parameters);
+                Verdict::Go
             }
             Chunk::Asconf(_) | Chunk::AsconfAck(_) | Chunk::Error(_) => {
                 self.on_address_chunk(cx, pair, chunk)
@@ -592,11 +602,21 @@ impl Association {
         match &mut self.phase {
             Phase::Opening(_) => Err(SocketError::NotConnected),
             Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
+                if open.streams.is_resetting(message.stream) {
+                    open.transfer.sender.refuse();
+                    return Ok(false);
+                }
                 let sent = open.transfer.sender.send(message);
                 sent.map_err(|_| SocketError::InvalidStream)
             }
             Phase::Open(_) | Phase::Closed => Err(SocketError::Closed),
         }
+    }
+
+    /// Asks the peer for a change of streams; returns whether it can be asked (RFC 6525).
+    pub(crate) fn change_streams(&mut self, change: StreamChange) -> bool {
+        let Phase::Open(open) = &mut self.phase else { return false };
+        open.shutdown.stage() == Stage::Established && open.streams.ask(change)
     }
 
     /// The next whole message.

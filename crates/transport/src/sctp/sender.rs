@@ -141,6 +141,18 @@ impl Sender {
         Ok(fits)
     }
 
+    /// A message was refused because its stream is being reset: room does not help.
+    pub(super) const fn refuse(&mut self) {
+        self.wanted_room = Some(u64::MAX);
+    }
+
+    /// Streams are not being reset any more: a writer that was refused can continue.
+    pub(super) fn resume(&mut self) {
+        if self.wanted_room == Some(u64::MAX) {
+            self.wanted_room = Some(0);
+        }
+    }
+
     /// Whether a writer that was refused can continue: there is room for what it has to send.
     pub(super) fn take_writable(&mut self) -> bool {
         let can = self.wanted_room.is_some_and(|wanted| wanted <= self.room());

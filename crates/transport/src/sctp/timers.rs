@@ -188,6 +188,15 @@ impl Transfer {
                 return;
             }
         }
+        if state == Some(PathState::Unconfirmed) {
+            // HB.Max.Burst: one per RTO to all of these addresses, which a peer could have listed
+            // to flood them (RFC 9260 s5.4, RFC 5062 s5).
+            if cx.now < self.next_probe {
+                self.paths[index].heartbeat = Heartbeat::Next(self.next_probe);
+                return;
+            }
+            self.next_probe = cx.now + self.config.parameters.rto.initial;
+        }
         self.probe(cx, index);
     }
 

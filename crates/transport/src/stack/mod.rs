@@ -22,6 +22,7 @@ pub use io::{
 use crate::endpoint::{Draws, Endpoint, IpProtocol, Tuple, split_flow};
 use crate::info::ConnectionInfo;
 use crate::mptcp::host::MptcpHost;
+use crate::sctp::StreamChange;
 use crate::sctp::association::Association;
 use crate::sctp::host::SctpHost;
 use crate::sctp::streams::{Message, Received};
@@ -266,6 +267,26 @@ impl Stack {
         let taken = association.send_message(message)?;
         self.wake(socket);
         Ok(taken)
+    }
+
+    /// Resets or adds streams of an association (RFC 6525). Streams that are being reset take no
+    /// messages until the peer has answered.
+    ///
+    /// # Errors
+    /// If the socket is no open association, or the peer cannot be asked.
+    pub fn change_streams(
+        &mut self,
+        socket: SocketId,
+        change: StreamChange,
+    ) -> Result<(), SocketError> {
+        let Some(Socket::Sctp(association)) = self.sockets.get_mut(socket) else {
+            return Err(SocketError::NoSuchSocket);
+        };
+        if !association.change_streams(change) {
+            return Err(SocketError::NotConnected);
+        }
+        self.wake(socket);
+        Ok(())
     }
 
     /// The next whole message of an association.

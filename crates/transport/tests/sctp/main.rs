@@ -3,8 +3,10 @@
 
 mod abandon;
 mod addresses;
+mod attacks;
 mod basics;
 mod pair;
+mod reset;
 
 /// `cases` random cases, or the number in `PROPTEST_CASES`; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {

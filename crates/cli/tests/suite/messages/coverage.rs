@@ -119,7 +119,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("other=tcp on a", "an example that tests of the table of options read"),
     ("client b subflow backup", "an example that tests of the table of options read"),
     ("Nagle's algorithm: a small segment", "a reason of TCP, no scheduler gives it"),
-    ("the run is over", "a test: lab/src/analyze/sctp/simulated.rs"),
+    ("differences are from", "results of SCTP: sctp.rs"),
     (", SCTP profile", "results of SCTP: sctp.rs"),
     ("with the SCTP profile", "results of SCTP: sctp.rs"),
     ("SCTP over ", "results of SCTP: sctp.rs"),

@@ -65,6 +65,8 @@ fn dead_primary_fails_over_beside_tcp_and_mptcp() {
                    first; MPTCP over all paths, a first, hosts like Linux 6.18, SCTP profile \
                    rfc9260";
     let alone = "more than SCTP over b alone";
+    let baselines = "note: differences are from tcp/b/cubic (tcp, mptcp), sctp/b/reno (sctp)";
+    has(&text, &[baselines]);
     has(&text, &[heading, "sctp has no `cubic`: it takes `reno`", "sctp/multihomed/reno", alone]);
     let call = ["--traffic", "bulk:20s", "--protocols", "tcp,sctp,mptcp", "--json"];
     let document: serde_json::Value =

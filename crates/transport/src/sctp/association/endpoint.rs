@@ -38,8 +38,9 @@ impl Endpoint for Association {
             if open.shutdown.stage() == Stage::Closed {
                 return None;
             }
-            let Open { transfer, addresses, .. } = &mut **open;
+            let Open { transfer, addresses, streams, .. } = &mut **open;
             addresses.poll(cx, transfer, &mut self.ends);
+            streams.poll(cx, transfer);
             if let Some(outgoing) = open.transfer.poll(cx, open.shutdown.stage()) {
                 let packet = self.packet(outgoing.chunks);
                 return self.transmit(outgoing.pair, packet);
@@ -60,6 +61,7 @@ impl Endpoint for Association {
             Phase::Opening(initiator) => initiator.deadline().unwrap_or(Instant::FAR_FUTURE),
             Phase::Open(open) if open.shutdown.stage() != Stage::Closed => {
                 let others = open.shutdown.deadline().min(open.addresses.deadline());
+                let others = others.min(open.streams.deadline());
                 open.transfer.deadline().min(others)
             }
             Phase::Open(_) | Phase::Closed => Instant::FAR_FUTURE,
@@ -76,11 +78,11 @@ impl Endpoint for Association {
                 self.on_step(cx, step);
             }
             Phase::Open(open) => {
-                let Open { transfer, addresses, .. } = &mut **open;
-                let mut outcome = transfer.on_timeout(cx);
-                if outcome.is_ok() {
-                    outcome = addresses.on_timeout(cx, transfer, &mut self.ends);
-                }
+                let Open { transfer, addresses, streams, .. } = &mut **open;
+                let outcome = transfer
+                    .on_timeout(cx)
+                    .and_then(|()| addresses.on_timeout(cx, transfer, &mut self.ends))
+                    .and_then(|()| streams.on_timeout(cx, transfer));
                 if outcome.is_err() {
                     return self.fail(cx, SocketError::TimedOut);
                 }
@@ -122,6 +124,10 @@ impl Endpoint for Association {
         match &mut self.phase {
             Phase::Opening(_) => Err(SocketError::NotConnected),
             Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
+                if open.streams.is_resetting(0) {
+                    open.transfer.sender.refuse();
+                    return Ok(0);
+                }
                 Ok(open.transfer.sender.write(payload))
             }
             Phase::Open(_) | Phase::Closed => Err(SocketError::Closed),
@@ -235,25 +241,10 @@ impl Endpoint for Association {
         let Phase::Open(open) = &mut self.phase else { return false };
         let Open { transfer, addresses: changes, .. } = &mut **open;
         for address in addresses {
-            let known = self.ends.locals().iter().any(|local| local.address == *address);
-            match change {
-                AddressChange::Removed if known && changes.is_supported() => {
-                    self.ends.remove_local(*address);
-                    changes.on_local_removed(*address, self.ends.locals().is_empty());
-                    transfer.on_addresses_deleted(cx, &self.ends);
-                    self.pairs_changed = true;
-                }
-                AddressChange::Up if !known && changes.is_supported() => {
-                    let mtu = self.ends.mtu();
-                    let local = LocalAddress { address: *address, interface, mtu };
-                    if self.config.may_use(*address) && changes.on_local_added(local) {
-                        self.ends.add_local(local);
-                        transfer.on_address_added(cx, &self.ends);
-                        self.pairs_changed = true;
-                    }
-                }
-                _ => {}
-            }
+            let local = LocalAddress { address: *address, interface, mtu: self.ends.mtu() };
+            let may_use = self.config.may_use(*address);
+            let changed = changes.on_local(cx, transfer, &mut self.ends, (local, may_use), change);
+            self.pairs_changed |= changed;
         }
         for index in 0..self.ends.paths() {
             let path = PathId(index as u8);

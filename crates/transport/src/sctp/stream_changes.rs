@@ -1,0 +1,325 @@
+//! `StreamChanges`: streams that are numbered from zero again, and streams that are added (RFC
+//! 6525).
+//!
+//! One request is outstanding at a time and is repeated with its number until it is answered. A
+//! stream that this side resets takes no messages until then, so that the peer knows which message
+//! is number 0.
+
+use super::timers::Unreachable;
+use super::transfer::Transfer;
+use base::{Context, Instant, PathId};
+use std::collections::VecDeque;
+use wire::sctp::{Chunk, Parameter, ReconfigResult, Request, Tsn};
+
+/// Changes that wait at most.
+const MAX_QUEUED: usize = 64;
+
+/// A change of streams that one side asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StreamChange {
+    /// Messages of these outbound streams, or of all if there are none, are numbered from zero
+    /// again.
+    ResetOutgoing(Vec<u16>),
+    /// The same for inbound streams.
+    ResetIncoming(Vec<u16>),
+    /// That many outbound streams more.
+    AddOutgoing(u16),
+    /// That many inbound streams more.
+    AddIncoming(u16),
+}
+
+/// RE-CONFIG in both directions.
+#[derive(Clone, Debug)]
+pub(super) struct StreamChanges {
+    /// Both sides have RE-CONFIG.
+    supported: bool,
+    /// Number of the next request.
+    next_request: u32,
+    queued: VecDeque<Queued>,
+    outstanding: Option<Outstanding>,
+    /// Number that the peer's next request has.
+    expected: u32,
+    /// The answer to the last one.
+    cached: Option<ReconfigResult>,
+}
+
+#[derive(Clone, Debug)]
+struct Queued {
+    change: StreamChange,
+    /// Number of the peer's request that it answers.
+    answers: Option<u32>,
+    /// Everything up to here must be acknowledged before: what the streams have sent.
+    point: Option<Tsn>,
+}
+
+#[derive(Clone, Debug)]
+struct Outstanding {
+    change: StreamChange,
+    number: u32,
+    request: Request,
+    path: PathId,
+    deadline: Instant,
+}
+
+impl StreamChanges {
+    /// `own` and `peer`: first TSNs, which numbers of requests begin with.
+    pub(super) const fn new(supported: bool, own: u32, peer: u32) -> StreamChanges {
+        StreamChanges {
+            supported,
+            next_request: own,
+            queued: VecDeque::new(),
+            outstanding: None,
+            expected: peer,
+            cached: None,
+        }
+    }
+
+    /// Asks the peer for a change when its turn comes; returns whether the peer can be asked.
+    pub(super) fn ask(&mut self, change: StreamChange) -> bool {
+        let taken = self.supported && self.queued.len() < MAX_QUEUED;
+        if taken {
+            self.queued.push_back(Queued { change, answers: None, point: None });
+        }
+        taken
+    }
+
+    /// Whether a stream takes no messages now because it is being reset.
+    pub(super) fn is_resetting(&self, stream: u16) -> bool {
+        let outstanding = self.outstanding.iter().map(|outstanding| &outstanding.change);
+        let mut changes = outstanding.chain(self.queued.iter().map(|queued| &queued.change));
+        changes.any(|change| match change {
+            StreamChange::ResetOutgoing(streams) => streams.is_empty() || streams.contains(&stream),
+            _ => false,
+        })
+    }
+
+    /// When the request is repeated.
+    pub(super) fn deadline(&self) -> Instant {
+        self.outstanding.as_ref().map_or(Instant::FAR_FUTURE, |outstanding| outstanding.deadline)
+    }
+
+    /// Sends the next request if none is outstanding and its streams have nothing to send.
+    pub(super) fn poll(&mut self, cx: &Context<'_>, transfer: &mut Transfer) {
+        if self.outstanding.is_some() {
+            return;
+        }
+        let Some(next) = self.queued.front_mut() else { return };
+        if let StreamChange::ResetOutgoing(streams) = &next.change
+            && !is_acknowledged(transfer, streams, &mut next.point)
+        {
+            return;
+        }
+        let Some(Queued { change, answers, .. }) = self.queued.pop_front() else { return };
+        let number = self.next_request;
+        self.next_request = number.wrapping_add(1);
+        let request = match &change {
+            StreamChange::ResetOutgoing(streams) => Request::ResetOutgoing {
+                request: number,
+                // Without a request of the peer the number before its next one (RFC 6525 s4.1).
+                response: answers.unwrap_or(self.expected.wrapping_sub(1)),
+                last_tsn: transfer.sender.outstanding.highest_tsn(),
+                streams: streams.clone().into(),
+            },
+            StreamChange::ResetIncoming(streams) => {
+                Request::ResetIncoming { request: number, streams: streams.clone().into() }
+            }
+            StreamChange::AddOutgoing(count) => {
+                Request::AddOutgoing { request: number, streams: *count }
+            }
+            StreamChange::AddIncoming(count) => {
+                Request::AddIncoming { request: number, streams: *count }
+            }
+        };
+        let path = transfer.states.data_path().unwrap_or(PathId(0));
+        transfer.control.push(path, to_chunk(&request));
+        let deadline = cx.now + transfer.rto(path);
+        self.outstanding = Some(Outstanding { change, number, request, path, deadline });
+    }
+
+    /// The timer may have expired: the request is repeated.
+    ///
+    /// # Errors
+    /// If the peer is unreachable.
+    pub(super) fn on_timeout(
+        &mut self,
+        cx: &mut Context<'_>,
+        transfer: &mut Transfer,
+    ) -> Result<(), Unreachable> {
+        let expired = |outstanding: &&mut Outstanding| outstanding.deadline <= cx.now;
+        let Some(outstanding) = self.outstanding.as_mut().filter(expired) else { return Ok(()) };
+        transfer.on_control_timeout(cx, outstanding.path)?;
+        outstanding.path =
+            transfer.states.alternative(outstanding.path).unwrap_or(outstanding.path);
+        outstanding.deadline = cx.now + transfer.rto(outstanding.path);
+        transfer.control.push(outstanding.path, to_chunk(&outstanding.request));
+        Ok(())
+    }
+
+    /// RE-CONFIG arrives from `pair`.
+    pub(super) fn on_chunk(
+        &mut self,
+        cx: &Context<'_>,
+        transfer: &mut Transfer,
+        pair: PathId,
+        parameters: &[Parameter],
+    ) {
+        if !self.supported {
+            return;
+        }
+        let mut answers = Vec::new();
+        for parameter in parameters {
+            let Parameter::Reconfig(request) = parameter else { continue };
+            if let Request::Response { response, result, .. } = request {
+                self.on_response(cx, transfer, *response, *result);
+            } else if let Some((number, result)) = self.on_request(transfer, request) {
+                answers.push(Parameter::Reconfig(Request::Response {
+                    response: number,
+                    result,
+                    next_tsns: None,
+                }));
+            }
+        }
+        if !answers.is_empty() {
+            transfer.control.push(pair, Chunk::Reconfig(answers));
+        }
+    }
+
+    /// The answer to the request that is outstanding.
+    fn on_response(
+        &mut self,
+        cx: &Context<'_>,
+        transfer: &mut Transfer,
+        number: u32,
+        result: ReconfigResult,
+    ) {
+        let is_ours = |outstanding: &mut Outstanding| outstanding.number == number;
+        if result == ReconfigResult::IN_PROGRESS {
+            if let Some(outstanding) = self.outstanding.as_mut().filter(|o| o.number == number) {
+                outstanding.deadline = cx.now + transfer.rto(outstanding.path);
+            }
+            return;
+        }
+        let Some(Outstanding { change, .. }) = self.outstanding.take_if(is_ours) else { return };
+        transfer.sender.resume();
+        let performed = matches!(result, ReconfigResult::PERFORMED | ReconfigResult::NOTHING_TO_DO);
+        match change {
+            StreamChange::ResetOutgoing(streams) if performed => {
+                transfer.sender.streams.reset(&streams);
+            }
+            StreamChange::AddOutgoing(count) if performed => {
+                transfer.sender.streams.add_streams(count);
+            }
+            _ => {}
+        }
+    }
+
+    /// A request of the peer: its number and the answer, unless a request answers it.
+    fn on_request(
+        &mut self,
+        transfer: &mut Transfer,
+        request: &Request,
+    ) -> Option<(u32, ReconfigResult)> {
+        let number = number_of(request);
+        if number == self.expected.wrapping_sub(1)
+            && let Some(cached) = self.cached
+        {
+            return Some((number, cached));
+        }
+        if number != self.expected {
+            return Some((number, ReconfigResult::BAD_SEQUENCE_NUMBER));
+        }
+        let result = self.carry_out(transfer, request);
+        // What is in progress is asked for again with the same number.
+        let waits = result == ReconfigResult::IN_PROGRESS;
+        if matches!(request, Request::ResetOutgoing { .. }) && waits {
+            return Some((number, result));
+        }
+        self.expected = number.wrapping_add(1);
+        self.cached = Some(result);
+        let is_answered_later = matches!(request, Request::ResetIncoming { .. }) && waits;
+        (!is_answered_later).then_some((number, result))
+    }
+
+    fn carry_out(&mut self, transfer: &mut Transfer, request: &Request) -> ReconfigResult {
+        let inbound = transfer.receiver.streams().streams();
+        let outbound = transfer.sender.streams.streams();
+        match request {
+            Request::ResetOutgoing { response, last_tsn, streams, .. } => {
+                if streams.iter().any(|stream| *stream >= inbound) {
+                    return ReconfigResult::WRONG_SSN;
+                }
+                if *last_tsn > transfer.receiver.cum_tsn() {
+                    return ReconfigResult::IN_PROGRESS;
+                }
+                transfer.receiver.reset_streams(streams);
+                // It may be what this side has asked for.
+                let asked = |outstanding: &mut Outstanding| {
+                    outstanding.number == *response
+                        && matches!(outstanding.change, StreamChange::ResetIncoming(_))
+                };
+                self.outstanding.take_if(asked);
+                ReconfigResult::PERFORMED
+            }
+            Request::ResetIncoming { request, streams } => {
+                if streams.iter().any(|stream| *stream >= outbound) {
+                    return ReconfigResult::WRONG_SSN;
+                }
+                if self.queued.len() >= MAX_QUEUED {
+                    return ReconfigResult::DENIED;
+                }
+                let change = StreamChange::ResetOutgoing(streams.to_vec());
+                self.queued.push_back(Queued { change, answers: Some(*request), point: None });
+                ReconfigResult::IN_PROGRESS
+            }
+            Request::AddOutgoing { streams, .. } => {
+                match inbound.checked_add(*streams).filter(|sum| *sum < u16::MAX) {
+                    Some(_) => {
+                        transfer.receiver.add_streams(*streams);
+                        ReconfigResult::PERFORMED
+                    }
+                    None => ReconfigResult::DENIED,
+                }
+            }
+            Request::AddIncoming { streams, .. } => {
+                let fits = outbound.checked_add(*streams).is_some_and(|sum| sum < u16::MAX);
+                match fits && self.ask(StreamChange::AddOutgoing(*streams)) {
+                    true => ReconfigResult::PERFORMED,
+                    false => ReconfigResult::DENIED,
+                }
+            }
+            // It would need all data of both directions to be acknowledged (RFC 6525 s5.1.4).
+            Request::ResetAssociation { .. } | Request::Response { .. } => ReconfigResult::DENIED,
+        }
+    }
+}
+
+/// Whether everything of these streams is acknowledged. `point`: the highest TSN when they had
+/// nothing more to send.
+fn is_acknowledged(transfer: &Transfer, streams: &[u16], point: &mut Option<Tsn>) -> bool {
+    let sender = &transfer.sender;
+    let idle = match streams {
+        [] => sender.streams.queued_bytes() == 0,
+        some => some.iter().all(|stream| sender.streams.is_idle(*stream)),
+    };
+    if !idle {
+        *point = None;
+        return false;
+    }
+    let point = *point.get_or_insert(sender.outstanding.highest_tsn());
+    sender.outstanding.cum_tsn() >= point
+}
+
+fn to_chunk(request: &Request) -> Chunk {
+    Chunk::Reconfig(vec![Parameter::Reconfig(request.clone())])
+}
+
+const fn number_of(request: &Request) -> u32 {
+    match request {
+        Request::ResetOutgoing { request, .. }
+        | Request::ResetIncoming { request, .. }
+        | Request::ResetAssociation { request }
+        | Request::Response { response: request, .. }
+        | Request::AddOutgoing { request, .. }
+        | Request::AddIncoming { request, .. } => *request,
+    }
+}

@@ -1,0 +1,171 @@
+//! Streams that are reset and added (RFC 6525).
+
+use crate::pair::{Client, Fate, Pair, Server, config, message};
+use base::Duration;
+use transport::SocketEventKind;
+use transport::sctp::{SctpConfig, StreamChange};
+use wire::sctp::{Chunk, Features, Parameter, ReconfigResult, Request, Ssn};
+
+fn change(pair: &mut Pair, change: StreamChange) {
+    let socket = pair.socket(Client);
+    pair.stack(Client).change_streams(socket, change).expect("the peer can be asked");
+    pair.settle();
+}
+
+fn is_reconfig(chunk: &Chunk) -> bool {
+    matches!(chunk, Chunk::Reconfig(_))
+}
+
+/// SSNs of the client's messages on a stream.
+fn ssns(pair: &Pair, stream: u16) -> Vec<Ssn> {
+    let ssn = |(_, chunk): (_, &Chunk)| match chunk {
+        Chunk::Data(data) if data.stream == stream => Some(data.ssn),
+        _ => None,
+    };
+    pair.chunks(Client).filter_map(ssn).collect()
+}
+
+#[test]
+fn stream_that_is_reset_begins_with_message_0_again_and_loses_nothing() {
+    let mut pair = Pair::open(1);
+    for len in 1..=3 {
+        pair.send(Client, message(1, len));
+        pair.send(Client, message(2, len));
+    }
+    change(&mut pair, StreamChange::ResetOutgoing(vec![1]));
+    let socket = pair.socket(Client);
+    let refused = pair.stack(Client).send_message(socket, message(1, 9));
+    assert_eq!(refused, Ok(false), "not before the peer has answered");
+    pair.send(Client, message(2, 4));
+    pair.pass(Duration::from_secs(1));
+    assert!(pair.host(Client).has(SocketEventKind::Writable));
+    pair.send(Client, message(1, 9));
+    pair.send(Client, message(2, 5));
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(ssns(&pair, 1), [0, 1, 2, 0].map(Ssn));
+    assert_eq!(ssns(&pair, 2), [0, 1, 2, 3, 4].map(Ssn));
+    assert_eq!(pair.host(Server).received.len(), 9);
+}
+
+#[test]
+fn lost_request_or_answer_is_repeated_with_its_number() {
+    for from in [Client, Server] {
+        let mut pair = Pair::open(1);
+        pair.send(Client, message(1, 10));
+        let mut count = 0;
+        pair.rule = Some(Box::new(move |passing| {
+            let is_lost = passing.from == from && passing.has(is_reconfig);
+            count += u32::from(is_lost);
+            if is_lost && count <= 2 { Fate::Drop } else { Fate::Pass }
+        }));
+        change(&mut pair, StreamChange::ResetOutgoing(vec![]));
+        pair.pass(Duration::from_secs(20));
+        let requests: Vec<Chunk> =
+            pair.chunks(Client).map(|(_, chunk)| chunk.clone()).filter(is_reconfig).collect();
+        assert_eq!(requests.len(), 3);
+        assert!(requests.iter().all(|request| *request == requests[0]));
+        pair.send(Client, message(1, 20));
+        pair.pass(Duration::from_secs(1));
+        assert_eq!(ssns(&pair, 1), [0, 0].map(Ssn));
+        assert_eq!(pair.host(Server).lens(), [10, 20]);
+    }
+}
+
+#[test]
+fn request_waits_until_the_data_of_the_stream_are_acknowledged() {
+    let mut pair = Pair::open(1);
+    let mut lost = false;
+    pair.rule = Some(Box::new(move |passing| {
+        let is_first = passing.has_data() && !std::mem::replace(&mut lost, passing.has_data());
+        if is_first { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.send(Client, message(3, 10));
+    change(&mut pair, StreamChange::ResetOutgoing(vec![3]));
+    pair.pass(Duration::from_millis(900));
+    assert!(!pair.chunks(Client).any(|(_, chunk)| is_reconfig(chunk)));
+    pair.pass(Duration::from_secs(2));
+    assert!(pair.chunks(Client).any(|(_, chunk)| is_reconfig(chunk)));
+    assert_eq!(pair.host(Server).lens(), [10]);
+}
+
+#[test]
+fn incoming_request_is_answered_by_a_reset_of_the_peer() {
+    let mut pair = Pair::open(1);
+    pair.send(Server, message(0, 10));
+    pair.pass(Duration::from_secs(1));
+    change(&mut pair, StreamChange::ResetIncoming(vec![0]));
+    pair.pass(Duration::from_secs(1));
+    pair.send(Server, message(0, 20));
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(pair.host(Client).lens(), [10, 20]);
+    let last = pair.chunks(Server).filter_map(|(_, chunk)| match chunk {
+        Chunk::Data(data) => Some(data.ssn),
+        _ => None,
+    });
+    assert_eq!(last.collect::<Vec<_>>(), [0, 0].map(Ssn));
+    let answers = pair.chunks(Client).filter(|(_, chunk)| is_reconfig(chunk)).count();
+    assert_eq!(answers, 2, "the request and the response to the reset");
+}
+
+#[test]
+fn streams_are_added_in_both_directions() {
+    let mut pair = Pair::open(1);
+    let (client, server) = (pair.socket(Client), pair.socket(Server));
+    let refused = pair.stack(Client).send_message(client, message(5, 1));
+    assert!(refused.is_err(), "there are 4 streams");
+    change(&mut pair, StreamChange::AddOutgoing(2));
+    change(&mut pair, StreamChange::AddIncoming(3));
+    pair.pass(Duration::from_secs(1));
+    pair.send(Client, message(5, 11));
+    assert!(pair.stack(Client).send_message(client, message(6, 1)).is_err());
+    pair.send(Server, message(6, 12));
+    assert!(pair.stack(Server).send_message(server, message(7, 1)).is_err());
+    pair.pass(Duration::from_secs(1));
+    assert_eq!((pair.host(Server).lens(), pair.host(Client).lens()), (vec![11], vec![12]));
+}
+
+#[test]
+fn requests_that_make_no_sense_are_answered_with_the_reason() {
+    let mut pair = Pair::open(1);
+    let init = pair.chunks(Client).find_map(|(_, chunk)| match chunk {
+        Chunk::Init(init) => Some(init.initial_tsn),
+        _ => None,
+    });
+    let first = init.expect("an INIT");
+    let mut answer = |request: Request| {
+        pair.forge(Server, vec![Chunk::Reconfig(vec![Parameter::Reconfig(request)])]);
+        let found = pair.chunks(Server).filter_map(|(_, chunk)| match chunk {
+            Chunk::Reconfig(list) => Some(list.clone()),
+            _ => None,
+        });
+        match found.last().as_deref() {
+            Some([Parameter::Reconfig(Request::Response { result, .. })]) => *result,
+            other => panic!("{other:?}"),
+        }
+    };
+    let reset = |request, streams: &[u16], last_tsn| Request::ResetOutgoing {
+        request,
+        response: 0,
+        last_tsn,
+        streams: streams.into(),
+    };
+    let number = first.0;
+    assert_eq!(answer(reset(number + 7, &[0], first)), ReconfigResult::BAD_SEQUENCE_NUMBER);
+    assert_eq!(answer(reset(number, &[0], first + 100)), ReconfigResult::IN_PROGRESS);
+    assert_eq!(answer(reset(number, &[99], first - 1)), ReconfigResult::WRONG_SSN);
+    assert_eq!(
+        answer(Request::AddOutgoing { request: number + 1, streams: u16::MAX }),
+        ReconfigResult::DENIED
+    );
+    assert_eq!(answer(Request::ResetAssociation { request: number + 2 }), ReconfigResult::DENIED);
+}
+
+#[test]
+fn peer_without_reconfig_is_not_asked() {
+    let plain = SctpConfig { features: Features::NR_SACK, ..config() };
+    let mut pair = Pair::new([1, 1], [config(), plain]);
+    pair.pass(Duration::from_secs(1));
+    let socket = pair.socket(Client);
+    let asked = pair.stack(Client).change_streams(socket, StreamChange::AddOutgoing(1));
+    assert!(asked.is_err());
+}
