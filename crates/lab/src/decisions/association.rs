@@ -158,7 +158,7 @@ impl Seen {
             Event::WindowChange { socket, path, cwnd_bytes, .. } => {
                 self.of.entry(socket).or_default().cwnd_bytes.insert(path, cwnd_bytes);
             }
-            Event::TimerFired { socket, path, timer } if timer == "t3-rtx" => {
+            Event::TimerFired { socket, path, timer: "t3-rtx" } => {
                 let of = self.of.entry(socket).or_default();
                 of.timed_out.insert(path);
                 let expiry = Stretch { chunks: 0, ..of.stretch(at, path, Why::Timeout) };

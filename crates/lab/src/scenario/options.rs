@@ -233,7 +233,9 @@ impl Options {
     ) -> Result<SctpChoices, InputError> {
         let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
         let compares = chosen.protocols.contains(&Protocol::Sctp);
-        self.check_paths_of_sctp(paths, compares, competes)?;
+        if compares || competes {
+            self.check_paths_of_sctp(paths, compares)?;
+        }
         SctpChoices::resolve(self, compares || competes, chosen.sctp.clone(), traffic)
     }
 
@@ -261,18 +263,13 @@ impl Options {
         }))
     }
 
-    /// Refuses what associations cannot do: a reset without an end of the association, and a path
-    /// with the name of all paths.
-    fn check_paths_of_sctp(
-        &self,
-        paths: &[PathSpec],
-        compares: bool,
-        competes: bool,
-    ) -> Result<(), InputError> {
+    /// Refuses what associations cannot do: a reset without an end of the association, and where
+    /// they are compared, a path with the name of all paths.
+    fn check_paths_of_sctp(&self, paths: &[PathSpec], compares: bool) -> Result<(), InputError> {
         for (path, option) in paths.iter().zip(self.described(Key::Path)) {
             let (PathOption::Whole(given) | PathOption::Named { spec: given, .. }) = option;
             let resets = path.events.iter().any(|event| event.change == Change::Reset);
-            if resets && (compares || competes) {
+            if resets {
                 let problem = format!(
                     "path `{}` is reset, and SCTP has no reset of a path: an ABORT ends the whole \
                      association",
