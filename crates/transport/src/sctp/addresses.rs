@@ -163,7 +163,8 @@ impl AddressChanges {
             return true;
         }
         let outstanding = self.outstanding.iter().flat_map(|outstanding| &outstanding.changes);
-        let last = outstanding.chain(&self.queued).rfind(|change| change.is_of(local.address));
+        let all = outstanding.chain(&self.queued);
+        let last = all.rev().find(|change| change.is_of(local.address));
         if !matches!(last, Some(Change::Add(_))) {
             self.ask(Change::Add(local));
         }
