@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use transport::sctp::{Addresses, SctpConfig};
-use transport::{Input, InterfaceEvent};
+use transport::{Input, InterfaceEvent, PathInfo};
 use wire::sctp::UdpPorts;
 
 /// Port of SCTP on both sides.
@@ -145,6 +145,22 @@ fn usrsctp_lets_us_delete_an_address_and_add_it_again_while_data_flow() {
     change(&mut ends, InterfaceEvent::AddressAdded(ours));
     let added = format!("address {ours} added");
     ends.run("our addition", |_, peer| peer.has_said(&added));
+    ends.trickle(Duration::from_secs(1));
+    ends.end(2_000_000);
+}
+
+#[test]
+fn usrsctp_deletes_an_address_while_data_flow() {
+    let Some(mut ends) = Ends::open("asconf=1 send=2000000") else { return };
+    ends.ours.to_write = 2_000_000;
+    let theirs = address(1, 2);
+    ends.peer.tell(&format!("remove {theirs}"));
+    // A path without its address is not used, but keeps its number.
+    ends.run("their deletion", |ours, _| {
+        let info = ours.socket.and_then(|socket| ours.stack.info(socket));
+        let is_gone = |path: &PathInfo| path.remote.ip() == theirs && path.probing;
+        info.is_some_and(|info| info.paths.iter().any(is_gone))
+    });
     ends.trickle(Duration::from_secs(1));
     ends.end(2_000_000);
 }

@@ -4,12 +4,13 @@ use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, LinkEnds, Network};
 use simulator::{
-    Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, RunSetup, World, simulate,
+    Carrier, Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, RunSetup, World, simulate,
 };
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use traffic::{Half, Role, Traffic};
+use transport::sctp::SctpConfig;
 use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
 
 const CLIENT: HostId = HostId(0);
@@ -58,6 +59,41 @@ pub(crate) fn tcp_bulk() -> Result<(), String> {
     rate_line("sim/tcp-bulk", packets, seconds);
     line("sim/tcp-bulk-goodput", goodput(packets, 100, TCP_BULK.rate), "of_rate");
     Ok(())
+}
+
+/// The transfer of `sim/tcp-bulk` over SCTP, ordered. `pass_through`: every packet is written as
+/// bytes and parsed again, which takes its CRC32c twice.
+fn sctp(name: &str, pass_through: bool) -> Result<(), String> {
+    let link = LinkConfig {
+        capacity: Capacity::Rate(TCP_BULK.rate),
+        delay: TCP_BULK.delay,
+        limit: Limit::Packets(100),
+        ..LinkConfig::default()
+    };
+    let path =
+        PathSetup { name: name.to_owned(), down: link.clone(), up: link, events: Vec::new() };
+    let traffic = Traffic::BulkTime(Duration::from_secs(100));
+    let carrier = Carrier::Sctp(Box::new(SctpConfig::default()));
+    let mut setup = RunSetup::new(vec![path], carrier, traffic);
+    setup.recording.pass_through = pass_through;
+    setup.recording.hash = false;
+    let begin = cpu_seconds();
+    let record = simulate(&setup).map_err(|error| error.to_string())?;
+    let seconds = cpu_seconds() - begin;
+    rate_line(name, record.measured().data_packets, seconds);
+    let goodput = record.outcome.value.unwrap_or(f64::NAN) / TCP_BULK.rate.as_bps() as f64;
+    line(&format!("{name}-goodput"), format_args!("{goodput:.3}"), "of_rate");
+    Ok(())
+}
+
+/// SCTP on the network of `sim/tcp-bulk`.
+pub(crate) fn sctp_bulk() -> Result<(), String> {
+    sctp("sim/sctp-bulk", false)
+}
+
+/// The same with pass-through.
+pub(crate) fn sctp_bulk_bytes() -> Result<(), String> {
+    sctp("sim/sctp-bulk-pass-through", true)
 }
 
 /// 25 Mbit/s, 20 ms and 4 Mbit/s, 70 ms at once, 300 s of virtual time; lrf and cubic.

@@ -23,6 +23,8 @@ type Take = fn() -> Result<(), String>;
 const FIGURES: &[(&str, Take)] = &[
     ("calibration", figures::calibration),
     ("sim/tcp-bulk", figures::tcp_bulk),
+    ("sim/sctp-bulk", figures::sctp_bulk),
+    ("sim/sctp-bulk-pass-through", figures::sctp_bulk_bytes),
     ("sim/mptcp-two-path", figures::mptcp_two_path),
     ("sim/connections-1", || figures::connections(1)),
     ("sim/connections-100", || figures::connections(100)),

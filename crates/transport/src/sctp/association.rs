@@ -381,7 +381,6 @@ impl Association {
         let readable = self.readable();
         let Phase::Open(open) = &mut self.phase else { return };
         open.shutdown.on_packet();
-        let had_gap = open.transfer.receiver.has_gap();
         open.transfer.receiver.begin_packet();
         if let Some(cause) = admission.cause.clone() {
             open.transfer.control.push(pair, Chunk::Error(vec![cause]));
@@ -403,7 +402,7 @@ impl Association {
         open.addresses.adopt_primary(&mut open.transfer, &self.ends);
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
-        let with_data = receiver.end_packet(cx.now, pair, had_gap, shutting_down);
+        let with_data = receiver.end_packet(cx.now, pair, shutting_down);
         if open.transfer.sender.take_writable() {
             self.events.push(ConnectionEvent::Writable);
         }

@@ -291,11 +291,6 @@ impl Ends {
         self.pairs.iter().map(tuple).collect()
     }
 
-    /// Whether the first path is one of IPv4.
-    pub(super) fn is_ipv4(&self) -> bool {
-        self.remotes[0].is_ipv4()
-    }
-
     /// The smallest MTU of the paths, in bytes.
     pub(super) fn mtu(&self) -> u32 {
         self.pairs[..self.paths].iter().map(|pair| pair.local.mtu).min().unwrap_or(1500)

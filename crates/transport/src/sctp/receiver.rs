@@ -42,6 +42,8 @@ pub(super) struct Receiver {
     setup: ReceiverSetup,
     /// The packet that is being processed.
     packet: PacketContent,
+    /// TSNs were missing before it.
+    had_gap: bool,
     /// A SACK must be sent now.
     sack_due: bool,
     /// Where the last packet with data came from.
@@ -92,6 +94,7 @@ impl Receiver {
             streams: InboundStreams::new(setup.streams, setup.framing),
             setup,
             packet: PacketContent::default(),
+            had_gap: false,
             sack_due: false,
             reply_to: PathId(0),
             advertised: setup.buffer,
@@ -102,8 +105,9 @@ impl Receiver {
     }
 
     /// A packet from `pair` is going to be processed.
-    pub(super) const fn begin_packet(&mut self) {
-        self.packet = PacketContent { data: false, new: false, immediate: false, dropped: false };
+    pub(super) fn begin_packet(&mut self) {
+        self.packet = PacketContent::default();
+        self.had_gap = self.tsns.has_gap();
     }
 
     /// DATA arrives (RFC 9260 s6.2).
@@ -224,20 +228,13 @@ impl Receiver {
         })
     }
 
-    /// The packet from `pair` is processed; returns whether it had data. `had_gap`: TSNs were
-    /// missing before it.
-    pub(super) fn end_packet(
-        &mut self,
-        now: Instant,
-        pair: PathId,
-        had_gap: bool,
-        shutting_down: bool,
-    ) -> bool {
+    /// The packet from `pair` is processed; returns whether it had data.
+    pub(super) fn end_packet(&mut self, now: Instant, pair: PathId, shutting_down: bool) -> bool {
         if !self.packet.data {
             return false;
         }
         self.reply_to = pair;
-        let gap = match (had_gap, self.tsns.has_gap()) {
+        let gap = match (self.had_gap, self.tsns.has_gap()) {
             (_, true) => Gap::Open,
             (true, false) => Gap::Closed,
             (false, false) => Gap::None,
@@ -248,11 +245,6 @@ impl Receiver {
         self.sack_due |= self.timing.on_packet(now, &packet, shutting_down);
         self.packet = PacketContent::default();
         true
-    }
-
-    /// Whether TSNs are missing below one that has arrived.
-    pub(super) fn has_gap(&self) -> bool {
-        self.tsns.has_gap()
     }
 
     /// Whether a SACK must be sent now, and where to.

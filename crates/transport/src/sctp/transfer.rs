@@ -64,7 +64,7 @@ impl Transfer {
         let pairs = || (0..ends.paths()).filter_map(|path| ends.pair_of(PathId(path as u8)));
         let known: Vec<bool> = pairs().map(|pair| is_confirmed(&pair.remote)).collect();
         let reserve = agreed.auth.as_ref().map_or(0, Authentication::reserve);
-        let room = room(ends.mtu(), ends.is_ipv4(), ends.uses_udp()).saturating_sub(reserve);
+        let room = room(ends.mtu(), ends.remotes()[0], ends.uses_udp()).saturating_sub(reserve);
         let fragment = fragment_size(room, framing);
         let message_size = config.message_size.unwrap_or(fragment).max(1);
         let setup = SenderSetup {
@@ -113,7 +113,7 @@ impl Transfer {
             let id = PathId(number as u8);
             let Some(pair) = ends.pair_of(id) else { return };
             let (remote, mtu) = (pair.remote, pair.local.mtu);
-            let room = room(mtu, remote.is_ipv4(), ends.uses_udp());
+            let room = room(mtu, remote, ends.uses_udp());
             let room = room.saturating_sub(self.reserve);
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
@@ -190,8 +190,8 @@ impl Transfer {
 }
 
 /// Bytes of chunks that fit one packet.
-pub(super) const fn room(mtu: u32, ipv4: bool, udp: bool) -> u32 {
-    let ip = if ipv4 { 20 } else { 40 };
+pub(super) const fn room(mtu: u32, remote: IpAddr, udp: bool) -> u32 {
+    let ip = if remote.is_ipv4() { 20 } else { 40 };
     let udp = if udp { 8 } else { 0 };
     mtu.saturating_sub(ip + udp + SctpPacket::HEADER) & !3
 }
