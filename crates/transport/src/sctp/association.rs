@@ -626,12 +626,13 @@ impl Association {
         const PORT_UNREACHABLE: u8 = 3;
         let is_init = tag == VerificationTag(0) && initiate == Some(self.tags.local);
         let is_ours = tag != VerificationTag(0) && tag == self.tags.peer;
-        let ipv4 = self.ends.pair_of(path).is_none_or(|pair| pair.remote.is_ipv4());
+        let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote) else { return };
+        let ipv4 = remote.is_ipv4();
         match code {
             _ if !is_init && !is_ours => {}
             _ if mtu > 0 => {
                 if let Phase::Open(open) = &mut self.phase {
-                    open.transfer.lower_mtu(path, mtu, ipv4);
+                    open.transfer.lower_mtu(path, mtu, remote);
                 }
             }
             PROTOCOL_UNREACHABLE if ipv4 => self.fail(cx, SocketError::Reset),

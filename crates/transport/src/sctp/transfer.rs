@@ -158,9 +158,9 @@ impl Transfer {
 
     /// A router says that a path takes no packets larger than `mtu`: chunks are cut smaller from
     /// now on. Those that were cut before are left to IP fragmentation (RFC 9260 s7.3).
-    pub(super) fn lower_mtu(&mut self, id: PathId, mtu: u32, ipv4: bool) {
-        let least = if ipv4 { 576 } else { 1280 };
-        let room = room(mtu.max(least), ipv4, self.config.udp.is_some());
+    pub(super) fn lower_mtu(&mut self, id: PathId, mtu: u32, remote: IpAddr) {
+        let least = if remote.is_ipv4() { 576 } else { 1280 };
+        let room = room(mtu.max(least), remote, self.config.udp.is_some());
         let room = room.saturating_sub(self.reserve);
         let Some(path) = self.paths.get_mut(id.index()) else { return };
         path.room = path.room.min(room);
