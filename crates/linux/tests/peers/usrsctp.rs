@@ -245,7 +245,7 @@ fn assert_messages(received: &[Received]) {
 }
 
 /// Messages both ways with these extensions; `client` opens, the other side shuts down.
-fn exchange_messages(client: Side, nr_sack: bool, i_data: bool) {
+fn exchange_messages(client: Side, (nr_sack, i_data): (bool, bool)) {
     if !usrsctp_peer::is_there() {
         return;
     }
@@ -281,20 +281,20 @@ fn exchange_messages(client: Side, nr_sack: bool, i_data: bool) {
 
 #[test]
 fn messages_pass_in_data_with_sack() {
-    exchange_messages(Side::Ours, false, false);
+    exchange_messages(Side::Ours, (false, false));
 }
 
 #[test]
 fn messages_pass_in_data_with_nr_sack() {
-    exchange_messages(Side::Theirs, true, false);
+    exchange_messages(Side::Theirs, (true, false));
 }
 
 #[test]
 fn messages_pass_in_i_data_with_sack() {
-    exchange_messages(Side::Theirs, false, true);
+    exchange_messages(Side::Theirs, (false, true));
 }
 
 #[test]
 fn messages_pass_in_i_data_with_nr_sack() {
-    exchange_messages(Side::Ours, true, true);
+    exchange_messages(Side::Ours, (true, true));
 }

@@ -65,11 +65,11 @@ fn without_loss_transfers_are_those_of_reno_or_of_slow_start() {
     for mbit in [10, 25] {
         let link = link(mbit, 20);
         let long = Traffic::BulkSize(16 << 20);
-        let sctp_time = value(&sctp(&[link.clone()], long.clone()));
+        let sctp_time = value(&sctp(std::slice::from_ref(&link), long.clone()));
         let reno_time = value(&reno(&link, long));
         assert!((sctp_time / reno_time - 1.0).abs() < 0.05, "{sctp_time} {reno_time}");
         for mib in [1u64, 4] {
-            let setup = sctp(&[link.clone()], Traffic::BulkSize(mib << 20));
+            let setup = sctp(std::slice::from_ref(&link), Traffic::BulkSize(mib << 20));
             let time = value(&setup) - waited_for_t3(&setup);
             let rtt = 0.04 + 1500.0 * 8.0 / (mbit as f64 * 1e6);
             let model = slow_start_model(mbit as f64 * 1e6, rtt, (mib << 20) as f64);
@@ -86,7 +86,7 @@ fn with_loss_transfers_take_about_the_time_of_reno() {
         let of = |run| value(&with(make(), |setup| setup.run = run));
         (0..100).map(of).sum::<f64>() / 100.0
     };
-    let sctp_time = mean(&|| sctp(&[lossy.clone()], Traffic::BulkSize(16 << 20)));
+    let sctp_time = mean(&|| sctp(std::slice::from_ref(&lossy), Traffic::BulkSize(16 << 20)));
     let reno_time = mean(&|| reno(&lossy, Traffic::BulkSize(16 << 20)));
     assert!((sctp_time / reno_time - 1.0).abs() < 0.12, "{sctp_time} {reno_time}");
 }

@@ -163,8 +163,8 @@ impl AddressChanges {
             return true;
         }
         let outstanding = self.outstanding.iter().flat_map(|outstanding| &outstanding.changes);
-        let last =
-            outstanding.chain(&self.queued).filter(|change| change.is_of(local.address)).last();
+        let all = outstanding.chain(&self.queued);
+        let last = all.rev().find(|change| change.is_of(local.address));
         if !matches!(last, Some(Change::Add(_))) {
             self.ask(Change::Add(local));
         }
@@ -292,7 +292,7 @@ impl AddressChanges {
         let (mut failed, mut any) = (false, false);
         for request in &asconf.requests {
             let Some((correlation, outcome)) =
-                self.carry_out(cx, transfer, ends, from, request, failed)
+                self.carry_out(cx, transfer, ends, from, (request, failed))
             else {
                 continue;
             };
@@ -324,8 +324,7 @@ impl AddressChanges {
         transfer: &mut Transfer,
         ends: &mut Ends,
         from: From,
-        request: &Parameter,
-        failed: bool,
+        (request, failed): (&Parameter, bool),
     ) -> Option<(u32, Result<(), Cause>)> {
         let copy = || {
             let mut copy = Vec::new();
