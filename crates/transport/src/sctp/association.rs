@@ -613,6 +613,34 @@ impl Association {
         }
     }
 
+    /// An ICMP message quotes a packet of the association with these tags (RFC 9260 s10): without a
+    /// right one, or about a port, it is ignored. `mtu`: 0 unless the packet was too large.
+    pub(crate) fn on_icmp(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: PathId,
+        (code, mtu): (u8, u32),
+        (tag, initiate): (VerificationTag, Option<VerificationTag>),
+    ) {
+        const PROTOCOL_UNREACHABLE: u8 = 2;
+        const PORT_UNREACHABLE: u8 = 3;
+        let is_init = tag == VerificationTag(0) && initiate == Some(self.tags.local);
+        let is_ours = tag != VerificationTag(0) && tag == self.tags.peer;
+        let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote) else { return };
+        let ipv4 = remote.is_ipv4();
+        match code {
+            _ if !is_init && !is_ours => {}
+            _ if mtu > 0 => {
+                if let Phase::Open(open) = &mut self.phase {
+                    open.transfer.lower_mtu(path, mtu, remote);
+                }
+            }
+            PROTOCOL_UNREACHABLE if ipv4 => self.fail(cx, SocketError::Reset),
+            PORT_UNREACHABLE if ipv4 => {}
+            _ => self.on_unreachable(cx, path),
+        }
+    }
+
     /// Asks the peer for a change of streams; returns whether it can be asked (RFC 6525).
     pub(crate) fn change_streams(&mut self, change: StreamChange) -> bool {
         let Phase::Open(open) = &mut self.phase else { return false };

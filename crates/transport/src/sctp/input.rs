@@ -11,6 +11,9 @@ use super::transfer::Transfer;
 use base::{Context, Event, EventMask, PathId};
 use wire::sctp::{Cause, Chunk, GapBlock, HeartbeatInfo, Parameter, Tsn, UnknownRule};
 
+/// Bytes of the headers of an ERROR and of its cause.
+const REPORT_HEADERS: u32 = 8;
+
 /// What follows a chunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
@@ -101,7 +104,11 @@ impl Transfer {
     fn on_unknown(&mut self, pair: PathId, chunk: &Chunk) -> Verdict {
         let rule = UnknownRule::of_chunk(chunk.kind());
         if rule.report {
-            let cause = Cause::UnrecognizedChunk(chunk.to_unpadded_bytes());
+            // The report must fit a packet, too.
+            let room = self.paths.iter().map(|path| path.room).min().unwrap_or(0);
+            let mut copy = chunk.to_unpadded_bytes();
+            copy.truncate(room.saturating_sub(REPORT_HEADERS) as usize);
+            let cause = Cause::UnrecognizedChunk(copy);
             self.control.push(pair, Chunk::Error(vec![cause]));
         }
         if rule.stop { Verdict::Stop } else { Verdict::Go }

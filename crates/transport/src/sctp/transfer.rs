@@ -156,6 +156,18 @@ impl Transfer {
         chance.bits(self.draws.key, Purpose::Association, self.draws.count)
     }
 
+    /// A router says that a path takes no packets larger than `mtu`: chunks are cut smaller from
+    /// now on. Those that were cut before are left to IP fragmentation (RFC 9260 s7.3).
+    pub(super) fn lower_mtu(&mut self, id: PathId, mtu: u32, remote: IpAddr) {
+        let least = if remote.is_ipv4() { 576 } else { 1280 };
+        let room = room(mtu.max(least), remote, self.config.udp.is_some());
+        let room = room.saturating_sub(self.reserve);
+        let Some(path) = self.paths.get_mut(id.index()) else { return };
+        path.room = path.room.min(room);
+        let setup = &mut self.sender.setup;
+        setup.fragment = setup.fragment.min(fragment_size(path.room, setup.framing));
+    }
+
     /// The round trip of INIT and INIT ACK, on the first path (RFC 9260 s6.3.1).
     pub(super) fn on_handshake_rtt(&mut self, rtt: Duration) {
         if let Some(path) = self.paths.first_mut() {

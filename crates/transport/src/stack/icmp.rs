@@ -3,6 +3,7 @@
 use crate::endpoint::{IpProtocol, Tuple};
 use bytes::Bytes;
 use std::net::{IpAddr, SocketAddr};
+use wire::sctp::VerificationTag;
 use wire::{Body, Icmp, Packet, UdpDatagram};
 
 /// The code "port unreachable" (RFC 792), and that of ICMPv6 (RFC 4443 s3.1).
@@ -52,6 +53,22 @@ pub(super) fn quoted_ends(original: &[u8]) -> Option<(IpProtocol, Tuple)> {
     let local = SocketAddr::new(src, u16::from_be_bytes([ends[0], ends[1]]));
     let remote = SocketAddr::new(dst, u16::from_be_bytes([ends[2], ends[3]]));
     Some((protocol, Tuple { local, remote }))
+}
+
+/// Verification tag of the SCTP packet that an ICMP message quotes, and the Initiate Tag if it is
+/// an INIT of which enough is quoted (RFC 9260 s10).
+pub(super) fn quoted_tags(original: &[u8]) -> Option<(VerificationTag, Option<VerificationTag>)> {
+    const INIT: u8 = 1;
+    let header = match original.first()? >> 4 {
+        4 => usize::from(original[0] & 15) * 4,
+        _ => 40,
+    };
+    let word = |at: usize| {
+        let bytes = original.get(header + at..header + at + 4)?.try_into().ok()?;
+        Some(VerificationTag(u32::from_be_bytes(bytes)))
+    };
+    let is_init = original.get(header + 12) == Some(&INIT);
+    Some((word(4)?, if is_init { word(16) } else { None }))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! (ICMP echo and unreachable, RFC 792 and RFC 4443).
 
 use super::addressing::FlowRef;
-use super::icmp::{port_unreachable, quoted_ends};
+use super::icmp::{port_unreachable, quoted_ends, quoted_tags};
 use super::paths::View;
 use super::sctp::SctpInput;
 use super::sockets::Socket;
@@ -164,16 +164,31 @@ impl Stack {
                 self.send_stray(interface, dst, src, Body::Icmp(answer));
             }
             Icmp::Echo { .. } => {}
-            Icmp::Unreachable { original, .. } => self.handle_unreachable(cx, original),
+            Icmp::Unreachable { code, next_hop_mtu, original } => {
+                self.handle_unreachable(cx, (*code, (*next_hop_mtu).into()), original);
+            }
         }
     }
 
     /// The packet that the message quotes names the path.
-    fn handle_unreachable(&mut self, cx: &mut Context<'_>, original: &[u8]) {
+    fn handle_unreachable(
+        &mut self,
+        cx: &mut Context<'_>,
+        (code, mtu): (u8, u32),
+        original: &[u8],
+    ) {
         let Some((protocol, ends)) = quoted_ends(original) else { return };
         let Some(flow) = self.addressing.flow(protocol, &ends) else { return };
-        let Ok(endpoint) = self.sockets.endpoint_mut(flow.socket) else { return };
-        endpoint.on_unreachable(cx, flow.path);
+        match (self.sockets.get_mut(flow.socket), quoted_tags(original)) {
+            (Some(Socket::Sctp(association)), Some(tags)) => {
+                association.on_icmp(cx, flow.path, (code, mtu), tags);
+            }
+            (Some(Socket::Sctp(_)), None) => return,
+            _ => match self.sockets.endpoint_mut(flow.socket) {
+                Ok(endpoint) => endpoint.on_unreachable(cx, flow.path),
+                Err(_) => return,
+            },
+        }
         self.reader = Some(flow.socket);
         self.wake(flow.socket);
     }

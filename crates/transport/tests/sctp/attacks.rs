@@ -8,8 +8,8 @@ use std::net::IpAddr;
 use transport::SocketEventKind;
 use transport::sctp::SctpConfig;
 use wire::sctp::{
-    AuthHmac, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, Init, Parameter, Sack, Tsn,
-    VerificationTag,
+    AuthHmac, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, Init, Parameter, RawChunk, Sack,
+    Tsn, VerificationTag,
 };
 use wire::{Packet, SctpPacket};
 
@@ -365,6 +365,15 @@ fn hmac_that_is_not_supported_is_reported() {
     pair.forge(Server, vec![Chunk::Auth(auth), data(1, 0, 10)]);
     let is_report = |chunk: &Chunk| reported(chunk) == Some(&Cause::UnsupportedHmac(2));
     assert!(pair.sent(Server).any(|passing| passing.has(is_report)));
+}
+
+#[test]
+fn report_of_an_unknown_chunk_as_long_as_a_packet_fits_a_packet() {
+    let mut pair = Pair::open(1);
+    let value = vec![7; 1464].into();
+    pair.forge(Server, vec![Chunk::Unknown(RawChunk { kind: 0x41, flags: 0, value })]);
+    let reported = |chunk: &Chunk| matches!(reported(chunk), Some(Cause::UnrecognizedChunk(_)));
+    assert!(pair.sent(Server).any(|passing| passing.has(reported)));
 }
 
 proptest! {

@@ -5,6 +5,7 @@ mod abandon;
 mod addresses;
 mod attacks;
 mod basics;
+mod icmp;
 mod pair;
 mod reset;
 

@@ -14,7 +14,7 @@ use transport::{
     ConnectionInfo, Input, InterfaceConfig, InterfaceEvent, SocketEventKind, Stack, StackConfig,
 };
 use wire::sctp::{Chunk, Data, IData, VerificationTag};
-use wire::{Body, Packet, SctpPacket};
+use wire::{Body, Icmp, Packet, SctpPacket};
 
 /// More packets at one instant are taken for a live-lock.
 const MAX_PACKETS_AT_ONCE: u32 = 10_000;
@@ -269,6 +269,19 @@ impl Pair {
     pub(crate) fn inject(&mut self, side: Side, src: IpAddr, dst: IpAddr, packet: SctpPacket) {
         let packet = Box::new(Packet::new(src, dst, Body::Sctp(Box::new(packet))));
         self.arrive(side, 0, packet);
+        self.settle();
+    }
+
+    /// An ICMP message about a packet that `side` has sent arrives.
+    pub(crate) fn unreachable(&mut self, side: Side, sent: &Passing, code: u8, mtu: u16) {
+        let quoted = Packet::new(sent.src, sent.dst, Body::Sctp(Box::new(sent.packet.clone())));
+        let mut original = Vec::new();
+        quoted.emit(&mut original);
+        original.truncate(60);
+        let message =
+            Icmp::Unreachable { code, next_hop_mtu: mtu.into(), original: original.into() };
+        let router = IpAddr::from([10, 9, 9, 9]);
+        self.arrive(side, 0, Box::new(Packet::new(router, sent.src, Body::Icmp(message))));
         self.settle();
     }
 

@@ -1,0 +1,75 @@
+//! ICMP messages about packets of an association (RFC 9260 s10).
+
+use crate::pair::{Client, Fate, Pair, Passing, Server, config, message};
+use base::Duration;
+use transport::SocketEventKind;
+use wire::sctp::VerificationTag;
+
+const PROTOCOL: u8 = 2;
+const PORT: u8 = 3;
+const TOO_LARGE: u8 = 4;
+
+/// The last data packet of the client.
+fn sent(pair: &mut Pair) -> Passing {
+    pair.send(Client, message(0, 100));
+    pair.sent(Client).filter(|passing| passing.has_data()).last().expect("data").clone()
+}
+
+fn has_failed(pair: &Pair) -> bool {
+    pair.host(Client).events.iter().any(|event| matches!(event, SocketEventKind::Failed(_)))
+}
+
+#[test]
+fn protocol_unreachable_ends_the_association_if_the_quoted_tag_is_right() {
+    let mut pair = Pair::open(1);
+    let packet = sent(&mut pair);
+    let mut forged = packet.clone();
+    forged.packet.tag = VerificationTag(packet.packet.tag.0 ^ 1);
+    pair.unreachable(Client, &forged, PROTOCOL, 0);
+    pair.unreachable(Client, &packet, PORT, 0);
+    assert!(!has_failed(&pair), "neither a guess nor a port");
+    pair.unreachable(Client, &packet, PROTOCOL, 0);
+    assert!(has_failed(&pair));
+}
+
+#[test]
+fn init_is_quoted_with_its_initiate_tag() {
+    let mut pair = Pair::new([1, 1], [config(), config()]);
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    pair.settle();
+    let init = pair.sent(Client).next().expect("an INIT").clone();
+    let mut forged = init.clone();
+    if let Some(wire::sctp::Chunk::Init(init)) = forged.packet.chunks.first_mut() {
+        init.tag = VerificationTag(init.tag.0 ^ 1);
+    }
+    pair.unreachable(Client, &forged, PROTOCOL, 0);
+    assert!(!has_failed(&pair));
+    pair.unreachable(Client, &init, PROTOCOL, 0);
+    assert!(has_failed(&pair));
+}
+
+#[test]
+fn packets_are_smaller_after_fragmentation_was_needed() {
+    let mut pair = Pair::open(1);
+    let packet = sent(&mut pair);
+    let mut forged = packet.clone();
+    forged.packet.tag = VerificationTag(1);
+    pair.unreachable(Client, &forged, TOO_LARGE, 600);
+    pair.send(Client, message(0, 1400));
+    let longest = |pair: &Pair, from: usize| {
+        let lens = pair.log[from..].iter().map(|passing| passing.packet.wire_len());
+        lens.max().unwrap_or(0)
+    };
+    assert!(longest(&pair, 0) > 1400, "the guess has no effect");
+    pair.pass(Duration::from_secs(1));
+    pair.unreachable(Client, &packet, TOO_LARGE, 600);
+    let from = pair.log.len();
+    pair.send(Client, message(0, 4000));
+    pair.pass(Duration::from_secs(1));
+    assert!(longest(&pair, from) <= 580, "{}", longest(&pair, from));
+    assert_eq!(pair.host(Server).lens(), [100, 1400, 4000]);
+    pair.unreachable(Client, &packet, TOO_LARGE, 68);
+    let from = pair.log.len();
+    pair.send(Client, message(0, 4000));
+    assert!(longest(&pair, from) > 500, "not below 576 bytes");
+}
