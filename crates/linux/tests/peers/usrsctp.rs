@@ -245,11 +245,7 @@ fn assert_messages(received: &[Received]) {
 }
 
 /// Messages both ways with these extensions; `client` opens, the other side shuts down.
-<<<<<<< HEAD
-fn exchange_messages(client: Side, [nr_sack, i_data]: [bool; 2]) {
-=======
 fn exchange_messages(client: Side, (nr_sack, i_data): (bool, bool)) {
->>>>>>> main
     if !usrsctp_peer::is_there() {
         return;
     }
@@ -285,36 +281,20 @@ fn exchange_messages(client: Side, (nr_sack, i_data): (bool, bool)) {
 
 #[test]
 fn messages_pass_in_data_with_sack() {
-<<<<<<< HEAD
-    exchange_messages(Side::Ours, [false, false]);
-=======
     exchange_messages(Side::Ours, (false, false));
->>>>>>> main
 }
 
 #[test]
 fn messages_pass_in_data_with_nr_sack() {
-<<<<<<< HEAD
-    exchange_messages(Side::Theirs, [true, false]);
-=======
     exchange_messages(Side::Theirs, (true, false));
->>>>>>> main
 }
 
 #[test]
 fn messages_pass_in_i_data_with_sack() {
-<<<<<<< HEAD
-    exchange_messages(Side::Theirs, [false, true]);
-=======
     exchange_messages(Side::Theirs, (false, true));
->>>>>>> main
 }
 
 #[test]
 fn messages_pass_in_i_data_with_nr_sack() {
-<<<<<<< HEAD
-    exchange_messages(Side::Ours, [true, true]);
-=======
     exchange_messages(Side::Ours, (true, true));
->>>>>>> main
 }
