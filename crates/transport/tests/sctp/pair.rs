@@ -278,8 +278,7 @@ impl Pair {
         let mut original = Vec::new();
         quoted.emit(&mut original);
         original.truncate(60);
-        let message =
-            Icmp::Unreachable { code, next_hop_mtu: mtu.into(), original: original.into() };
+        let message = Icmp::Unreachable { code, next_hop_mtu: mtu, original: original.into() };
         let router = IpAddr::from([10, 9, 9, 9]);
         self.arrive(side, 0, Box::new(Packet::new(router, sent.src, Body::Icmp(message))));
         self.settle();
