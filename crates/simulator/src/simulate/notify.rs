@@ -6,7 +6,7 @@
 
 use super::hosts::FlowHosts;
 use super::links_of;
-use crate::setup::{BackupMark, Mark, PathMark, RunSetup};
+use crate::setup::{BackupMark, Carrier, Mark, PathMark, RunSetup};
 use crate::world::{Notice, World};
 use base::{Duration, HostId, Instant, InterfaceId};
 use network::{Direction, ScheduledChange};
@@ -111,7 +111,12 @@ fn schedule_marks(world: &mut World<Half>, setup: &RunSetup, flow: &FlowHosts<'_
 /// Whether a withdrawn address is taken from the client. Otherwise the client is notified that the
 /// link is down, and a connection without another address continues, as TCP does.
 fn loses_address(flow: &FlowHosts<'_>, mark: &PathMark) -> bool {
-    let Some(multipath) = flow.flow.carrier.multipath() else { return false };
+    let multipath = match &flow.flow.carrier {
+        Carrier::Single(_) => return false,
+        // ASCONF deletes the address (RFC 5061), unless it is the only one.
+        carrier @ Carrier::Sctp(_) => return carrier.uses_all_paths(),
+        Carrier::Multipath(multipath) => multipath,
+    };
     // These react to addresses only, not to links.
     let by_address = matches!(
         multipath.path_manager,
