@@ -182,7 +182,8 @@ impl UdpPath {
         })?;
         let len = message.bytes;
         // The common header is quoted by any current router; a larger MTU is the kernel's business.
-        let header = buffer.get(..len)?.first_chunk::<12>()?;
+        let quoted = buffer.get(..len)?;
+        let header = quoted.first_chunk::<12>()?;
         let error = Errno::from_raw(error as i32);
         if !matches!(error, Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) {
             return None;
@@ -195,6 +196,9 @@ impl UdpPath {
         let mut original = Vec::new();
         let local = self.local.ip();
         Packet::new(local, to, Body::Sctp(Box::new(sent))).emit(&mut original);
+        // The tags of the packet, which prove that it was sent, are in the quotation.
+        original.truncate(original.len() - header.len());
+        original.extend_from_slice(quoted);
         let message = Icmp::Unreachable { code, next_hop_mtu: 0, original: original.into() };
         Some(Packet::new(to, local, Body::Icmp(message)))
     }

@@ -636,7 +636,8 @@ impl Association {
                 }
             }
             PROTOCOL_UNREACHABLE if ipv4 => self.fail(cx, SocketError::Reset),
-            PORT_UNREACHABLE if ipv4 => {}
+            // In UDP it says that nobody takes SCTP there (RFC 6951 s5.4).
+            PORT_UNREACHABLE if ipv4 && !self.ends.uses_udp() => {}
             _ => self.on_unreachable(cx, path),
         }
     }
