@@ -172,8 +172,8 @@ fn association_ends_although_a_path_is_dead() {
 }
 
 /// 000 sV-A1: video of 950 kbit/s over 3G, 128 runs with paths from its table 3 (3 to 5 Mbit/s, 65
-/// to 75 ms). A frame of 3958 bytes is three messages of at most 1452 bytes; without loss it takes the
-/// propagation, its serialisation, and what the window delays. The paper measured 80 to 90 ms.
+/// to 75 ms). A frame of 3958 bytes is three messages of at most 1452 bytes; without loss it takes
+/// the propagation, its serialisation, and what the window delays. The paper measured 80 to 90 ms.
 #[test]
 fn video_over_3g_takes_propagation_and_serialisation() {
     let chance = Chance::new(1, 0);
