@@ -152,8 +152,11 @@ impl Sender {
         let least = self.streams.next_len(self.setup.fragment);
         let is_open =
             least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);
+        let is_idle = self.outstanding.total_in_flight_bytes() == 0;
         self.probe = match self.probe {
             _ if is_open => Probe::Off,
+            // The peer took the probe although it announces no room: the next one waits anew.
+            Probe::Sent | Probe::Answered if is_idle => Probe::Off,
             Probe::Sent => Probe::Answered,
             other => other,
         };

@@ -8,6 +8,7 @@ mod basics;
 mod icmp;
 mod pair;
 mod reset;
+mod timers;
 
 /// `cases` random cases, or the number in `PROPTEST_CASES`; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {

@@ -1,0 +1,129 @@
+//! Timers of an association as the wire shows them: T3-rtx, fast retransmission, fail-over with
+//! potentially failed paths, and zero-window probes (RFC 9260 s6.1, s6.3.3, s7.2.4; RFC 7829 s5).
+
+use crate::pair::{Client, DELAY, Fate, Pair, Passing, Server, address, config, message};
+use base::{Duration, Instant};
+use std::net::IpAddr;
+use transport::sctp::SctpConfig;
+use wire::sctp::{Chunk, Tsn};
+
+/// TSNs of the data in a packet.
+fn tsns(passing: &Passing) -> Vec<Tsn> {
+    let tsn = |chunk: &Chunk| match chunk {
+        Chunk::Data(data) => Some(data.tsn),
+        _ => None,
+    };
+    passing.packet.chunks.iter().filter_map(tsn).collect()
+}
+
+/// Drops what goes to this address or comes from it.
+fn cut(pair: &mut Pair, dead: IpAddr) {
+    let is_cut = move |passing: &Passing| passing.dst == dead || passing.src == dead;
+    pair.rule =
+        Some(Box::new(move |passing| if is_cut(passing) { Fate::Drop } else { Fate::Pass }));
+}
+
+/// Milliseconds between an instant and the packets of the client that `is` accepts.
+fn times(pair: &Pair, since: Instant, is: impl Fn(&Passing) -> bool) -> Vec<u64> {
+    let sent = pair.sent(Client).filter(|passing| passing.at >= since && is(passing));
+    sent.map(|passing| (passing.at - since).as_millis()).collect()
+}
+
+#[test]
+fn t3_backs_off_from_1_s_on_a_path_alone() {
+    let mut pair = Pair::open(1);
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(1));
+    cut(&mut pair, address(Server, 0));
+    let start = pair.now;
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(40));
+    let sent = times(&pair, start, Passing::has_data);
+    assert_eq!(sent, [0, 1000, 3000, 7000, 15_000, 31_000], "RTO 1, 2, 4, 8, 16 s");
+}
+
+#[test]
+fn dead_primary_is_potentially_failed_after_1_s_and_inactive_after_63_s() {
+    let mut pair = Pair::open(2);
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(1));
+    let primary = address(Server, 0);
+    cut(&mut pair, primary);
+    let start = pair.now;
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(90));
+    assert_eq!(pair.host(Server).lens(), [100, 100]);
+    let data = times(&pair, start, Passing::has_data);
+    assert_eq!(data, [0, 1000], "sent again on the other path when T3 expires");
+    let is_heartbeat = |chunk: &Chunk| matches!(chunk, Chunk::Heartbeat(_));
+    let heartbeats =
+        times(&pair, start, |passing| passing.dst == primary && passing.has(is_heartbeat));
+    // The last one finds the path inactive: the next follows after HB.interval.
+    assert_eq!(heartbeats, [1000, 3000, 7000, 15_000, 31_000]);
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(pair.host(Server).lens(), [100, 100, 100], "at once on the other path");
+}
+
+#[test]
+fn third_report_retransmits_at_once_and_only_what_is_lost() {
+    let mut pair = Pair::open(1);
+    // Windows are large enough for eight packets in one round trip.
+    for _ in 0..4 {
+        pair.send(Client, message(0, 14_520));
+        pair.pass(Duration::from_secs(1));
+    }
+    let start = pair.now;
+    let mut lost = None;
+    pair.rule = Some(Box::new(move |passing| {
+        let is_first = lost.is_none() && passing.has_data();
+        if is_first {
+            lost = tsns(passing).first().copied();
+        }
+        if is_first { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.send(Client, message(0, 8 * 1452));
+    pair.pass(Duration::from_secs(5));
+    let dropped = pair.sent(Client).find(|passing| passing.at >= start && passing.dropped);
+    let tsn = tsns(dropped.expect("a lost packet"))[0];
+    let again: Vec<u64> = times(&pair, start, |passing| tsns(passing).contains(&tsn));
+    let round_trip = (DELAY + DELAY).as_millis();
+    assert_eq!(again, [0, round_trip], "no time-out");
+    let all = times(&pair, start, Passing::has_data);
+    assert_eq!(all.len(), 9, "one packet twice");
+    assert_eq!(pair.host(Server).lens(), [14_520, 14_520, 14_520, 14_520, 8 * 1452]);
+}
+
+#[test]
+fn zero_window_is_probed_after_1_2_and_4_s() {
+    let server = SctpConfig { receive_buffer: 6000, ..config() };
+    let mut pair = Pair::new([1, 1], [config(), server]);
+    pair.run_until("establishment", Duration::from_secs(2), |pair| {
+        pair.hosts.iter().all(|host| host.is_open())
+    });
+    pair.hosts[Server as usize].paused = true;
+    for _ in 0..20 {
+        pair.send(Client, message(0, 1000));
+    }
+    pair.pass(Duration::from_secs(2));
+    let closed = pair.sent(Server).filter(|passing| {
+        passing.has(|chunk| matches!(chunk, Chunk::NrSack(sack) if sack.a_rwnd == 0))
+    });
+    let first = closed.map(|passing| passing.at).next().expect("a closed window");
+    pair.pass(Duration::from_secs(30));
+    let probes = times(&pair, first + DELAY + Duration::from_millis(1), Passing::has_data);
+    let gaps: Vec<u64> = probes.windows(2).map(|pair| (pair[1] - pair[0]) / 100).collect();
+    // What the peer still takes although it announces nothing is acknowledged; then it is full.
+    let full = gaps.iter().position(|gap| *gap >= 15).expect("probes that back off");
+    assert!(gaps[..full].iter().all(|gap| (9..=11).contains(gap)), "{probes:?}");
+    assert_eq!(gaps[full..full + 3], [20, 40, 80], "tenths of a second: {probes:?}");
+    assert!(
+        !pair
+            .host(Client)
+            .has(transport::SocketEventKind::Failed(transport::SocketError::TimedOut))
+    );
+    pair.hosts[Server as usize].paused = false;
+    pair.receive(Server);
+    pair.pass(Duration::from_secs(60));
+    assert_eq!(pair.host(Server).lens(), [1000; 20], "nothing is lost");
+}
