@@ -216,9 +216,7 @@ impl Transfer {
         let id = PathId(index as u8);
         let counts = self.states.data_path() == Some(id);
         let path = &mut self.paths[index];
-        // Data that are sent again there tell as much: one error for both.
-        let tells = path.t3.is_some() || path.owes_packet;
-        if path.verifier.give_up() && !tells {
+        if path.verifier.give_up() {
             path.rto.back_off();
             let consequence = self.states.on_error(id, counts);
             self.paths[index].heartbeat = Heartbeat::Next(cx.now);

@@ -31,7 +31,10 @@ fn times(pair: &Pair, since: Instant, is: impl Fn(&Passing) -> bool) -> Vec<u64>
 
 #[test]
 fn t3_backs_off_from_1_s_on_a_path_alone() {
-    let mut pair = Pair::open(1);
+    // A potentially failed path gets heartbeats, too, which back off as well.
+    let mut config = config();
+    config.parameters.limits.potentially_failed = None;
+    let mut pair = Pair::open_with(1, config);
     pair.send(Client, message(0, 100));
     pair.pass(Duration::from_secs(1));
     cut(&mut pair, address(Server, 0));
