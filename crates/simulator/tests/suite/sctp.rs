@@ -206,3 +206,12 @@ fn video_over_3g_takes_propagation_and_serialisation() {
     );
     assert!((0.0..0.005).contains(&(measured - least)), "{measured} {least}");
 }
+
+/// Regression: a frame whose last fragments were still to come counted as waiting behind a gap.
+#[test]
+fn nothing_waits_at_the_receiver_without_loss() {
+    let mut setup = sctp(&[link(4, 70)], Traffic::Video(Duration::from_secs(5)));
+    setup.recording.accounts = true;
+    let waited = record(&setup).account().expect("accounts were asked for").head_of_line;
+    assert_eq!((waited.time, waited.bytes), (Duration::ZERO, 0));
+}

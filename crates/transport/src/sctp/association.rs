@@ -47,6 +47,8 @@ pub(crate) struct Association {
     auth: Option<Box<Authentication>>,
     /// The stack does not know all pairs of addresses yet.
     pairs_changed: bool,
+    /// The pairs that the stack knows.
+    bound: Vec<(Tuple, InterfaceId)>,
 }
 
 /// Where an association is in its life.
@@ -151,6 +153,7 @@ impl Association {
         if let Some(ports) = config.udp {
             ends.set_udp(ports);
         }
+        let bound = ends.tuples();
         Association {
             marks: SocketMarks::new(listener),
             socket,
@@ -163,6 +166,7 @@ impl Association {
             account: Account::default(),
             auth: None,
             pairs_changed: false,
+            bound,
         }
     }
 
@@ -420,7 +424,9 @@ impl Association {
         if let Phase::Open(open) = &self.phase
             && cx.wants(EventMask::ACCOUNT)
         {
-            let waiting = open.transfer.receiver.streams().waiting_bytes();
+            // A message whose last fragment is still to come waits for nothing that is missing.
+            let receiver = &open.transfer.receiver;
+            let waiting = if receiver.has_gap() { receiver.streams().waiting_bytes() } else { 0 };
             self.account.holds(cx, self.socket, waiting, waiting > 0);
         }
     }
@@ -592,9 +598,10 @@ impl Association {
         source.is_some_and(|source| !self.ends.remotes().contains(&source))
     }
 
-    /// The pairs of addresses changed since the last call.
-    pub(crate) const fn take_pairs_changed(&mut self) -> bool {
-        std::mem::replace(&mut self.pairs_changed, false)
+    /// The pairs that the stack knew, if they changed since the last call.
+    pub(crate) fn take_pairs_changed(&mut self) -> Option<Vec<(Tuple, InterfaceId)>> {
+        let changed = std::mem::replace(&mut self.pairs_changed, false);
+        changed.then(|| std::mem::replace(&mut self.bound, self.ends.tuples()))
     }
 
     /// Queues a whole message; returns whether there was room.

@@ -31,7 +31,7 @@ pub(super) struct Admission {
     authenticated_from: usize,
     /// Chunks from here on are dropped.
     dropped_from: usize,
-    /// What the peer is told.
+    /// Cause of the ERROR that answers.
     pub(super) cause: Option<Cause>,
 }
 

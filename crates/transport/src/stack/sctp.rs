@@ -71,26 +71,23 @@ impl<'a> SctpInput<'a> {
     fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
         let local = self.stack.sctp_locals(self.interface, self.ends.local.ip());
         if let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(flow.socket) {
-            let before = association.paths();
             let path = match flow.path {
                 UNKNOWN_PAIR => association.on_stray(local, self.ends.remote.ip()),
                 path => path,
             };
             association.handle(cx, path, body);
-            SctpInput::rebind(self.stack, flow.socket, &before);
+            SctpInput::rebind(self.stack, flow.socket);
             self.stack.reader = Some(flow.socket);
             self.stack.wake(flow.socket);
         }
     }
 
-    /// Binds the pairs of addresses of an association whose list changed from `before`.
-    pub(super) fn rebind(stack: &mut Stack, id: SocketId, before: &[(Tuple, InterfaceId)]) {
+    /// Binds the pairs of addresses of an association if their list changed.
+    pub(super) fn rebind(stack: &mut Stack, id: SocketId) {
         let Some(Socket::Sctp(association)) = stack.sockets.get_mut(id) else { return };
-        if !association.take_pairs_changed() {
-            return;
-        }
+        let Some(before) = association.take_pairs_changed() else { return };
         for (ends, _) in before {
-            stack.addressing.unbind_flow(IpProtocol::Sctp, ends, id);
+            stack.addressing.unbind_flow(IpProtocol::Sctp, &ends, id);
         }
         for (path, (ends, _)) in (0..).zip(association.paths()) {
             let flow = FlowRef { socket: id, path: PathId(path) };
@@ -165,7 +162,6 @@ impl<'a> SctpInput<'a> {
         tags: Tags,
     ) -> Option<SocketId> {
         let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(id) else { return None };
-        let before = association.paths();
         let goes_on = match compare(association.tags(), &tags) {
             CookieAction::Restart => {
                 association.restart(cx, &self.ends, agreed, tags);
@@ -177,7 +173,7 @@ impl<'a> SctpInput<'a> {
             }
             CookieAction::Late | CookieAction::Discard => false,
         };
-        SctpInput::rebind(self.stack, id, &before);
+        SctpInput::rebind(self.stack, id);
         self.stack.wake(id);
         goes_on.then_some(id)
     }
@@ -198,7 +194,7 @@ impl<'a> SctpInput<'a> {
         let (path, listener) = ((&path, udp), (listener, &config));
         let made = Association::accept(cx, path, listener, locals, (agreed, tags));
         let id = self.stack.insert(Socket::Sctp(Box::new(made)));
-        SctpInput::rebind(self.stack, id, &[]);
+        SctpInput::rebind(self.stack, id);
         Some(id)
     }
 
