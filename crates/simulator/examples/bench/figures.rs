@@ -63,19 +63,8 @@ pub(crate) fn tcp_bulk() -> Result<(), String> {
 /// The transfer of `sim/tcp-bulk` over SCTP, ordered. `pass_through`: every packet is written as
 /// bytes and parsed again, which takes its CRC32c twice.
 fn sctp(name: &str, pass_through: bool) -> Result<(), String> {
-    let link = LinkConfig {
-        capacity: Capacity::Rate(TCP_BULK.rate),
-        delay: TCP_BULK.delay,
-        limit: Limit::Packets(100),
-        ..LinkConfig::default()
-    };
-    let path =
-        PathSetup { name: name.to_owned(), down: link.clone(), up: link, events: Vec::new() };
-    let traffic = Traffic::BulkTime(Duration::from_secs(100));
-    let carrier = Carrier::Sctp(Box::default());
-    let mut setup = RunSetup::new(vec![path], carrier, traffic);
+    let mut setup = sctp_setup(Duration::from_secs(100));
     setup.recording.pass_through = pass_through;
-    setup.recording.hash = false;
     let begin = cpu_seconds();
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     let seconds = cpu_seconds() - begin;
@@ -83,6 +72,28 @@ fn sctp(name: &str, pass_through: bool) -> Result<(), String> {
     let goodput = record.outcome.value.unwrap_or(f64::NAN) / TCP_BULK.rate.as_bps() as f64;
     line(&format!("{name}-goodput"), format_args!("{goodput:.3}"), "of_rate");
     Ok(())
+}
+
+/// A piece of `sim/sctp-bulk` for `instructions` to count; prints its packets.
+pub(crate) fn work_sctp(seconds: u64) -> Result<(), String> {
+    let record = simulate(&sctp_setup(Duration::from_secs(seconds)));
+    println!("{}", record.map_err(|error| error.to_string())?.measured().data_packets);
+    Ok(())
+}
+
+fn sctp_setup(time: Duration) -> RunSetup {
+    let link = LinkConfig {
+        capacity: Capacity::Rate(TCP_BULK.rate),
+        delay: TCP_BULK.delay,
+        limit: Limit::Packets(100),
+        ..LinkConfig::default()
+    };
+    let path =
+        PathSetup { name: "lan".to_owned(), down: link.clone(), up: link, events: Vec::new() };
+    let carrier = Carrier::Sctp(Box::default());
+    let mut setup = RunSetup::new(vec![path], carrier, Traffic::BulkTime(time));
+    setup.recording.hash = false;
+    setup
 }
 
 /// SCTP on the network of `sim/tcp-bulk`.
@@ -173,6 +184,7 @@ pub(crate) fn idle(count: u16) -> Result<(), String> {
 pub(crate) fn instructions() -> Result<(), String> {
     for (name, short, long) in [
         ("sim/tcp-bulk-instructions", "work/tcp-bulk-2s", "work/tcp-bulk-6s"),
+        ("sim/sctp-bulk-instructions", "work/sctp-bulk-2s", "work/sctp-bulk-6s"),
         ("sim/mptcp-two-path-instructions", "work/mptcp-two-path-10s", "work/mptcp-two-path-30s"),
     ] {
         let runs = count_work(short).zip(count_work(long));

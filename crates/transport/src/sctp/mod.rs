@@ -21,6 +21,7 @@ mod ends;
 pub mod handshake;
 pub(crate) mod host;
 mod input;
+mod offset_set;
 mod output;
 mod outstanding;
 mod path;

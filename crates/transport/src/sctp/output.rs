@@ -66,7 +66,10 @@ impl Transfer {
         let used: u32 = chunks.iter().map(Chunk::padded_len).sum();
         let left = self.paths[index].room.saturating_sub(used);
         let is_last = stage == Stage::ShutdownPending && self.sender.streams.queued_bytes() == 0;
-        if is_last || self.is_stopped_by_window(path) {
+        // A delayed SACK is for two packets: without another one in the network a closed window
+        // would wait for its timer (RFC 7053 s5.1).
+        let is_alone = self.sender.outstanding.total_in_flight_chunks() <= chunks.len();
+        if is_last || (is_alone && self.is_stopped_by_window(path)) {
             ask_for_sack(&mut chunks);
         }
         let rto = self.rto(path);
@@ -141,10 +144,14 @@ impl Transfer {
 
     /// New data of one packet; `None` if nothing may be sent.
     fn anew(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
+        if self.sender.streams.queued_bytes() == 0 {
+            return None;
+        }
         let path = self.states.data_path()?;
         let index = path.index();
         let room = self.paths.get(index)?.room;
-        if self.sender.streams.queued_bytes() == 0 {
+        // An idle window, which may still decay, has room.
+        if !self.sender.has_window(path) {
             return None;
         }
         self.sender.prepare_burst(cx.now, &self.paths[index]);
@@ -201,8 +208,8 @@ impl Transfer {
 
     /// Nothing is sent for now: whether a zero-window probe must wait for its timer.
     pub(super) fn arm_probe(&mut self, cx: &Context<'_>) {
-        let idle = self.sender.outstanding.total_in_flight_bytes() == 0;
-        if self.sender.probe != Probe::Off || !idle || !self.sender.has_data() {
+        let is_idle = || self.sender.outstanding.total_in_flight_bytes() == 0;
+        if self.sender.probe != Probe::Off || !is_idle() || !self.sender.has_data() {
             return;
         }
         let Some(path) = self.states.data_path() else { return };

@@ -482,13 +482,13 @@ impl Queued {
 }
 
 impl Fragment {
-    /// The chunk with this TSN; `immediate` sets the I bit, as the user's wish does.
-    pub fn to_chunk(&self, tsn: Tsn, immediate: bool) -> Chunk {
+    /// The chunk with this TSN.
+    pub fn to_chunk(&self, tsn: Tsn) -> Chunk {
         let flag = |is_set: bool, flag| if is_set { flag } else { DataFlags::default() };
         let flags = flag(self.begin, DataFlags::BEGIN)
             | flag(self.end, DataFlags::END)
             | flag(self.unordered, DataFlags::UNORDERED)
-            | flag(self.immediate || immediate, DataFlags::IMMEDIATE);
+            | flag(self.immediate, DataFlags::IMMEDIATE);
         let (stream, ppid, payload) = (self.stream, self.ppid, self.payload.clone());
         match self.sequence {
             Sequence::Ssn(ssn) => Chunk::Data(Data { flags, tsn, stream, ssn, ppid, payload }),

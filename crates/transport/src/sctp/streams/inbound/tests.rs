@@ -381,7 +381,7 @@ proptest! {
         let mut chunks = Vec::new();
         while out.queued_bytes() > 0 {
             match out.take(max) {
-                Some(fragment) => chunks.push(fragment.to_chunk(Tsn(chunks.len() as u32), false)),
+                Some(fragment) => chunks.push(fragment.to_chunk(Tsn(chunks.len() as u32))),
                 None => out.end_packet(),
             }
         }
