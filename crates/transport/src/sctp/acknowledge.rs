@@ -163,6 +163,9 @@ impl Sender {
 
     /// A window that is open again needs no probe; a SACK answers one that was sent.
     fn update_probe(&mut self) {
+        if self.probe == Probe::Off {
+            return;
+        }
         let least = self.streams.next_len(self.setup.fragment);
         let is_open =
             least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);

@@ -558,7 +558,7 @@ impl Association {
         let number = self.ends.path_to(pair).unwrap_or(PathId(0));
         let to = self.ends.pair_of(pair)?;
         packet.udp = self.ends.udp_to(to.remote);
-        let body = Body::Sctp(Box::new(packet));
+        let body = Body::Sctp(packet);
         let mut packet = Box::new(Packet::new(to.local.address, to.remote, body));
         packet.flow = (self.socket.0 + 1) | u32::from(number.0) << FLOW_PATH_SHIFT;
         Some(Transmit { interface: to.local.interface, packet })

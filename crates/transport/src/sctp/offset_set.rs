@@ -43,10 +43,12 @@ impl OffsetSet {
     }
 
     fn remove_queued(&mut self, at: u64) -> bool {
-        if self.queue.front().is_none_or(|first| first.at > at) {
-            return false;
-        }
-        let index = self.queue.partition_point(|entry| entry.at < at);
+        let index = match self.queue.front() {
+            None => return false,
+            Some(first) if first.at > at => return false,
+            Some(first) if first.at == at => 0,
+            Some(_) => self.queue.partition_point(|entry| entry.at < at),
+        };
         let Some(entry) = self.queue.get_mut(index) else { return false };
         if entry.at != at || entry.removed {
             return false;

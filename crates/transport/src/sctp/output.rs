@@ -155,8 +155,8 @@ impl Transfer {
             return None;
         }
         self.sender.prepare_burst(cx.now, &self.paths[index]);
-        let (mut chunks, mut left) = (Vec::new(), room);
-        loop {
+        let (mut chunks, mut left) = (Vec::with_capacity(1), room);
+        while left > self.sender.header() {
             self.sender.abandon_begun(cx.now, path);
             if self.sender.blocked(path, left, chunks.is_empty()).is_some() {
                 break;

@@ -362,6 +362,10 @@ impl<T> Outstanding<T> {
             None => &self.paths,
             Some(path) => self.paths.get(path.index()..=path.index()).unwrap_or(&[]),
         };
+        let is_behind = |on_path: &OnPath| on_path.chunks.first().is_none_or(|first| first >= end);
+        if on_paths.iter().all(is_behind) {
+            return Vec::new();
+        }
         let fresh = |at: &u64| {
             let chunk = self.chunk(*at).filter(|chunk| chunk.retransmissions == 0 && !chunk.fast);
             chunk.is_some() && !self.counted.contains_key(at)

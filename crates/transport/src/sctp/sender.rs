@@ -152,6 +152,7 @@ impl Sender {
         self.make_room(len, message.reliability);
         let fits = len <= self.room() || self.buffered() == 0;
         if fits {
+            self.abandonment.on_message(message.reliability);
             self.streams.push(message)?;
         } else {
             self.wanted = Some(Wanted::Message(len.min(self.setup.buffer.into())));

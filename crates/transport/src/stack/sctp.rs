@@ -41,6 +41,16 @@ impl<'a> SctpInput<'a> {
     /// Processes the packet.
     pub(super) fn handle(&mut self, cx: &mut Context<'_>, body: &mut Body) {
         let Body::Sctp(packet) = body else { return };
+        let opens = matches!(
+            packet.chunks.first(),
+            Some(Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Auth(_))
+        );
+        if !opens && let Some(flow) = self.known() {
+            return self.deliver(cx, flow, body);
+        }
+        if self.stack.addressing.interface_of(self.ends.local.ip()).is_none() {
+            return;
+        }
         match packet.chunks.first() {
             Some(Chunk::Init(_)) => self.on_init(cx, packet),
             Some(Chunk::CookieEcho(_)) => self.on_cookie(cx, body),
@@ -56,24 +66,32 @@ impl<'a> SctpInput<'a> {
 
     /// The association of a packet: by its addresses, otherwise by its tag.
     fn flow(&self, tag: VerificationTag) -> Option<FlowRef> {
-        let known = self.stack.addressing.receiver(IpProtocol::Sctp, &self.ends);
         let by_tag = || {
             let tag = Tag::Verification(self.ends.local.port(), tag);
             let socket = self.stack.addressing.tagged(tag)?;
-            Some(FlowRef { socket, path: UNKNOWN_PAIR })
+            Some(FlowRef { socket, path: UNKNOWN_PAIR }).filter(|flow| self.is_live(flow))
         };
-        let is_live = |flow: &FlowRef| {
-            self.stack.sockets.endpoint(flow.socket).is_some_and(|endpoint| !endpoint.is_closed())
-        };
-        known.or_else(by_tag).filter(is_live)
+        self.known().or_else(by_tag)
+    }
+
+    /// The association of a packet by its addresses.
+    fn known(&self) -> Option<FlowRef> {
+        let known = self.stack.addressing.receiver(IpProtocol::Sctp, &self.ends);
+        known.filter(|flow| self.is_live(flow))
+    }
+
+    fn is_live(&self, flow: &FlowRef) -> bool {
+        self.stack.sockets.endpoint(flow.socket).is_some_and(|endpoint| !endpoint.is_closed())
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
-        let local = self.stack.sctp_locals(self.interface, self.ends.local.ip());
+        let is_unknown = flow.path == UNKNOWN_PAIR;
+        let local =
+            is_unknown.then(|| self.stack.sctp_locals(self.interface, self.ends.local.ip()));
         if let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(flow.socket) {
-            let path = match flow.path {
-                UNKNOWN_PAIR => association.on_stray(local, self.ends.remote.ip()),
-                path => path,
+            let path = match local {
+                Some(local) => association.on_stray(local, self.ends.remote.ip()),
+                None => flow.path,
             };
             association.handle(cx, path, body);
             SctpInput::rebind(self.stack, flow.socket);
@@ -122,7 +140,7 @@ impl<'a> SctpInput<'a> {
         let answer = self.stack.sctp.on_init(cx, &mut self.stack.draws, &datagram, config, present);
         if let Some(answer) = answer {
             let (local, remote) = (self.ends.local.ip(), self.ends.remote.ip());
-            self.stack.send_stray(self.interface, local, remote, Body::Sctp(Box::new(answer)));
+            self.stack.send_stray(self.interface, local, remote, Body::Sctp(answer));
         }
         if let Some(id) = known {
             self.stack.wake(id);
@@ -136,7 +154,7 @@ impl<'a> SctpInput<'a> {
             Cookie::Discard => {}
             Cookie::Answer(answer) => {
                 let (local, remote) = (self.ends.local.ip(), self.ends.remote.ip());
-                self.stack.send_stray(self.interface, local, remote, Body::Sctp(Box::new(answer)));
+                self.stack.send_stray(self.interface, local, remote, Body::Sctp(answer));
             }
             Cookie::Valid(agreed, tags) => {
                 let (tag, udp) = (packet.tag, packet.udp);
@@ -202,7 +220,7 @@ impl<'a> SctpInput<'a> {
         let datagram = Datagram { src: self.ends.remote.ip(), dst: self.ends.local.ip(), packet };
         if let Some(answer) = self.stack.sctp.on_stray(cx.now, &datagram) {
             let (local, remote) = (self.ends.local.ip(), self.ends.remote.ip());
-            self.stack.send_stray(self.interface, local, remote, Body::Sctp(Box::new(answer)));
+            self.stack.send_stray(self.interface, local, remote, Body::Sctp(answer));
         }
     }
 
