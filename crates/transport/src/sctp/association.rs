@@ -403,6 +403,8 @@ impl Association {
             }
         }
         let Phase::Open(open) = &mut self.phase else { return };
+        chunks.clear();
+        open.transfer.spare_chunks = chunks;
         open.addresses.adopt_primary(&mut open.transfer, &self.ends);
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;

@@ -38,7 +38,9 @@ impl Transfer {
         }
         let pair = self.receiver.sack_due()?;
         let room = self.room_to(pair);
-        Some(Outgoing { pair, chunks: vec![self.receiver.sack(room)] })
+        let mut chunks = std::mem::take(&mut self.spare_chunks);
+        chunks.push(self.receiver.sack(room));
+        Some(Outgoing { pair, chunks })
     }
 
     /// FORWARD TSN in a packet of its own, if it does not wait for data.
@@ -155,7 +157,7 @@ impl Transfer {
             return None;
         }
         self.sender.prepare_burst(cx.now, &self.paths[index]);
-        let (mut chunks, mut left) = (Vec::with_capacity(1), room);
+        let (mut chunks, mut left) = (std::mem::take(&mut self.spare_chunks), room);
         while left > self.sender.header() {
             self.sender.abandon_begun(cx.now, path);
             if self.sender.blocked(path, left, chunks.is_empty()).is_some() {

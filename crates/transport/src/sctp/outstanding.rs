@@ -315,27 +315,22 @@ impl<T> Outstanding<T> {
         let next = self.cum(report.cum_tsn).ok_or(SackError::Old)?;
         let mut blocks = std::mem::take(&mut self.next);
         blocks.set(report, next);
-        let highest = blocks.highest();
-        if highest.max(next) > self.end() {
+        let highest = blocks.highest().max(next);
+        if highest > self.end() {
             return Err(SackError::NeverSent);
         }
         let mut answer = std::mem::take(&mut self.spare);
         answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
-        let last = std::mem::take(&mut self.last);
-        for (keep, (ranges, last)) in
-            [false, true].into_iter().zip(blocks.ranges.iter().zip(&last.ranges))
-        {
-            for range in changed(ranges, last) {
-                self.take_gap(range, keep, &mut answer);
-            }
-        }
         if !blocks.are_none() {
+            self.take_blocks(&blocks, &mut answer);
             answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
         }
-        let end = if report.complete { self.end() } else { highest };
-        self.take_back(&blocks, next..end, &mut answer);
-        (self.last, self.next) = (blocks, last);
+        if !self.acked.is_empty() {
+            let end = if report.complete { self.end() } else { highest };
+            self.take_back(&blocks, next..end, &mut answer);
+        }
+        self.next = std::mem::replace(&mut self.last, blocks);
         self.check();
         Ok(answer)
     }
@@ -443,6 +438,18 @@ impl<T> Outstanding<T> {
         self.kept.remove_below(next);
     }
 
+    /// Chunks in blocks are acknowledged; what the last report had is known.
+    fn take_blocks(&mut self, blocks: &Blocks, answer: &mut Acknowledged<T>) {
+        let last = std::mem::take(&mut self.last);
+        let lists = blocks.ranges.iter().zip(&last.ranges);
+        for (keep, (ranges, last)) in [false, true].into_iter().zip(lists) {
+            for range in changed(ranges, last) {
+                self.take_gap(range, keep, answer);
+            }
+        }
+        self.last = last;
+    }
+
     /// Chunks in `range` are acknowledged by a gap block.
     fn take_gap(&mut self, range: Range<u64>, keep: bool, answer: &mut Acknowledged<T>) {
         let (known, state) = match keep {
@@ -458,9 +465,6 @@ impl<T> Outstanding<T> {
     /// Chunks of `range` that were acknowledged and are not in a block any more are in the network
     /// again, unless the peer keeps them (RFC 9260 s6.2.1 D iii).
     fn take_back(&mut self, blocks: &Blocks, range: Range<u64>, answer: &mut Acknowledged<T>) {
-        if self.acked.is_empty() {
-            return;
-        }
         let mut reneged = Vec::new();
         let joined: Vec<Range<u64>>;
         let reported = match blocks.in_order() {

@@ -18,7 +18,7 @@ use crate::congestion::{CongestionControl, PathStart};
 use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::SctpPacket;
-use wire::sctp::{Data, Features, IData};
+use wire::sctp::{Chunk, Data, Features, IData};
 
 /// The two sides of an established association and the paths between them.
 pub(super) struct Transfer {
@@ -35,6 +35,8 @@ pub(super) struct Transfer {
     reserve: u32,
     /// When the next heartbeat may go to an address that is not verified.
     pub(super) next_probe: Instant,
+    /// The list of chunks of a packet that was processed, for one that is sent.
+    pub(super) spare_chunks: Vec<Chunk>,
     draws: Draws,
 }
 
@@ -101,6 +103,7 @@ impl Transfer {
             config: Box::new(config.clone()),
             reserve,
             next_probe: cx.now,
+            spare_chunks: Vec::new(),
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
         transfer.add_paths(cx, ends);
