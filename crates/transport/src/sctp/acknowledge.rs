@@ -10,7 +10,9 @@ use wire::sctp::Tsn;
 /// What a SACK says beside its TSNs, and what it leads to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SackEffects {
-    /// Paths on which a chunk was acknowledged that was sent once: they work.
+    /// Paths on which a chunk was acknowledged that was sent once and not taken for lost: they
+    /// work. One that T3-rtx took for lost arrived before the path failed, perhaps, and only its
+    /// SACK was lost.
     pub alive: Vec<PathId>,
     /// Data were acknowledged.
     pub acknowledged: bool,
@@ -23,7 +25,7 @@ struct Before {
     earliest: Option<Tsn>,
     acked: u64,
     chunks: u32,
-    /// A chunk was acknowledged that was sent once.
+    /// A chunk was acknowledged that was sent once and not taken for lost.
     alive: bool,
     cwnd: u64,
 }
@@ -103,7 +105,7 @@ impl Sender {
         };
         before.acked += u64::from(chunk.len);
         before.chunks += 1;
-        before.alive |= chunk.sent_once;
+        before.alive |= chunk.sent_once && chunk.in_flight;
         path.counters.acked_bytes += u64::from(chunk.len);
         if path.timed == Some(chunk.tsn) {
             path.timed = None;

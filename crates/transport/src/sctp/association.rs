@@ -106,6 +106,8 @@ impl Association {
             peer_addresses: remotes,
             tag,
             initial_tsn,
+            rto: config.parameters.rto,
+            retransmissions: config.parameters.init_retransmits,
         };
         let (initiator, step) = Initiator::open(cx.now, opening);
         let tags = initiator.tags();
@@ -134,7 +136,7 @@ impl Association {
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         let remote = path.ends.remote.ip();
         if let Some(UdpPorts { src, dst }) = udp {
-            association.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+            association.ends.learn_udp(remote, Some(UdpPorts { src: dst, dst: src }));
         }
         association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
         association.acknowledge_cookie(&path.ends);

@@ -14,6 +14,10 @@ use base::{Blocked, Context, Event, EventMask, Instant, PathId, SocketId};
 use wire::Payload;
 use wire::sctp::{Chunk, Data, IData, Tsn};
 
+/// Chunks outstanding at most: gap blocks reach no further, nor do SSNs of a stream (RFC 9260 s1.6,
+/// s3.3.4).
+const MAX_OUTSTANDING: i32 = 65_535;
+
 /// A chunk that was sent.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
@@ -230,7 +234,8 @@ impl Sender {
         if chunk > room || !self.has_window(path) {
             return Some(Blocked::CongestionWindow);
         }
-        if !self.peer_takes(self.window_len(payload)) {
+        let ahead = self.outstanding.highest_tsn().distance_from(self.outstanding.cum_tsn());
+        if ahead >= MAX_OUTSTANDING || !self.peer_takes(self.window_len(payload)) {
             return Some(Blocked::ReceiveWindow);
         }
         let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
