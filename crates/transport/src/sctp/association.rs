@@ -405,6 +405,9 @@ impl Association {
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
         let with_data = receiver.end_packet(cx.now, pair, shutting_down);
+        if with_data {
+            open.streams.on_data(cx.now, &open.transfer);
+        }
         if open.transfer.sender.take_writable() {
             self.events.push(ConnectionEvent::Writable);
         }

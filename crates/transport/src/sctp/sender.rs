@@ -171,6 +171,14 @@ impl Sender {
         self.outstanding.is_empty() && self.streams.queued_bytes() == 0
     }
 
+    /// The next chunk has the TSN `next`, and the messages of all streams are numbered from zero
+    /// again (RFC 6525 s5.2.4). Everything is acknowledged.
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        self.outstanding.renumber(next);
+        self.abandonment.renumber();
+        self.streams.reset(&[]);
+    }
+
     /// Whether anything waits to be sent, or to be sent again.
     pub(super) fn has_data(&self) -> bool {
         self.outstanding.next_marked().is_some() || self.streams.queued_bytes() > 0

@@ -18,7 +18,7 @@ use crate::congestion::{CongestionControl, PathStart};
 use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::SctpPacket;
-use wire::sctp::{Data, Features, IData};
+use wire::sctp::{Data, Features, IData, Tsn};
 
 /// The two sides of an established association and the paths between them.
 pub(super) struct Transfer {
@@ -196,6 +196,14 @@ impl Transfer {
         let setup = &mut self.sender.setup;
         if let Some(room) = self.paths.iter().map(|path| path.room).min() {
             setup.fragment = fragment_size(room, setup.framing);
+        }
+    }
+
+    /// The next chunk has the TSN `next`: everything is acknowledged (RFC 6525 s5.2.4).
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        self.sender.renumber(next);
+        for path in &mut self.paths {
+            (path.timed, path.recovery_exit) = (None, None);
         }
     }
 

@@ -204,11 +204,20 @@ impl Endpoint for Association {
     }
 
     fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        let has_failures = match &self.phase {
+            Phase::Open(open) => open.transfer.sender.has_failures(),
+            Phase::Opening(_) | Phase::Closed => false,
+        };
+        has_failures || !self.events.is_empty()
     }
 
     fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        std::mem::take(&mut self.events)
+        let mut events = std::mem::take(&mut self.events);
+        if let Phase::Open(open) = &mut self.phase {
+            let failures = open.transfer.sender.take_failures();
+            events.extend(failures.into_iter().map(ConnectionEvent::SendFailed));
+        }
+        events
     }
 
     fn is_closed(&self) -> bool {
