@@ -6,7 +6,7 @@ use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
     About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, FlowSpec,
-    Goal, Matters, Runs, Scenario, endpoints, judge, measures, values,
+    Goal, Matters, Runs, Scenario, endpoints, host_cost, judge, measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use traffic::web::Http;
 use traffic::{Measure, Traffic};
 use transport::path_manager::PathManagerKind;
+use transport::sctp::GapStructure;
 use transport::{Buffers, Profile};
 
 /// Values of options; options that were not given have no entry.
@@ -182,6 +183,11 @@ impl Options {
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
+        let has_sctp = uses_sctp(&chosen.protocols, &flows);
+        let ends = self.resolve_ends(profile, first, has_sctp)?;
+        if sctp.gap_structure != GapStructure::default() && ends.cost.per_gap_entry.is_zero() {
+            notes.push("`gap-structure` has no effect without `--host-cost gap=TIME`".to_owned());
+        }
         let choices = Choices {
             protocols: chosen.protocols,
             congestion: chosen.congestion,
@@ -195,7 +201,7 @@ impl Options {
         };
         let mut scenario = Scenario {
             about: self.about(),
-            ends: self.resolve_ends(profile, first)?,
+            ends,
             paths,
             links,
             flows,
@@ -231,12 +237,12 @@ impl Options {
         (paths, flows): (&[PathSpec], &[FlowSpec]),
         traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
-        let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
         let compares = chosen.protocols.contains(&Protocol::Sctp);
-        if compares || competes {
+        let is_used = uses_sctp(&chosen.protocols, flows);
+        if is_used {
             self.check_paths_of_sctp(paths, compares)?;
         }
-        SctpChoices::resolve(self, compares || competes, chosen.sctp.clone(), traffic)
+        SctpChoices::resolve(self, is_used, chosen.sctp.clone(), traffic)
     }
 
     /// A note on protocols without streams where a page is fetched over streams; refuses that
@@ -315,13 +321,19 @@ impl Options {
         }
     }
 
-    fn resolve_ends(&self, profile: Profile, first: usize) -> Result<Ends, InputError> {
+    fn resolve_ends(
+        &self,
+        profile: Profile,
+        first: usize,
+        has_sctp: bool,
+    ) -> Result<Ends, InputError> {
         let buffers = said(self.text(Key::Buffers), values::buffers)?;
         let nic = said(self.text(Key::Nic), values::nic)?;
         Ok(Ends {
             profile,
             buffers: buffers.unwrap_or_else(Buffers::default),
             nic: nic.unwrap_or(Some(NicSetup::default())),
+            cost: host_cost::resolve(self, has_sctp)?,
             reverse: self.switch(Key::Reverse).unwrap_or(false),
             first,
         })
@@ -462,6 +474,11 @@ pub(super) fn said<T>(
     read: impl Fn(&Given) -> Result<T, InputError>,
 ) -> Result<Option<T>, InputError> {
     given.map(read).transpose()
+}
+
+/// Whether SCTP is compared, or competes.
+fn uses_sctp(protocols: &[Protocol], flows: &[FlowSpec]) -> bool {
+    protocols.contains(&Protocol::Sctp) || flows.iter().any(|flow| flow.protocol == Protocol::Sctp)
 }
 
 fn all_cores() -> usize {
