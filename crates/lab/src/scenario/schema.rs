@@ -331,7 +331,7 @@ pub(super) fn sctp_profiles(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn gap_structures(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"enum": GapStructure::ALL.map(|(structure, _)| structure.name())})
+    json_schema!({"enum": GapStructure::ALL.map(GapStructure::name)})
 }
 
 pub(super) fn host_cost(_: &mut SchemaGenerator) -> Schema {

@@ -313,7 +313,7 @@ fn stream_order(given: &Given) -> Result<StreamOrder, InputError> {
 
 fn gap_structure(given: &Given) -> Result<GapStructure, InputError> {
     GapStructure::by_name(&given.text).ok_or_else(|| {
-        let names = GapStructure::ALL.map(|(structure, _)| structure.name());
+        let names = GapStructure::ALL.map(GapStructure::name);
         let problem = format!("unknown gap structure `{}`", given.text);
         given.refuse_whole(problem, nearest_help(&given.text, &names))
     })

@@ -115,13 +115,9 @@ impl Arrivals {
         mut sender: S,
         take: impl Fn(&mut S, &Report<'_>) -> usize,
     ) -> f64 {
-        let report = |sack| {
-            let Sack { cum_tsn, gaps, .. } = sack;
-            Report { cum_tsn: *cum_tsn, gaps, nr_gaps: &[], complete: false }
-        };
-        take(&mut sender, &report(&self.sacks[0]));
+        take(&mut sender, &report_of(&self.sacks[0]));
         let acked = |sender: &mut S| -> usize {
-            self.sacks[1..].iter().map(|sack| take(sender, &report(sack))).sum()
+            self.sacks[1..].iter().map(|sack| take(sender, &report_of(sack))).sum()
         };
         best(|| sender.clone(), acked)
     }
@@ -153,6 +149,12 @@ impl Arrivals {
             },
         )
     }
+}
+
+/// A SACK that a packet had no room for more blocks of.
+fn report_of(sack: &Sack) -> Report<'_> {
+    let Sack { cum_tsn, gaps, .. } = sack;
+    Report { cum_tsn: *cum_tsn, gaps, nr_gaps: &[], complete: false }
 }
 
 /// A receiver that these have arrived at.

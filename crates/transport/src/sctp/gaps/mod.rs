@@ -29,11 +29,8 @@ pub enum GapStructure {
 }
 
 impl GapStructure {
-    /// Every structure with one sentence about it.
-    pub const ALL: [(GapStructure, &'static str); 2] = [
-        (GapStructure::Tree, "Ordered trees, of which only what changes is visited."),
-        (GapStructure::List, "Lists, which are visited one entry after the other (paper 003)."),
-    ];
+    /// Every structure.
+    pub const ALL: [GapStructure; 2] = [GapStructure::Tree, GapStructure::List];
 
     /// The name in options.
     pub const fn name(self) -> &'static str {
@@ -45,8 +42,9 @@ impl GapStructure {
 
     /// The structure of that name, in any case.
     pub fn by_name(name: &str) -> Option<GapStructure> {
-        let all = GapStructure::ALL.into_iter().map(|(structure, _)| structure);
-        all.into_iter().find(|structure| structure.name().eq_ignore_ascii_case(name))
+        GapStructure::ALL
+            .into_iter()
+            .find(|structure| structure.name().eq_ignore_ascii_case(name))
     }
 }
 
