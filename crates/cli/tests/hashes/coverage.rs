@@ -27,8 +27,7 @@ const NOT_OF_RESULTS: [&str; 18] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 7] =
-    ["http", "endpoints", "limits", "link", "flow", "deadline", "host-cost"];
+const OF_SOME: [&str; 7] = ["http", "endpoints", "limits", "link", "flow", "deadline", "host-cost"];
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.

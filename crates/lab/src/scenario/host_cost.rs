@@ -11,6 +11,7 @@ use crate::words::nearest_help;
 use base::Duration;
 use simulator::ProcessingCost;
 use std::ops::Range;
+use transport::sctp::GapStructure;
 
 /// What a cost is of, in the order of [`parts_of`].
 pub(super) const PARTS: [&str; 3] = ["segment", "decision", "gap"];
@@ -79,6 +80,16 @@ pub(super) fn show(cost: &ProcessingCost) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(","))
 }
 
+/// What readers of the results must know of the hosts.
+pub(super) fn note(cost: &ProcessingCost, structure: GapStructure) -> Option<String> {
+    let is_list = structure == GapStructure::List;
+    if is_list && cost.per_gap_entry.is_zero() {
+        return Some("`gap-structure` has no effect without `--host-cost gap=TIME`".to_owned());
+    }
+    let entries = if is_list { ", gap entries in lists" } else { "" };
+    Some(format!("hosts have processing times: {}{entries}", show(cost)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +111,17 @@ mod tests {
         let twice = Options::default().with(Key::HostCost, "gap=1us");
         let twice = twice.with(Key::HostCost, "segment=2us");
         assert_eq!(show(&resolve(&twice, true).unwrap()).unwrap(), "segment=2us,gap=1us");
+    }
+
+    #[test]
+    fn readers_learn_of_a_cost_and_of_a_structure_without_effect() {
+        let of = |text, structure| note(&cost(text).unwrap(), structure).unwrap_or_default();
+        assert_eq!(of("none", GapStructure::Tree), "");
+        assert!(of("segment=1us", GapStructure::List).contains("no effect"));
+        let list = "hosts have processing times: gap=1us, gap entries in lists";
+        assert_eq!(of("gap=1us", GapStructure::List), list);
+        let tree = "hosts have processing times: segment=2us,gap=1us";
+        assert_eq!(of("gap=1us,segment=2us", GapStructure::Tree), tree);
     }
 
     #[test]

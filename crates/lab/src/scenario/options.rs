@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use traffic::web::Http;
 use traffic::{Measure, Traffic};
 use transport::path_manager::PathManagerKind;
-use transport::sctp::GapStructure;
 use transport::{Buffers, Profile};
 
 /// Values of options; options that were not given have no entry.
@@ -185,9 +184,7 @@ impl Options {
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
         let has_sctp = uses_sctp(&chosen.protocols, &flows);
         let ends = self.resolve_ends(profile, first, has_sctp)?;
-        if sctp.gap_structure != GapStructure::default() && ends.cost.per_gap_entry.is_zero() {
-            notes.push("`gap-structure` has no effect without `--host-cost gap=TIME`".to_owned());
-        }
+        notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
         let choices = Choices {
             protocols: chosen.protocols,
             congestion: chosen.congestion,

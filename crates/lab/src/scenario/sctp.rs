@@ -14,9 +14,7 @@ use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
 use transport::sctp::streams::StreamOrder;
-use transport::sctp::{
-    Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile,
-};
+use transport::sctp::{Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile};
 use wire::sctp::Features;
 
 /// Name of the variants over all paths, one at a time, instead of the name of a path.

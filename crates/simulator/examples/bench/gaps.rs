@@ -110,11 +110,7 @@ impl Arrivals {
     }
 
     /// Nanoseconds for each chunk, of which `take` returns the number.
-    fn report<S: Clone>(
-        &self,
-        mut sender: S,
-        take: impl Fn(&mut S, &Report<'_>) -> usize,
-    ) -> f64 {
+    fn report<S: Clone>(&self, mut sender: S, take: impl Fn(&mut S, &Report<'_>) -> usize) -> f64 {
         take(&mut sender, &report_of(&self.sacks[0]));
         let acked = |sender: &mut S| -> usize {
             self.sacks[1..].iter().map(|sack| take(sender, &report_of(sack))).sum()

@@ -50,8 +50,7 @@ fn costs(setup: &mut RunSetup) {
     let per_segment = Duration::from_micros(300);
     setup.client_cost = ProcessingCost { per_segment, ..ProcessingCost::default() };
     let per_decision = Duration::from_micros(100);
-    setup.server_cost =
-        ProcessingCost { per_segment, per_decision, ..ProcessingCost::default() };
+    setup.server_cost = ProcessingCost { per_segment, per_decision, ..ProcessingCost::default() };
 }
 
 fn setups() -> Vec<(&'static str, RunSetup)> {

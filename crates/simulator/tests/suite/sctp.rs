@@ -8,9 +8,7 @@ use proptest::prelude::*;
 use simulator::{Carrier, ProcessingCost, RunSetup, Until};
 use traffic::Traffic;
 use transport::congestion::ControllerChoice;
-use transport::sctp::{
-    Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile,
-};
+use transport::sctp::{Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile};
 use wire::sctp::Features;
 
 /// One association over these links; more than one: with all addresses, the first path primary.

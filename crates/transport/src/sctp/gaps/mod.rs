@@ -42,9 +42,7 @@ impl GapStructure {
 
     /// The structure of that name, in any case.
     pub fn by_name(name: &str) -> Option<GapStructure> {
-        GapStructure::ALL
-            .into_iter()
-            .find(|structure| structure.name().eq_ignore_ascii_case(name))
+        GapStructure::ALL.into_iter().find(|structure| structure.name().eq_ignore_ascii_case(name))
     }
 }
 

@@ -70,7 +70,10 @@ fn arrival_visits_the_height_of_a_tree_and_all_blocks_below_it_in_a_list() {
         received.insert(Tsn(1 + 2 * blocks + 2), Keep::Forever);
         received.take_visited()
     };
-    assert_eq!([0, 1, 100, 10_000].map(|blocks| last_of(GapStructure::Tree, blocks)), [0, 1, 7, 14]);
+    assert_eq!(
+        [0, 1, 100, 10_000].map(|blocks| last_of(GapStructure::Tree, blocks)),
+        [0, 1, 7, 14]
+    );
     assert_eq!(
         [0, 1, 100, 10_000].map(|blocks| last_of(GapStructure::List, blocks)),
         [0, 1, 100, 10_000]
