@@ -182,8 +182,7 @@ impl Options {
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
-        let has_sctp = uses_sctp(&chosen.protocols, &flows);
-        let ends = self.resolve_ends(profile, first, has_sctp)?;
+        let ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
         notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
         let choices = Choices {
             protocols: chosen.protocols,

@@ -5,6 +5,7 @@ use crate::sctp::outstanding::Outstanding;
 use crate::sctp::received::{Keep, ReceivedTsns};
 use base::{Instant, PathId};
 use proptest::prelude::*;
+use std::ops::Range;
 use wire::sctp::GapBlock;
 
 fn block(start: u16, end: u16) -> GapBlock {
@@ -169,7 +170,8 @@ proptest! {
             prop_assert_eq!(tree.cum_tsn(), initial + list.next() as u32 - 1);
             let of_tree = tree.sack(0, 1500).gaps;
             let near = |at: u64| (at - list.next() + 1) as u16;
-            let of_list = list.blocks().iter().map(|range| block(near(range.start), near(range.end - 1)));
+            let block_of = |range: &Range<u64>| block(near(range.start), near(range.end - 1));
+            let of_list = list.blocks().iter().map(block_of);
             prop_assert!(of_list.eq(of_tree.iter().copied()));
         }
     }
