@@ -96,7 +96,8 @@ impl Association {
         let tag = draw_tag(cx, draws);
         let initial_tsn = Tsn(draws.draw(cx, Purpose::InitialSequence) as u32);
         let mut remotes = vec![path.ends.remote.ip()];
-        remotes.extend(config.peer_addresses.iter().copied());
+        let others = config.peer_addresses.iter().filter(|other| **other != remotes[0]);
+        remotes.extend(others.copied().collect::<Vec<_>>());
         let ports = (path.ends.local.port(), path.ends.remote.port());
         let ends = Ends::new(ports, locals, remotes.clone());
         let opening = Opening {
@@ -270,7 +271,11 @@ impl Association {
                 self.tags = Tags { peer: agreed.peer.tag, ..initiator.tags() };
                 let mut confirmed = self.config.peer_addresses.clone();
                 confirmed.push(self.ends.remotes()[0]);
+                let first = agreed.peer_addresses.first() == self.ends.remotes().first();
                 self.establish(cx, &agreed, &confirmed, ConnectionEvent::Connected);
+                if !first {
+                    self.ask_for_first_path();
+                }
                 if let (Phase::Open(open), Some(rtt)) = (&mut self.phase, rtt) {
                     open.transfer.on_handshake_rtt(rtt);
                 }
@@ -288,6 +293,14 @@ impl Association {
                 };
                 self.fail(cx, error);
             }
+        }
+    }
+
+    /// The handshake took another path than the first one, which was silent: the peer, whose primary
+    /// that is now, uses the first one when it works (RFC 5061 s5.3).
+    fn ask_for_first_path(&mut self) {
+        if let (Phase::Open(open), Some(first)) = (&mut self.phase, self.ends.pair_of(PathId(0))) {
+            open.addresses.ask(Change::SetPrimary(first.local.address));
         }
     }
 

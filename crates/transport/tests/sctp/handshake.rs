@@ -82,6 +82,32 @@ fn initiator_gives_up_after_max_init_retransmits_of_its_profile() {
 }
 
 #[test]
+fn init_goes_to_another_address_if_the_first_is_silent_which_is_the_primary_later() {
+    let first = address(Server, 0);
+    let client = SctpConfig { peer_addresses: vec![first, address(Server, 1)], ..config() };
+    let mut pair = Pair::new([2, 2], [client, config()]);
+    let works = Instant::ZERO + Duration::from_secs(5);
+    pair.rule = Some(Box::new(move |passing| {
+        let is_first = passing.dst == first || passing.src == first;
+        if is_first && passing.at < works { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.run_until("establishment", Duration::from_millis(1100), are_open);
+    let inits = pair.sent(Client).filter(|passing| passing.has(is_init));
+    assert_eq!(inits.map(|passing| passing.dst).collect::<Vec<_>>(), [first, address(Server, 1)]);
+    let source = |pair: &mut Pair| {
+        pair.send(Server, message(0, 10));
+        let last = pair.sent(Server).filter(|passing| passing.has_data()).last();
+        let source = last.expect("data").src;
+        pair.pass(Duration::from_secs(1));
+        source
+    };
+    assert_eq!(source(&mut pair), address(Server, 1));
+    pair.pass(Duration::from_secs(30));
+    assert_eq!(source(&mut pair), first, "{}", pair.describe());
+    assert_eq!(pair.host(Client).lens(), [10, 10]);
+}
+
+#[test]
 fn stale_cookie_is_asked_for_again_with_a_longer_life_over_the_wire() {
     // A cookie is 20 ms old when it returns.
     let mut server = config();

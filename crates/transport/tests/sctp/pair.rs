@@ -15,7 +15,7 @@ use transport::sctp::{Addresses, GapStructure, SctpConfig};
 use transport::{
     ConnectionInfo, Input, InterfaceConfig, InterfaceEvent, SocketEventKind, Stack, StackConfig,
 };
-use wire::sctp::{Chunk, Data, IData, VerificationTag};
+use wire::sctp::{Chunk, Data, IData, Tsn, VerificationTag};
 use wire::{Body, Icmp, Packet, SctpPacket};
 
 /// More packets at one instant are taken for a live-lock.
@@ -276,6 +276,15 @@ impl Pair {
         let mut to = self.log.iter().rev().filter(|passing| passing.from != side);
         let found = to.find(|passing| passing.packet.tag != VerificationTag(0));
         found.expect("a packet").packet.tag
+    }
+
+    /// First TSN of the client, with which its serial and request numbers begin, too.
+    pub(crate) fn first_tsn(&self) -> Tsn {
+        let init = self.chunks(Client).find_map(|(_, chunk)| match chunk {
+            Chunk::Init(init) => Some(init.initial_tsn),
+            _ => None,
+        });
+        init.expect("an INIT")
     }
 
     /// Packets that `side` has sent.

@@ -127,11 +127,7 @@ fn streams_are_added_in_both_directions() {
 #[test]
 fn requests_that_make_no_sense_are_answered_with_the_reason() {
     let mut pair = Pair::open(1);
-    let init = pair.chunks(Client).find_map(|(_, chunk)| match chunk {
-        Chunk::Init(init) => Some(init.initial_tsn),
-        _ => None,
-    });
-    let first = init.expect("an INIT");
+    let first = pair.first_tsn();
     let mut answer = |request: Request| {
         pair.forge(Server, vec![Chunk::Reconfig(vec![Parameter::Reconfig(request)])]);
         let found = pair.chunks(Server).filter_map(|(_, chunk)| match chunk {
@@ -244,12 +240,8 @@ fn reset_of_the_association_waits_for_the_data_of_the_peer_and_survives_losses()
 #[test]
 fn writer_goes_on_if_the_peer_does_not_ask_again_for_the_reset() {
     let mut pair = Pair::open(1);
-    let init = pair.chunks(Client).find_map(|(_, chunk)| match chunk {
-        Chunk::Init(init) => Some(init.initial_tsn),
-        _ => None,
-    });
     pair.send(Server, message(0, 20_000));
-    let request = Request::ResetAssociation { request: init.expect("an INIT").0 };
+    let request = Request::ResetAssociation { request: pair.first_tsn().0 };
     pair.forge(Server, vec![Chunk::Reconfig(vec![Parameter::Reconfig(request)])]);
     let socket = pair.socket(Server);
     assert_eq!(pair.stack(Server).send_message(socket, message(0, 9)), Ok(false));
