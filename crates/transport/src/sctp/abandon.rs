@@ -133,6 +133,8 @@ impl Sender {
         let sent = Sent { fragment, offset: self.bound() };
         let tsn = self.outstanding.send(now, path, 0, sent);
         self.outstanding.abandon(tsn);
+        self.gaps.on_sent();
+        self.gaps.on_abandoned(tsn);
         self.abandonment.skipped.push(Skipped { tsn, stream, unordered, sequence });
     }
 
@@ -189,6 +191,7 @@ impl Sender {
         self.abandonment.messages += 1;
         let mut last: Option<Sent> = None;
         for tsn in sent {
+            self.gaps.on_abandoned(tsn);
             if let Some(data) = self.outstanding.abandon(tsn) {
                 let Fragment { stream, unordered, sequence, .. } = data.fragment;
                 self.abandonment.skipped.push(Skipped { tsn, stream, unordered, sequence });

@@ -42,6 +42,7 @@ impl Sender {
     ) -> Result<SackEffects, SackError> {
         let mut before: Vec<Before> = paths.iter().map(|path| self.before(path.id)).collect();
         let acked = self.outstanding.acknowledge(report)?;
+        self.gaps.on_report(report, &acked);
         self.release(&acked.released);
         for chunk in &acked.newly {
             self.credit(cx, paths, &mut before, chunk);

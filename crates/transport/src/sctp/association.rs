@@ -171,6 +171,14 @@ impl Association {
         &self.config
     }
 
+    /// Entries of its gap structures that were visited since the last call.
+    pub(crate) const fn take_visited(&mut self) -> u64 {
+        match &mut self.phase {
+            Phase::Open(open) => open.transfer.take_visited(),
+            Phase::Opening(_) | Phase::Closed => 0,
+        }
+    }
+
     pub(super) const fn ends(&self) -> &Ends {
         &self.ends
     }

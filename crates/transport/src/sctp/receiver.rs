@@ -4,6 +4,7 @@
 //! Messages are put together by `InboundStreams`, TSNs are kept by `ReceivedTsns`, and `SackTiming`
 //! decides when to report. Where a SACK goes is left to the association.
 
+use super::gaps::GapStructure;
 use super::received::{Arrival, Keep, ReceivedTsns};
 use super::sack_timing::{Content, DataPacket, Gap, SackTiming};
 use super::streams::{Framing, InboundStreams, Received, Violation};
@@ -31,6 +32,7 @@ pub(super) struct ReceiverSetup {
     pub sack_delay: Duration,
     /// Whether chunks that were reported may be discarded.
     pub keep: Keep,
+    pub gap_structure: GapStructure,
 }
 
 /// What arrived.
@@ -89,7 +91,7 @@ impl Receiver {
     /// Nothing has arrived.
     pub(super) fn new(setup: ReceiverSetup) -> Receiver {
         Receiver {
-            tsns: ReceivedTsns::new(setup.initial_tsn),
+            tsns: ReceivedTsns::with_structure(setup.initial_tsn, setup.gap_structure),
             timing: SackTiming::new(setup.sack_delay, false),
             streams: InboundStreams::new(setup.streams, setup.framing),
             setup,
@@ -349,6 +351,11 @@ impl Receiver {
     /// Last TSN before the first gap.
     pub(super) fn cum_tsn(&self) -> Tsn {
         self.tsns.cum_tsn()
+    }
+
+    /// Entries of the gap structure that were visited since the last call.
+    pub(super) const fn take_visited(&mut self) -> u64 {
+        self.tsns.take_visited()
     }
 
     /// User data that the application took, in bytes.

@@ -5,6 +5,7 @@
 //! SACK does is in `acknowledge`.
 
 use super::abandon::Abandonment;
+use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
 use super::profile::{BurstRule, SctpParameters};
@@ -40,6 +41,7 @@ pub(super) struct SenderSetup {
     /// Bytes of the messages that a byte stream is cut into.
     pub message_size: u32,
     pub nagle: bool,
+    pub gap_structure: GapStructure,
     /// Messages can be abandoned: both sides have FORWARD TSN (RFC 3758).
     pub partial: bool,
 }
@@ -48,6 +50,7 @@ pub(super) struct SenderSetup {
 pub(super) struct Sender {
     pub(super) streams: OutboundStreams,
     pub(super) outstanding: Outstanding<Sent>,
+    pub(super) gaps: SentGaps,
     pub(super) control: Controller,
     pub(super) setup: SenderSetup,
     pub(super) rules: SctpParameters,
@@ -86,6 +89,7 @@ impl Sender {
         Sender {
             streams: OutboundStreams::new(setup.streams, setup.framing, setup.order),
             outstanding: Outstanding::new(setup.initial_tsn),
+            gaps: SentGaps::new(setup.gap_structure, setup.initial_tsn),
             control,
             setup,
             rules,
@@ -248,6 +252,7 @@ impl Sender {
         let immediate = fragment.immediate;
         let sent = Sent { fragment: fragment.clone(), offset };
         let tsn = self.outstanding.send(cx.now, path.id, len, sent);
+        self.gaps.on_sent();
         self.abandonment.on_sent(tsn, &fragment);
         self.bound += u64::from(payload);
         self.held += u64::from(payload);

@@ -78,6 +78,7 @@ impl Transfer {
             fragment,
             message_size,
             nagle: config.nagle,
+            gap_structure: config.gap_structure,
             partial: agreed.features.contains(Features::PARTIAL_RELIABILITY),
         };
         let receiving = ReceiverSetup {
@@ -89,6 +90,7 @@ impl Transfer {
             nr_sack: agreed.features.contains(Features::NR_SACK),
             sack_delay: config.parameters.sack_delay,
             keep: if config.reneging { Keep::Renegable } else { Keep::Forever },
+            gap_structure: config.gap_structure,
         };
         let mut transfer = Transfer {
             socket,
@@ -179,6 +181,11 @@ impl Transfer {
     pub(super) fn rto(&self, path: PathId) -> Duration {
         let initial = self.config.parameters.rto.initial;
         self.paths.get(path.index()).map_or(initial, |path| path.rto.rto())
+    }
+
+    /// Entries of the gap structures of both sides that were visited since the last call.
+    pub(super) const fn take_visited(&mut self) -> u64 {
+        self.sender.gaps.take_visited() + self.receiver.take_visited()
     }
 
     /// When a timer expires next.

@@ -108,6 +108,15 @@ impl Stack {
         self.reader
     }
 
+    /// Entries of gap structures that the socket of the last packet visited since the last call:
+    /// of an association chunks at the sender and blocks of TSNs at the receiver; otherwise 0.
+    pub fn take_visited_entries(&mut self) -> u64 {
+        match self.reader.and_then(|id| self.sockets.get_mut(id)) {
+            Some(Socket::Sctp(association)) => association.take_visited(),
+            _ => 0,
+        }
+    }
+
     /// Prefetches the entry of a socket.
     pub fn prefetch_socket(&self, socket: SocketId) {
         if let Some(socket) = self.sockets.get(socket) {

@@ -9,7 +9,7 @@ use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, SocketId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use transport::sctp::streams::{Message, Received, Reliability};
-use transport::sctp::{Addresses, SctpConfig};
+use transport::sctp::{Addresses, GapStructure, SctpConfig};
 use transport::{
     ConnectionInfo, Input, InterfaceConfig, InterfaceEvent, SocketEventKind, Stack, StackConfig,
 };
@@ -140,9 +140,11 @@ pub(crate) fn message(stream: u16, len: usize) -> Message {
     }
 }
 
-/// The default configuration with all addresses of a host.
+/// The default configuration with all addresses of a host; with debug assertions the list beside
+/// the tree checks what the tree acknowledges.
 pub(crate) fn config() -> SctpConfig {
-    SctpConfig { addresses: Addresses::All, streams: 4, ..SctpConfig::default() }
+    let gap_structure = GapStructure::List;
+    SctpConfig { addresses: Addresses::All, streams: 4, gap_structure, ..SctpConfig::default() }
 }
 
 impl Pair {
