@@ -204,10 +204,11 @@ impl Sender {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
-    /// When a message that has not begun expires, or FORWARD TSN is due.
-    pub(super) fn next_expiry(&self) -> Instant {
+    /// When a message that has not begun expires, or FORWARD TSN is due. Without a path for data
+    /// that waits until there is one.
+    pub(super) fn next_expiry(&self, has_path: bool) -> Instant {
         let expiry = self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE);
-        expiry.min(self.abandonment.deadline())
+        if has_path { expiry.min(self.abandonment.deadline()) } else { expiry }
     }
 
     /// Bytes of windows that a fragment takes.

@@ -1,12 +1,12 @@
 //! Partial reliability (RFC 3758, RFC 7496): what is abandoned, and what the receiver does then.
 
-use crate::pair::{Client, Fate, Pair, Passing, Server, config, message};
+use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::Duration;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
-use transport::SocketEventKind;
 use transport::sctp::SctpConfig;
 use transport::sctp::streams::{Message, Reliability};
+use transport::{InterfaceEvent, SocketEventKind};
 use wire::Payload;
 use wire::sctp::{Chunk, Features, ForwardTsn, Tsn};
 
@@ -131,6 +131,31 @@ fn rest_of_a_message_is_not_sent_after_a_fragment_was_abandoned() {
         assert_eq!(lens, [11, 12]);
         assert!(data_packets(&pair) < 20, "{}", data_packets(&pair));
     }
+}
+
+/// The timer was due again and again: found by fuzzing.
+#[test]
+fn forward_tsn_that_no_path_takes_waits_for_one() {
+    let mut pair = Pair::new([2, 2], [config(), config()]);
+    // The second path is not verified.
+    pair.rule = Some(Box::new(|passing| {
+        let is_lost = passing.dst == address(Server, 1) || passing.has_data();
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    let is_open = |pair: &Pair| pair.host(Server).is_open() && pair.host(Client).is_open();
+    pair.run_until("establishment", Duration::from_secs(1), is_open);
+    pair.send(Client, limited(0, 3000, 0));
+    let gone = InterfaceEvent::AddressRemoved(address(Client, 0));
+    pair.interface(Client, 0, gone);
+    let end = pair.now + Duration::from_secs(1);
+    let steps = (0..1000).take_while(|_| pair.step_until(end)).count();
+    assert!(steps < 1000, "{}", pair.describe());
+    pair.rule = None;
+    pair.pass(Duration::from_secs(10));
+    pair.send(Client, message(0, 20));
+    pair.pass(Duration::from_secs(5));
+    assert_eq!(pair.host(Server).lens(), [20], "{}", pair.describe());
+    assert!(pair.chunks(Client).any(|(_, chunk)| is_forward(chunk)));
 }
 
 #[test]

@@ -444,7 +444,7 @@ impl Pair {
     }
 
     /// The next thing until `end`: a packet arrives or a timer expires.
-    fn step_until(&mut self, end: Instant) -> bool {
+    pub(crate) fn step_until(&mut self, end: Instant) -> bool {
         self.settle();
         let Some(next) = self.next_at().filter(|next| *next <= end) else { return false };
         self.now = self.now.max(next);
