@@ -3,7 +3,7 @@
 use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, SocketId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use transport::sctp::{Addresses, SctpConfig};
+use transport::sctp::{Addresses, GapStructure, SctpConfig};
 use transport::{
     Input, InterfaceConfig, InterfaceEvent, SocketEventKind, Stack, StackConfig,
 };
@@ -51,6 +51,8 @@ impl Associations {
         };
         let [client, server] = configs.map(|config| SctpConfig {
             addresses: Addresses::All,
+            // The list beside the tree checks what the tree acknowledges.
+            gap_structure: GapStructure::List,
             ..config
         });
         pair.stacks[1].listen(PORT, server).expect("a free port");

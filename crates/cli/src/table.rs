@@ -9,6 +9,7 @@ use lab::comparison::{Pair, Ratio};
 use lab::scenario::{Protocol, Runs};
 use lab::statistics::Interval;
 use lab::{Report, Scale, Scenario, Summary, describe_traffic, percent, scale};
+use linux::sut::T3_TIMEOUTS;
 use std::fmt::Write;
 use traffic::Measure;
 
@@ -34,6 +35,10 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     }
     let wide = if ask.wide { Screen { width: None, ..screen } } else { screen.of_tables() };
     text.push_str(&results(scenario, report, ask.wide).render(wide));
+    if let Some(senders) = senders(report) {
+        text.push('\n');
+        text.push_str(&senders.render(screen.of_tables()));
+    }
     let fairness = fairness::text(scenario, report, screen);
     if !fairness.is_empty() {
         text.push('\n');
@@ -337,11 +342,33 @@ fn style(summary: &Summary) -> &'static str {
     }
 }
 
+/// What the senders of associations repeated, if that was counted.
+fn senders(report: &Report) -> Option<Table> {
+    let timeouts = |summary: &Summary| {
+        summary.extra.iter().find(|(name, _)| name == T3_TIMEOUTS).map(|(_, mean)| *mean)
+    };
+    report.variants.iter().find_map(timeouts)?;
+    let scale = scale(report.metric, &report.variants);
+    let each = |cell: &dyn Fn(&Summary) -> String| report.variants.iter().map(cell).collect();
+    let heading = format!("{} [{}]", report.metric.info().heading, scale.unit);
+    let value = |v: &Summary| v.mean.map_or("-".to_owned(), |value| scale.number(value));
+    let t3 = |v: &Summary| timeouts(v).map_or("-".to_owned(), |mean| format!("{mean:.1}"));
+    Some(Table {
+        columns: vec![
+            Column::new("sender, per run", false, 0, each(&|v| v.variant.name.clone())),
+            Column::new(heading, true, 0, each(&value)),
+            Column::new("retransmitted", true, 0, each(&|v| format!("{:.1}", v.retransmitted))),
+            Column::new("T3-rtx", true, 0, each(&t3)),
+        ],
+    })
+}
+
 /// Table of single messages, for traffic with several in a run.
 fn messages(scenario: &Scenario, report: &Report) -> Option<Table> {
     // Names with a slash belong to single objects, and are in files only.
     let names = report.variants.first()?.extra.iter().map(|(name, _)| name.as_str());
-    let names: Vec<&str> = names.filter(|name| !name.contains('/')).collect();
+    let names: Vec<&str> =
+        names.filter(|name| !name.contains('/') && *name != T3_TIMEOUTS).collect();
     if names.is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Runs a study in real time: kernels, or the engine, over emulated links.
+//! Runs a study in real time: kernels, the engine, or usrsctp, over emulated links.
 //!
 //! The scenario, the random draws of its links and the record of a run are those of a simulated
 //! study. Time is that of the machine, so runs are carried out one after the other and cannot be
@@ -14,9 +14,12 @@ use crate::stack::{Emulated, StackKind, emulated_of};
 use crate::study::{Stopped, Study, VariantRuns, Watcher};
 use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
-use linux::sut::{KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, run_emulated};
+use linux::sut::{
+    KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, Usrsctp, run_emulated,
+};
 use linux::{Emulator, EmulatorConfig, LiveError};
 use simulator::socket_config;
+use transport::ProtocolConfig;
 
 /// The results of an emulated study.
 #[derive(Clone, Debug)]
@@ -58,6 +61,7 @@ pub fn emulate(
     watcher: &dyn Watcher,
 ) -> Result<Emulation, LiveError> {
     let variants = emulated_of(scenario, stacks);
+    let compiled = stacks.contains(&StackKind::Usrsctp).then(Usrsctp::compile).transpose()?;
     let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
     let mut emulator = Emulator::start(&EmulatorConfig::new(names))?;
     let accuracy = measure(&mut emulator, &links(scenario, 0, false))?;
@@ -72,7 +76,8 @@ pub fn emulate(
     let runs = repetitions(scenario);
     watcher.on_plan(variants.len() * runs as usize);
     for number in 0..u64::from(runs) {
-        let repetition = repeat(&mut emulator, scenario, &variants, number, watcher)?;
+        let all = All { scenario, variants: &variants, usrsctp: compiled.as_ref() };
+        let repetition = all.repeat(&mut emulator, number, watcher)?;
         let Some(repetition) = repetition else {
             emulation.study.interrupted = true;
             break;
@@ -100,30 +105,39 @@ fn without_runs(emulated: &Emulated) -> VariantRuns {
     VariantRuns { variant: emulated.clone().into_variant(), runs: Vec::new() }
 }
 
-/// One run of each variant; `None` after a stop.
-fn repeat(
-    emulator: &mut Emulator,
-    scenario: &Scenario,
-    variants: &[Emulated],
-    number: u64,
-    watcher: &dyn Watcher,
-) -> Result<Option<Vec<Done>>, LiveError> {
-    let mut repetition = Vec::new();
-    for emulated in variants {
-        if watcher.is_stopped() {
-            return Ok(None);
+/// What is repeated.
+struct All<'a> {
+    scenario: &'a Scenario,
+    variants: &'a [Emulated],
+    usrsctp: Option<&'a Usrsctp>,
+}
+
+impl All<'_> {
+    /// One run of each variant; `None` after a stop.
+    fn repeat(
+        &self,
+        emulator: &mut Emulator,
+        number: u64,
+        watcher: &dyn Watcher,
+    ) -> Result<Option<Vec<Done>>, LiveError> {
+        let All { scenario, usrsctp, .. } = *self;
+        let mut repetition = Vec::new();
+        for emulated in self.variants {
+            if watcher.is_stopped() {
+                return Ok(None);
+            }
+            let variant = emulated.clone().into_variant();
+            let capture = number == 0 && watcher.wants_captures();
+            let task = Task { scenario, emulated, number, capture, usrsctp };
+            let mut done = task.carry_out(emulator)?;
+            if let Some(captures) = done.captures.take() {
+                watcher.on_captures(&variant, captures);
+            }
+            watcher.on_run(&variant, &done.run);
+            repetition.push(done);
         }
-        let variant = emulated.clone().into_variant();
-        let capture = number == 0 && watcher.wants_captures();
-        let task = Task { scenario, emulated, number, capture };
-        let mut done = task.carry_out(emulator)?;
-        if let Some(captures) = done.captures.take() {
-            watcher.on_captures(&variant, captures);
-        }
-        watcher.on_run(&variant, &done.run);
-        repetition.push(done);
+        Ok(Some(repetition))
     }
-    Ok(Some(repetition))
 }
 
 /// The results of a run.
@@ -141,6 +155,7 @@ struct Task<'a> {
     emulated: &'a Emulated,
     number: u64,
     capture: bool,
+    usrsctp: Option<&'a Usrsctp>,
 }
 
 impl Task<'_> {
@@ -183,13 +198,23 @@ impl Task<'_> {
             congestion: variant.congestion.to_string(),
             buffers: self.scenario.ends.buffers,
         };
+        let engine = || {
+            let setup = setup(self.scenario, variant, self.number);
+            socket_config(&setup.flows[0], setup.network.ipv6)
+        };
         match stack {
-            StackKind::Anabranch => {
-                let setup = setup(self.scenario, variant, self.number);
-                let config = socket_config(&setup.flows[0], setup.network.ipv6);
-                SystemUnderTest::Engine { path, config }
+            StackKind::Anabranch | StackKind::AnabranchSctp => {
+                SystemUnderTest::Engine { path, config: engine() }
             }
-            _ => {
+            StackKind::Usrsctp => {
+                let config = match engine() {
+                    ProtocolConfig::Sctp(config) => config,
+                    _ => Box::default(),
+                };
+                let program = self.usrsctp.map(Usrsctp::path).unwrap_or_default();
+                SystemUnderTest::Usrsctp { path, program, config }
+            }
+            StackKind::KernelTcp | StackKind::KernelMptcp => {
                 SystemUnderTest::Kernel { path, protocol: variant.protocol(), settings: settings() }
             }
         }

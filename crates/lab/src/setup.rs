@@ -34,6 +34,8 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         network: NetworkSetup { paths, links, nic: scenario.ends.nic, ..NetworkSetup::default() },
         flows: std::iter::once(measured).chain(competing).collect(),
         warm_up: scenario.warm_up,
+        client_cost: scenario.ends.cost,
+        server_cost: scenario.ends.cost,
         limit,
         backup: numbered().flat_map(|(number, path)| path.backup_marks(number)).collect(),
         marks: numbered().flat_map(|(number, path)| path.marks(number)).collect(),

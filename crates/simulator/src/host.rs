@@ -298,7 +298,11 @@ impl<A: Application> Host<A> {
         } else if let Some(event) = self.stack.poll_event() {
             self.notify(cx, fabric, event);
         } else if let Some(input) = processor.next_input(cx.now) {
+            let is_packet = matches!(input, Input::Packet { .. });
             self.stack.handle(cx, input);
+            if is_packet {
+                processor.visit(cx.now, self.stack.take_visited_entries());
+            }
         } else if let Some(transmit) = self.stack.poll_transmit(cx) {
             processor.make(cx.now, transmit);
         } else if let Some(event) = self.stack.poll_event() {

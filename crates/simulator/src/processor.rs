@@ -15,12 +15,15 @@ pub struct ProcessingCost {
     pub per_segment: Duration,
     /// For each scheduling decision: one for each packet sent that carries payload.
     pub per_decision: Duration,
+    /// For each entry of a gap structure that a packet received makes an association visit: a chunk
+    /// at the sender, a block of TSNs at the receiver.
+    pub per_gap_entry: Duration,
 }
 
 impl ProcessingCost {
     /// Whether the host is infinitely fast.
     pub const fn is_zero(&self) -> bool {
-        self.per_segment.is_zero() && self.per_decision.is_zero()
+        self.per_segment.is_zero() && self.per_decision.is_zero() && self.per_gap_entry.is_zero()
     }
 }
 
@@ -59,6 +62,12 @@ impl Processor {
             self.busy_until = now + self.cost.per_segment;
         }
         Some(input)
+    }
+
+    /// The packet that was taken last made the stack visit entries of a gap structure.
+    pub(crate) fn visit(&mut self, now: Instant, entries: u64) {
+        let visiting = self.cost.per_gap_entry * entries;
+        self.busy_until = self.busy_until.max(now) + visiting;
     }
 
     /// Make a packet; it leaves after its processing time.

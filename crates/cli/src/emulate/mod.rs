@@ -31,6 +31,8 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   sudo anabranch emulate --path wlan --path 3g --stack kernel-tcp,kernel-mptcp,anabranch \\
                          --traffic video --runs 10
+  sudo anabranch emulate --path wlan --path 3g --stack anabranch-sctp,usrsctp \\
+                         --traffic bulk:4MiB --runs 10
   sudo anabranch emulate --path wlan --path lte --shell client
   sudo anabranch emulate --path dsl='rate 16mbit uplink rate 1mbit delay 12ms' \\
                          --shell client --tcp -- ping -c 5 10.0.0.2
@@ -48,7 +50,8 @@ pub(crate) struct EmulateArgs {
     #[command(flatten)]
     pub asked: CompareArgs,
     /// Stacks to compare: kernel-tcp (each path alone), kernel-mptcp (all paths together),
-    /// anabranch (the engine, in every variant) [default: kernel-tcp,kernel-mptcp]
+    /// anabranch (the engine, in every variant), anabranch-sctp (its SCTP), usrsctp
+    /// [default: kernel-tcp,kernel-mptcp]
     #[arg(long, value_name = "LIST", env = "ANABRANCH_STACK", hide_env = true)]
     #[arg(conflicts_with = "shell")]
     pub stack: Option<String>,

@@ -1,5 +1,5 @@
-//! `emulate` without a shell: compares kernels and the engine over emulated links, with the table,
-//! the document and the files of `compare`.
+//! `emulate` without a shell: compares kernels, the engine and usrsctp over emulated links, with
+//! the table, the document and the files of `compare`.
 
 use super::{EmulateArgs, failed, fit_for_emulation};
 use crate::compare::show;
@@ -11,7 +11,7 @@ use crate::table;
 use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, use_copies};
 use lab::scenario::{Key, Protocol, Variant};
-use lab::stack::{Emulated, StackKind, emulated_of};
+use lab::stack::{Emulated, StackKind, check_protocols, check_stacks, emulated_of};
 use lab::{Given, InputError, Report, Scenario};
 use linux::LiveError;
 
@@ -43,20 +43,19 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
     let stacks = StackKind::parse_list(&given)?;
     let mut options = args.asked.options()?;
-    if !options.is_given(Key::Protocols) && stacks.contains(&StackKind::Anabranch) {
-        // The engine runs the protocols of both kernels.
-        options = options.with(Key::Protocols, "tcp,mptcp");
+    let chosen = options.text(Key::Protocols).cloned();
+    let protocols = StackKind::protocols_of(&stacks);
+    if chosen.is_none() && !protocols.is_empty() {
+        let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name()).collect();
+        options = options.with(Key::Protocols, &names.join(","));
     }
     let out = args.asked.out.as_deref();
     let copied = out.map(|out| use_copies(&mut options, out));
     let scenario = fit_for_emulation(options.resolve()?)?;
-    if emulated_of(&scenario, &stacks).is_empty() {
-        let help = "kernels have no coupled congestion control: use --cc cubic,reno, or add \
-            --stack anabranch";
-        return Err(
-            given.refuse_whole("none of these stacks supports any of the requested variants", help)
-        );
+    if let Some(chosen) = &chosen {
+        check_protocols(chosen, &scenario.choices.protocols, &stacks)?;
     }
+    check_stacks(&given, &stacks, &scenario)?;
     let overwrite = Overwrite { force: args.asked.force };
     args.asked.require_goal(&scenario)?;
     let out = overwrite.out(out)?;

@@ -27,11 +27,11 @@ const NOT_OF_RESULTS: [&str; 18] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 6] = ["http", "endpoints", "limits", "link", "flow", "deadline"];
+const OF_SOME: [&str; 7] = ["http", "endpoints", "limits", "link", "flow", "deadline", "host-cost"];
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.
-const LISTED: [&str; 11] = [
+const LISTED: [&str; 12] = [
     "protocols",
     "schedulers",
     "cc",
@@ -43,9 +43,10 @@ const LISTED: [&str; 11] = [
     "sctp-profile",
     "rtx-policy",
     "stream-scheduler",
+    "gap-structure",
 ];
 /// Options of `sctp`, refused without it.
-const OF_SCTP: [&str; 7] = [
+const OF_SCTP: [&str; 8] = [
     "sctp-profile",
     "rtx-policy",
     "message-size",
@@ -53,6 +54,7 @@ const OF_SCTP: [&str; 7] = [
     "stream-scheduler",
     "nr-sack",
     "interleaving",
+    "gap-structure",
 ];
 /// Changes of a path that a time can follow, as in the descriptions of paths.
 const EVENTS: [&str; 8] = ["down", "silent", "reset", "removed", "rate", "delay", "loss", "backup"];

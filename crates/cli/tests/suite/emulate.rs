@@ -177,6 +177,64 @@ fn stacks_are_compared_and_stored_and_their_report_is_made_again() {
 }
 
 #[test]
+fn sctp_of_the_engine_and_of_usrsctp_is_compared_over_three_links() {
+    if !has_hosts() {
+        return;
+    }
+    let scratch = Scratch::new("emulated-sctp");
+    let folder = scratch.path("results");
+    let paths = [
+        "--path",
+        "a=rate 20mbit delay 5ms loss 1%",
+        "--path",
+        "b=rate 10mbit delay 10ms",
+        "--path",
+        "c=rate 5mbit delay 20ms",
+    ];
+    let words = ["--stack", "anabranch-sctp,usrsctp", "--traffic", "bulk:256KiB", "--runs", "1"];
+    let output = ["--json", "-q", "--out", &folder];
+    let output = anabranch(&[&["emulate"], &paths[..], &words, &output].concat());
+    let said = stderr(&output);
+    if output.status.code() == Some(3) {
+        println!("skipped: {}", said.lines().next().unwrap_or_default());
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let result: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("a document");
+    let variants = result["variants"].as_array().expect("variants");
+    let names: Vec<&str> = variants.iter().filter_map(|v| v["name"].as_str()).collect();
+    let of = |prefix: &str| ["a", "b", "c", "multihomed"].map(|on| format!("{prefix}/{on}/reno"));
+    assert_eq!(names, [of("sctp"), of("usrsctp")].concat());
+    for variant in variants.iter().filter(|variant| variant["discarded"] == 0) {
+        assert!(variant["mean"].as_f64().is_some_and(|s| (0.1..60.0).contains(&s)), "{variant:#}");
+        assert!(variant["extra"]["t3_timeouts"].is_number(), "{variant:#}");
+        assert!(variant["retransmitted_segments"].is_number(), "{variant:#}");
+    }
+    let table = anabranch(&["report", &folder, "--no-color"]);
+    let shown = stdout(&table);
+    let heading = shown.lines().find(|line| line.starts_with("sender, per run"));
+    assert!(heading.is_some_and(|line| line.ends_with("retransmitted  T3-rtx")), "{shown}");
+    assert!(shown.lines().any(|line| line.starts_with("usrsctp/multihomed/reno ")), "{shown}");
+}
+
+#[test]
+fn usrsctp_without_a_compiler_is_refused_with_what_to_install() {
+    if !has_hosts() {
+        return;
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_anabranch"))
+        .args(["emulate", "--path", "a=rate 9mbit", "--traffic", "bulk:64KiB"])
+        .args(["--stack", "usrsctp"])
+        .env("PATH", "/nonexistent")
+        .output()
+        .expect("the program starts");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("there is no C compiler (cc)"), "{said}");
+    assert!(said.contains("remedy: sudo apt-get install libusrsctp-dev gcc"), "{said}");
+}
+
+#[test]
 fn coupled_control_of_a_kernel_is_refused_with_the_remedy() {
     let words = ["--traffic", "bulk:1MiB", "--stack", "kernel-mptcp", "--cc", "lia"];
     let output =

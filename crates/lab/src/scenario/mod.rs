@@ -11,6 +11,7 @@ mod endpoints;
 mod file;
 mod flow;
 mod flow_table;
+mod host_cost;
 mod judge;
 mod options;
 mod path_table;
@@ -44,7 +45,7 @@ use crate::units::show_size;
 use crate::web_page::PageSource;
 use base::Duration;
 use sha2::{Digest, Sha256};
-use simulator::{KernelSetup, NicSetup};
+use simulator::{KernelSetup, NicSetup, ProcessingCost};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use traffic::{Measure, Traffic};
@@ -166,6 +167,8 @@ pub struct Ends {
     pub buffers: Buffers,
     /// NIC of both hosts; `None`: no NIC link.
     pub nic: Option<NicSetup>,
+    /// Processing time of both hosts, and of those of competing flows.
+    pub cost: ProcessingCost,
     /// Whether the client sends.
     pub reverse: bool,
     /// Index of the path of the first subflow.
@@ -245,6 +248,8 @@ impl Scenario {
             Some("endpoints")
         } else if self.choices.simultaneous_syn {
             Some("simultaneous-syn")
+        } else if !self.ends.cost.is_zero() {
+            Some("host-cost")
         } else {
             None
         }
@@ -391,6 +396,9 @@ impl Scenario {
         }
         if let Some(deadline) = self.own_deadline() {
             let _ = write!(key, "deadline {deadline}");
+        }
+        if let Some(cost) = host_cost::show(&self.ends.cost) {
+            let _ = write!(key, "host-cost {cost}");
         }
         key.push_str(&self.choices.sctp.deviations());
         Sha256::digest(key).into()

@@ -6,7 +6,7 @@ use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
     About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, FlowSpec,
-    Goal, Matters, Runs, Scenario, endpoints, judge, measures, values,
+    Goal, Matters, Runs, Scenario, endpoints, host_cost, judge, measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
@@ -182,6 +182,8 @@ impl Options {
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
+        let ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
+        notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
         let choices = Choices {
             protocols: chosen.protocols,
             congestion: chosen.congestion,
@@ -195,7 +197,7 @@ impl Options {
         };
         let mut scenario = Scenario {
             about: self.about(),
-            ends: self.resolve_ends(profile, first)?,
+            ends,
             paths,
             links,
             flows,
@@ -231,12 +233,12 @@ impl Options {
         (paths, flows): (&[PathSpec], &[FlowSpec]),
         traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
-        let competes = flows.iter().any(|flow| flow.protocol == Protocol::Sctp);
         let compares = chosen.protocols.contains(&Protocol::Sctp);
-        if compares || competes {
+        let is_used = uses_sctp(&chosen.protocols, flows);
+        if is_used {
             self.check_paths_of_sctp(paths, compares)?;
         }
-        SctpChoices::resolve(self, compares || competes, chosen.sctp.clone(), traffic)
+        SctpChoices::resolve(self, is_used, chosen.sctp.clone(), traffic)
     }
 
     /// A note on protocols without streams where a page is fetched over streams; refuses that
@@ -315,13 +317,19 @@ impl Options {
         }
     }
 
-    fn resolve_ends(&self, profile: Profile, first: usize) -> Result<Ends, InputError> {
+    fn resolve_ends(
+        &self,
+        profile: Profile,
+        first: usize,
+        has_sctp: bool,
+    ) -> Result<Ends, InputError> {
         let buffers = said(self.text(Key::Buffers), values::buffers)?;
         let nic = said(self.text(Key::Nic), values::nic)?;
         Ok(Ends {
             profile,
             buffers: buffers.unwrap_or_else(Buffers::default),
             nic: nic.unwrap_or(Some(NicSetup::default())),
+            cost: host_cost::resolve(self, has_sctp)?,
             reverse: self.switch(Key::Reverse).unwrap_or(false),
             first,
         })
@@ -462,6 +470,11 @@ pub(super) fn said<T>(
     read: impl Fn(&Given) -> Result<T, InputError>,
 ) -> Result<Option<T>, InputError> {
     given.map(read).transpose()
+}
+
+/// Whether SCTP is compared, or competes.
+fn uses_sctp(protocols: &[Protocol], flows: &[FlowSpec]) -> bool {
+    protocols.contains(&Protocol::Sctp) || flows.iter().any(|flow| flow.protocol == Protocol::Sctp)
 }
 
 fn all_cores() -> usize {

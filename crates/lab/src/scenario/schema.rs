@@ -5,6 +5,7 @@
 //! path's, that a path is up at some time); `options` and `path_spec` check the rest.
 
 use super::flow_table;
+use super::host_cost;
 use super::sctp::SCTP_FAILOVERS;
 use super::table::{Key, OptionRow, Takes};
 use super::variants::Protocol;
@@ -18,7 +19,7 @@ use std::borrow::Cow;
 use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
 use transport::sctp::streams::StreamOrder;
-use transport::sctp::{RtxPolicy, SctpProfile};
+use transport::sctp::{GapStructure, RtxPolicy, SctpProfile};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
 /// The schema of a scenario file.
@@ -327,6 +328,14 @@ pub(super) fn failovers(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn sctp_profiles(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": SctpProfile::ALL.map(|(profile, _)| profile.name())})
+}
+
+pub(super) fn gap_structures(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": GapStructure::ALL.map(GapStructure::name)})
+}
+
+pub(super) fn host_cost(_: &mut SchemaGenerator) -> Schema {
+    items(&format!("(none|({}) *= *[0-9.]+ ?[a-zA-Z]+)", host_cost::PARTS.join("|")))
 }
 
 pub(super) fn rtx_policies(_: &mut SchemaGenerator) -> Schema {

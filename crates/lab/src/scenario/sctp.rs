@@ -14,7 +14,7 @@ use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
 use transport::sctp::streams::StreamOrder;
-use transport::sctp::{Addresses, FailureLimits, RtxPolicy, SctpConfig, SctpProfile};
+use transport::sctp::{Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile};
 use wire::sctp::Features;
 
 /// Name of the variants over all paths, one at a time, instead of the name of a path.
@@ -91,6 +91,8 @@ pub struct SctpChoices {
     pub nr_sack: bool,
     /// Interleaving of messages is offered (RFC 8260).
     pub interleaving: bool,
+    /// Structure of TSNs above the cumulative one.
+    pub gap_structure: GapStructure,
 }
 
 impl Default for SctpChoices {
@@ -106,13 +108,14 @@ impl Default for SctpChoices {
             stream_order: SctpConfig::default().stream_order,
             nr_sack: true,
             interleaving: false,
+            gap_structure: GapStructure::default(),
         }
     }
 }
 
 impl SctpChoices {
     /// Options that only SCTP has.
-    const OPTIONS: [Key; 7] = [
+    const OPTIONS: [Key; 8] = [
         Key::SctpProfile,
         Key::RtxPolicy,
         Key::MessageSize,
@@ -120,6 +123,7 @@ impl SctpChoices {
         Key::StreamScheduler,
         Key::NrSack,
         Key::Interleaving,
+        Key::GapStructure,
     ];
 
     /// The choices in `options`, of which `compared` is a part that other protocols have, too;
@@ -155,12 +159,14 @@ impl SctpChoices {
         if let Some(http) = &mut of_page {
             **http = Http::Streams(streams);
         }
+        let structure = said(options.text(Key::GapStructure), gap_structure)?;
         let order = said(options.text(Key::StreamScheduler), stream_order)?;
         Ok(SctpChoices {
             profile,
             streams,
             stream_order: order.unwrap_or(compared.stream_order),
             interleaving,
+            gap_structure: structure.unwrap_or_default(),
             rtx_policies: chosen(texts, vec![RtxPolicy::default()], &every, rtx_policy)?,
             message_size: said(options.text(Key::MessageSize), message_size)?.or(usual),
             nr_sack: said(options.text(Key::NrSack), on_or_off)?.unwrap_or(true),
@@ -202,6 +208,7 @@ impl SctpChoices {
             streams: self.streams,
             stream_order: self.stream_order,
             message_size: self.message_size,
+            gap_structure: self.gap_structure,
             ..config
         }
     }
@@ -229,6 +236,8 @@ impl SctpChoices {
         add("stream-scheduler", differs(order != usual.stream_order, &order.name()));
         add("nr-sack", differs(self.nr_sack != usual.nr_sack, &self.nr_sack));
         add("interleaving", differs(self.interleaving != usual.interleaving, &self.interleaving));
+        let structure = self.gap_structure;
+        add("gap-structure", differs(structure != usual.gap_structure, &structure.name()));
         text
     }
 
@@ -236,6 +245,12 @@ impl SctpChoices {
     pub(super) fn own_stream_order(&self) -> Option<String> {
         let usual = SctpChoices::default().stream_order;
         (self.stream_order != usual).then(|| self.stream_order.name().to_owned())
+    }
+
+    /// The structure of gap entries, unless it is the default.
+    pub(super) fn own_gap_structure(&self) -> Option<String> {
+        let usual = GapStructure::default();
+        (self.gap_structure != usual).then(|| self.gap_structure.name().to_owned())
     }
 
     /// Bytes of messages, unless they are those of the profile.
@@ -290,6 +305,14 @@ fn stream_order(given: &Given) -> Result<StreamOrder, InputError> {
     StreamOrder::by_name(&given.text.to_ascii_lowercase()).ok_or_else(|| {
         let names: Vec<&str> = StreamOrder::names().collect();
         let problem = format!("unknown stream scheduler `{}`", given.text);
+        given.refuse_whole(problem, nearest_help(&given.text, &names))
+    })
+}
+
+fn gap_structure(given: &Given) -> Result<GapStructure, InputError> {
+    GapStructure::by_name(&given.text).ok_or_else(|| {
+        let names = GapStructure::ALL.map(GapStructure::name);
+        let problem = format!("unknown gap structure `{}`", given.text);
         given.refuse_whole(problem, nearest_help(&given.text, &names))
     })
 }

@@ -7,7 +7,9 @@
 
 use super::schema::Pattern::{self, Of, Plain, Regex};
 use super::sctp::show_switch;
-use super::{Runs, Scenario, SctpChoices, endpoints, flow, names_of, schema, show_buffers};
+use super::{
+    Runs, Scenario, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers,
+};
 use crate::path_spec::show_time;
 use crate::traffic_spec;
 use traffic::Traffic;
@@ -660,6 +662,36 @@ options! {
         .pattern(Regex(r"^(none|[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)$"))
         .shown(|s| Some(quoted(&s.ends.nic.map_or("none".into(), |nic| nic.rate.to_string()))))
         .counts(Counts::StudyKey, "none");
+    HostCost: list(
+            "host-cost",
+            "Processing time of the hosts: of each segment received or sent, of each scheduling \
+             decision, of each gap entry that SCTP visits: `segment=5us,decision=1us,gap=100ns`. \
+             Default: none.",
+        )
+        .argument(
+            35,
+            "LIST",
+            "Processing time of the hosts: of each segment received or sent, of each scheduling \
+             decision, of each gap entry that sctp visits: segment=5us,decision=1us,gap=100ns \
+             [default: none]",
+        )
+        .pattern(Of(schema::host_cost))
+        .shown(|s| maybe(host_cost::show(&s.ends.cost).as_ref()))
+        .counts(Counts::StudyKey, "segment=5us");
+    GapStructure: text(
+            "gap-structure",
+            "Structure of sctp's gap entries: tree, or list, which visits one after the other \
+             (paper 003) and takes more time with host-cost gap. Default: tree.",
+        )
+        .argument(
+            47,
+            "NAME",
+            "Structure of sctp's gap entries: tree, or list, which visits one after the other \
+             (paper 003) and takes more time with --host-cost gap=TIME [default: tree]",
+        )
+        .pattern(Of(schema::gap_structures))
+        .shown(|s| of_sctp(s, SctpChoices::own_gap_structure))
+        .counts(Counts::StudyKey, "list");
     Reverse: switch("reverse", "Send from client to server instead of downloading.")
         .argument(22, "", "Send from client to server instead of downloading")
         .shown(|s| Some(s.ends.reverse.to_string()))

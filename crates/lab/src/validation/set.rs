@@ -17,7 +17,7 @@
 use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
 use crate::path_spec::{CapacitySpec, Loss};
 use crate::scenario::{Key, Options, Scenario, load, split, table_of};
-use crate::stack::{Emulated, StackKind, emulated_of};
+use crate::stack::{Emulated, StackKind, check_stacks, emulated_of};
 use crate::words::nearest_help;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -198,7 +198,11 @@ fn entry(
         return Err(name.refuse_whole(problem, "leave it out: the set is compared with a kernel"));
     }
     let stacks = match own_stacks {
-        Some(own) => StackKind::parse_list(&own)?,
+        Some(own) => {
+            let stacks = StackKind::parse_list(&own)?;
+            check_stacks(&own, &stacks, &scenario)?;
+            stacks
+        }
         None => stacks.to_vec(),
     };
     let judged_by = match judged_by {

@@ -11,7 +11,7 @@
 
 use super::watch::{Points, Seen, Watch};
 use super::{SERVER_PORT, SutPath, SutPaths, SutQuantity, SutRecord, SutRun, SutSeries};
-use super::{joined, settle_in};
+use super::{T3_TIMEOUTS, joined, settle_in};
 use crate::address::Subnet;
 use crate::clock::Clock;
 use crate::error::LiveError;
@@ -32,7 +32,8 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use traffic::{Half, Role};
-use transport::ProtocolConfig;
+use transport::sctp::Addresses;
+use transport::{Protocol, ProtocolConfig};
 
 /// Length of the prefix of a path. That of one half is longer by one bit.
 const SHARED_V4: u8 = 24;
@@ -75,11 +76,8 @@ pub(super) fn run(
     protocol: &ProtocolConfig,
 ) -> Result<SutRecord, LiveError> {
     let failed = |error: io::Error| LiveError::system("leading paths to the engine", &error);
-    let used: Vec<usize> = if protocol.protocol().is_multipath() {
-        (0..paths.paths.len()).collect()
-    } else {
-        vec![path]
-    };
+    let used: Vec<usize> =
+        if uses_all(protocol) { (0..paths.paths.len()).collect() } else { vec![path] };
     for role in [Role::Client, Role::Server] {
         for path in &used {
             route(paths, role, *path).map_err(failed)?;
@@ -89,6 +87,14 @@ pub(super) fn run(
     let common = Common { run, used: &used, first: path, ipv4, protocol, clock: Clock::start() };
     let (client, server) = carry_out(paths, common.plan(Role::Client), common.plan(Role::Server))?;
     record(paths.paths.len(), run, &used, protocol, [&client, &server])
+}
+
+/// Whether connections have every path: subflows of MPTCP, addresses of SCTP.
+fn uses_all(protocol: &ProtocolConfig) -> bool {
+    match protocol {
+        ProtocolConfig::Sctp(config) => matches!(config.addresses, Addresses::All),
+        other => other.protocol().is_multipath(),
+    }
 }
 
 /// An address of one half of path number `path`: `host` is 1 for the kernel, 2 for the engine.
@@ -255,6 +261,10 @@ fn record(
     let duplicates = receiver.ledger.connections().map(|(_, sent)| sent.duplicate_bytes);
     record.flow_mut().duplicate_bytes = duplicates.sum();
     record.flow_mut().data_packets = receiver.seen.arrived;
+    if protocol.protocol() == Protocol::Sctp {
+        let timeouts = sender.seen.t3_timeouts as f64;
+        record.run.outcome.extra.push((T3_TIMEOUTS, timeouts));
+    }
     record.congestion = vec![protocol.congestion().to_string()];
     record.series = series(sender, receiver, used);
     record.run.ended = client.ended.min(server.ended) - Instant::ZERO;

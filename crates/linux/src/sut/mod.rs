@@ -1,5 +1,5 @@
-//! Systems under test: one repetition of a traffic model over the kernel's TCP, the kernel's MPTCP
-//! or our engine, between two namespaces that are connected by paths.
+//! Systems under test: one repetition of a traffic model over the kernel's TCP, the kernel's MPTCP,
+//! our engine or usrsctp, between two namespaces that are connected by paths.
 //!
 //! [`run_once`] is the interface. The paths may be emulated links or plain wires: they need an
 //! address at either end and, for several paths, the routes and endpoints of the kernel's MPTCP
@@ -10,16 +10,20 @@ mod emulated;
 mod engine;
 mod kernel;
 mod sampler;
+mod usrsctp;
 mod watch;
 
 pub use emulated::{ATTEMPTS, EmulatedSut, run_emulated};
+pub use usrsctp::Usrsctp;
 
 use crate::error::LiveError;
 use crate::namespace::Namespace;
 use base::{Duration, Instant};
 use harness::{FlowRecord, RunRecord, SentRecord};
 use std::net::IpAddr;
-use traffic::{Half, Traffic};
+use std::path::PathBuf;
+use traffic::{Half, Outcome, StreamFailure, Traffic};
+use transport::sctp::SctpConfig;
 use transport::{Buffers, Protocol, ProtocolConfig};
 
 /// Where servers listen: iperf's port.
@@ -28,6 +32,10 @@ const SERVER_PORT: u16 = 5001;
 const SAMPLE_EVERY: Duration = Duration::from_millis(10);
 /// Real-time priority of the ends, below that of the emulator, which must not wait for them.
 const PRIORITY: i32 = 10;
+
+/// Name of the number of T3-rtx expirations of the sender of an association (RFC 9260 s6.3.3), in
+/// the further numbers of a run.
+pub const T3_TIMEOUTS: &str = "t3_timeouts";
 
 /// The implementation and protocol that carry the traffic. A protocol with one path uses the path
 /// with the index `path`; a multi-path protocol uses all paths and begins on that one.
@@ -48,6 +56,15 @@ pub enum SystemUnderTest {
         path: usize,
         /// Protocol of both ends, with its configuration.
         config: ProtocolConfig,
+    },
+    /// usrsctp, in a process at either end.
+    Usrsctp {
+        /// Index of the path; with several addresses, of the primary one.
+        path: usize,
+        /// Compiled program, of [`Usrsctp::path`].
+        program: PathBuf,
+        /// Configuration of both ends, as far as usrsctp has it.
+        config: Box<SctpConfig>,
     },
 }
 
@@ -133,7 +150,9 @@ pub enum SutQuantity {
 /// Carry out one repetition, over connections of its own. Failed connections are part of the
 /// record; an error means that the machine or the kernel did not do what was requested.
 pub fn run_once(paths: SutPaths<'_>, run: &SutRun<'_>) -> Result<SutRecord, LiveError> {
-    let (SystemUnderTest::Kernel { path, .. } | SystemUnderTest::Engine { path, .. }) = run.system;
+    let (SystemUnderTest::Kernel { path, .. }
+    | SystemUnderTest::Engine { path, .. }
+    | SystemUnderTest::Usrsctp { path, .. }) = run.system;
     if *path >= paths.paths.len() {
         return Err(LiveError::Usage(format!("there is no path {path}")));
     }
@@ -142,6 +161,9 @@ pub fn run_once(paths: SutPaths<'_>, run: &SutRun<'_>) -> Result<SutRecord, Live
             kernel::run(paths, run, *protocol, *path, settings)
         }
         SystemUnderTest::Engine { path, config } => engine::run(paths, run, *path, config),
+        SystemUnderTest::Usrsctp { path, program, config } => {
+            usrsctp::run(paths, run, *path, (program, config))
+        }
     }
 }
 
@@ -160,8 +182,14 @@ impl SutRecord {
             )));
         }
         let outcome = Half::outcome(run.traffic, client, server, run.reverse);
+        let failure = reports.iter().find_map(|report| report.failure);
+        Ok(SutRecord::of_outcome(outcome, failure, paths))
+    }
+
+    /// The record with this outcome of the measured flow; everything else is zero or empty.
+    fn of_outcome(outcome: Outcome, failure: Option<StreamFailure>, paths: usize) -> Self {
         let measured = FlowRecord {
-            failure: reports.iter().find_map(|report| report.failure),
+            failure,
             bytes_read: outcome.bytes_read,
             sent: SentRecord { first_sent_bytes: vec![0; paths], ..SentRecord::default() },
             ..FlowRecord::default()
@@ -175,7 +203,7 @@ impl SutRecord {
             captures: None,
             simulated: None,
         };
-        Ok(SutRecord { run, congestion: Vec::new(), series: Vec::new() })
+        SutRecord { run, congestion: Vec::new(), series: Vec::new() }
     }
 
     /// The measured flow.

@@ -17,6 +17,8 @@ pub(super) struct Seen {
     pub(super) sent_bytes: BTreeMap<SocketId, u64>,
     /// Segments with payload that arrived.
     pub(super) arrived: u64,
+    /// Expirations of T3-rtx.
+    pub(super) t3_timeouts: u64,
 }
 
 /// Records the events of an engine.
@@ -25,7 +27,7 @@ pub(super) struct Watch(pub(super) Rc<RefCell<Seen>>);
 impl Recorder for Watch {
     fn mask(&self) -> EventMask {
         let sender = EventMask::WINDOW.union(EventMask::SEGMENT);
-        sender.union(EventMask::DELIVERY).union(EventMask::ARRIVAL)
+        sender.union(EventMask::DELIVERY).union(EventMask::ARRIVAL).union(EventMask::TIMER)
     }
 
     fn record(&mut self, now: Instant, _host: HostId, event: &Event) {
@@ -50,6 +52,10 @@ impl Recorder for Watch {
             }
             Event::SegmentArrived { .. } => {
                 seen.arrived += 1;
+                return;
+            }
+            Event::TimerFired { timer: "t3-rtx", .. } => {
+                seen.t3_timeouts += 1;
                 return;
             }
             _ => return,

@@ -319,6 +319,6 @@ fn rate_line(name: &str, packets: u64, seconds: f64) {
     line(name, format_args!("{:.0}", packets as f64 / seconds), "packets/cpu_s");
 }
 
-fn line(name: &str, value: impl Display, unit: &str) {
+pub(crate) fn line(name: &str, value: impl Display, unit: &str) {
     println!("{name} {value} {unit}");
 }

@@ -7,6 +7,7 @@
 
 mod congestion;
 mod figures;
+mod gaps;
 mod meter;
 mod schedulers;
 
@@ -33,6 +34,7 @@ const FIGURES: &[(&str, Take)] = &[
     ("sim/instructions", figures::instructions),
     ("scheduler", schedulers::all),
     ("congestion", congestion::all),
+    ("gaps", gaps::all),
     ("work/tcp-bulk-2s", || figures::work(2)),
     ("work/tcp-bulk-6s", || figures::work(6)),
     ("work/sctp-bulk-2s", || figures::work_sctp(2)),

@@ -15,6 +15,7 @@ fn processing_cost_bounds_the_rate_of_a_host() {
     let cost = ProcessingCost {
         per_segment: Duration::from_micros(80),
         per_decision: Duration::from_micros(40),
+        ..ProcessingCost::default()
     };
     let slow = value(&with(fast, |setup| setup.server_cost = cost));
     // 120 us for each segment sent, 80 us for each ACK received, one for two segments.

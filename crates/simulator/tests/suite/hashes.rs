@@ -48,8 +48,9 @@ fn checksum(setup: &mut RunSetup) {
 
 fn costs(setup: &mut RunSetup) {
     let per_segment = Duration::from_micros(300);
-    setup.client_cost = ProcessingCost { per_segment, per_decision: Duration::ZERO };
-    setup.server_cost = ProcessingCost { per_segment, per_decision: Duration::from_micros(100) };
+    setup.client_cost = ProcessingCost { per_segment, ..ProcessingCost::default() };
+    let per_decision = Duration::from_micros(100);
+    setup.server_cost = ProcessingCost { per_segment, per_decision, ..ProcessingCost::default() };
 }
 
 fn setups() -> Vec<(&'static str, RunSetup)> {

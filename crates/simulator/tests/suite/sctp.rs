@@ -5,10 +5,10 @@ use crate::pair::{link, one_path, record, record_with, value, with};
 use base::{Chance, Duration, Event, EventMask, Purpose, Rate};
 use network::{Capacity, Direction, Limit, LinkChange, LinkConfig, LossConfig, PathEvent};
 use proptest::prelude::*;
-use simulator::{Carrier, RunSetup, Until};
+use simulator::{Carrier, ProcessingCost, RunSetup, Until};
 use traffic::Traffic;
 use transport::congestion::ControllerChoice;
-use transport::sctp::{Addresses, FailureLimits, RtxPolicy, SctpConfig, SctpProfile};
+use transport::sctp::{Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile};
 use wire::sctp::Features;
 
 /// One association over these links; more than one: with all addresses, the first path primary.
@@ -214,4 +214,31 @@ fn nothing_waits_at_the_receiver_without_loss() {
     setup.recording.accounts = true;
     let waited = record(&setup).account().expect("accounts were asked for").head_of_line;
     assert_eq!((waited.time, waited.bytes), (Duration::ZERO, 0));
+}
+
+/// An association that loses packets, with this structure and this time for each entry visited.
+fn visiting(gap_structure: GapStructure, per_gap_entry: Duration) -> RunSetup {
+    let lossy = LinkConfig { loss: LossConfig::Bernoulli { p: 0.001 }, ..link(20, 100) };
+    let mut setup = sctp(&[lossy], Traffic::BulkTime(Duration::from_secs(20)));
+    if let Carrier::Sctp(config) = &mut setup.flows[0].carrier {
+        config.gap_structure = gap_structure;
+    }
+    let cost = ProcessingCost { per_gap_entry, ..ProcessingCost::default() };
+    (setup.client_cost, setup.server_cost) = (cost, cost);
+    setup
+}
+
+#[test]
+fn gap_structure_without_a_cost_changes_no_packet() {
+    let hash = |structure| record(&visiting(structure, Duration::ZERO)).hash();
+    assert_eq!(hash(GapStructure::Tree), hash(GapStructure::List));
+}
+
+#[test]
+fn visited_entries_slow_hosts_with_lists_down_and_not_those_with_trees() {
+    let goodput = |structure, micros| value(&visiting(structure, Duration::from_micros(micros)));
+    let free = goodput(GapStructure::Tree, 0);
+    let (tree, list) = (goodput(GapStructure::Tree, 200), goodput(GapStructure::List, 200));
+    assert!(tree > 0.9 * free, "{tree} of {free} bit/s");
+    assert!(list < 0.5 * free, "{list} of {free} bit/s");
 }

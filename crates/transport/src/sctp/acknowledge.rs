@@ -24,13 +24,15 @@ pub(super) struct Before {
     earliest: Option<Tsn>,
     acked: u64,
     chunks: u32,
-    /// A chunk was acknowledged that was sent once.
+    /// A chunk was acknowledged that was sent once and not taken for lost.
     alive: bool,
     cwnd: u64,
 }
 
 impl SackEffects {
-    /// Paths on which a chunk was acknowledged that was sent once: they work.
+    /// Paths on which a chunk was acknowledged that was sent once and not taken for lost: they
+    /// work. One that T3-rtx took for lost arrived before the path failed, perhaps, and only its
+    /// SACK was lost.
     pub(super) fn alive(&self) -> impl Iterator<Item = PathId> + '_ {
         self.paths.iter().filter(|path| path.alive).map(|path| path.path)
     }
@@ -52,6 +54,7 @@ impl Sender {
         before.clear();
         before.extend(paths.iter().map(|path| self.before(path.id)));
         let acked = self.outstanding.acknowledge(report)?;
+        self.gaps.on_report(report, &acked);
         self.release(&acked.released);
         for chunk in &acked.newly {
             self.credit(cx, paths, &mut before, chunk);
@@ -117,7 +120,7 @@ impl Sender {
         };
         before.acked += u64::from(chunk.len);
         before.chunks += 1;
-        before.alive |= chunk.sent_once;
+        before.alive |= chunk.sent_once && chunk.in_flight;
         path.counters.acked_bytes += u64::from(chunk.len);
         if path.timed == Some(chunk.tsn) {
             path.timed = None;

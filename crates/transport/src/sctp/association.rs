@@ -98,7 +98,8 @@ impl Association {
         let tag = draw_tag(cx, draws);
         let initial_tsn = Tsn(draws.draw(cx, Purpose::InitialSequence) as u32);
         let mut remotes = vec![path.ends.remote.ip()];
-        remotes.extend(config.peer_addresses.iter().copied());
+        let others = config.peer_addresses.iter().filter(|other| **other != remotes[0]);
+        remotes.extend(others.copied().collect::<Vec<_>>());
         let ports = (path.ends.local.port(), path.ends.remote.port());
         let ends = Ends::new(ports, locals, remotes.clone());
         let opening = Opening {
@@ -108,6 +109,8 @@ impl Association {
             peer_addresses: remotes,
             tag,
             initial_tsn,
+            rto: config.parameters.rto,
+            retransmissions: config.parameters.init_retransmits,
         };
         let (initiator, step) = Initiator::open(cx.now, opening);
         let tags = initiator.tags();
@@ -136,7 +139,7 @@ impl Association {
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         let remote = path.ends.remote.ip();
         if let Some(UdpPorts { src, dst }) = udp {
-            association.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+            association.ends.learn_udp(remote, Some(UdpPorts { src: dst, dst: src }));
         }
         association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
         association.acknowledge_cookie(&path.ends);
@@ -173,6 +176,14 @@ impl Association {
     /// Its configuration.
     pub(crate) const fn config(&self) -> &SctpConfig {
         &self.config
+    }
+
+    /// Entries of its gap structures that were visited since the last call.
+    pub(crate) const fn take_visited(&mut self) -> u64 {
+        match &mut self.phase {
+            Phase::Open(open) => open.transfer.take_visited(),
+            Phase::Opening(_) | Phase::Closed => 0,
+        }
     }
 
     pub(super) const fn ends(&self) -> &Ends {
@@ -264,7 +275,11 @@ impl Association {
                 self.tags = Tags { peer: agreed.peer.tag, ..initiator.tags() };
                 let mut confirmed = self.config.peer_addresses.clone();
                 confirmed.push(self.ends.remotes()[0]);
+                let first = agreed.peer_addresses.first() == self.ends.remotes().first();
                 self.establish(cx, &agreed, &confirmed, ConnectionEvent::Connected);
+                if !first {
+                    self.ask_for_first_path();
+                }
                 if let (Phase::Open(open), Some(rtt)) = (&mut self.phase, rtt) {
                     open.transfer.on_handshake_rtt(rtt);
                 }
@@ -282,6 +297,14 @@ impl Association {
                 };
                 self.fail(cx, error);
             }
+        }
+    }
+
+    /// The handshake took another path than the first one, which was silent: the peer, whose primary
+    /// that is now, uses the first one when it works (RFC 5061 s5.3).
+    fn ask_for_first_path(&mut self) {
+        if let (Phase::Open(open), Some(first)) = (&mut self.phase, self.ends.pair_of(PathId(0))) {
+            open.addresses.ask(Change::SetPrimary(first.local.address));
         }
     }
 
@@ -409,6 +432,9 @@ impl Association {
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
         let with_data = receiver.end_packet(cx.now, pair, shutting_down);
+        if with_data {
+            open.streams.on_data(cx.now, &open.transfer);
+        }
         if open.transfer.sender.take_writable() {
             self.events.push(ConnectionEvent::Writable);
         }

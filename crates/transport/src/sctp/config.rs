@@ -1,6 +1,7 @@
 //! The configuration of an association or of an SCTP listener.
 
 use super::ends::LocalAddress;
+use super::gaps::GapStructure;
 use super::handshake::Offer;
 use super::profile::{InitialWindow, SctpParameters, SctpProfile};
 use super::rtx_policy::RtxPolicy;
@@ -43,6 +44,8 @@ pub struct SctpConfig {
     pub udp: Option<UdpPorts>,
     /// Chunks that arrived out of order may be discarded when memory runs out (RFC 9260 s6.2).
     pub reneging: bool,
+    /// How TSNs above the cumulative one are kept; it has a cost and changes no packet.
+    pub gap_structure: GapStructure,
 }
 
 /// The addresses of this host that the peer may use.
@@ -79,6 +82,7 @@ impl SctpConfig {
             message_size: None,
             udp: None,
             reneging: false,
+            gap_structure: GapStructure::Tree,
         }
     }
 

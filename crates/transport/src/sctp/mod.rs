@@ -18,6 +18,7 @@ mod config;
 mod control;
 mod describe;
 mod ends;
+mod gaps;
 pub mod handshake;
 pub(crate) mod host;
 mod input;
@@ -42,6 +43,7 @@ mod verifier;
 
 pub use accept::{OwnTags, Stray, has_right_tag, out_of_the_blue};
 pub use config::{Addresses, SctpConfig};
+pub use gaps::{GapStructure, ListAnswer, ReceivedList, SentList};
 pub use outstanding::{AckedChunk, Acknowledged, Marked, Outstanding, Report, SackError};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
 pub use profile::{BurstRule, InitialWindow, SctpParameters, SctpProfile};

@@ -3,6 +3,7 @@
 //! TSNs are offsets of 64 bits from the peer's initial TSN. When to send a report is left to the
 //! association, the data to its streams.
 
+use super::gaps::{GapStructure, ReceivedGaps};
 use crate::buffer::RangeSet;
 use std::ops::Range;
 use wire::sctp::{GapBlock, NrSack, Sack, Tsn};
@@ -24,6 +25,7 @@ pub struct ReceivedTsns {
     /// The part of `above` that may still be discarded.
     renegable: RangeSet,
     duplicates: Vec<Tsn>,
+    gaps: ReceivedGaps,
 }
 
 /// Whether a chunk may be discarded after it was reported (RFC 9260 s6.2).
@@ -46,19 +48,34 @@ pub enum Arrival {
 
 impl ReceivedTsns {
     /// Nothing has arrived from a peer whose first TSN is `initial`.
-    pub const fn new(initial: Tsn) -> Self {
+    pub fn new(initial: Tsn) -> Self {
+        ReceivedTsns::with_structure(initial, GapStructure::Tree)
+    }
+
+    /// The same, and arrivals visit the entries of this structure.
+    pub fn with_structure(initial: Tsn, structure: GapStructure) -> Self {
         ReceivedTsns {
             initial,
             next: 0,
             above: RangeSet::new(),
             renegable: RangeSet::new(),
             duplicates: Vec::new(),
+            gaps: ReceivedGaps::new(structure),
         }
     }
 
     /// A chunk with this TSN arrives and is kept.
     pub fn insert(&mut self, tsn: Tsn, keep: Keep) -> Arrival {
-        let at = match self.offset(tsn) {
+        let (offset, blocks) = (self.offset(tsn), self.above.len());
+        let arrival = self.enter(tsn, offset, keep);
+        if let Some(at) = offset {
+            self.gaps.on_arrival(at, blocks, arrival);
+        }
+        arrival
+    }
+
+    fn enter(&mut self, tsn: Tsn, offset: Option<u64>, keep: Keep) -> Arrival {
+        let at = match offset {
             Some(at) if at >= self.next && !self.above.contains(at) => at,
             _ => {
                 if self.duplicates.len() < MAX_DUPLICATES {
@@ -96,6 +113,7 @@ impl ReceivedTsns {
             Some(at) if self.renegable.contains(at) => {
                 self.renegable.remove(at..at + 1);
                 self.above.remove(at..at + 1);
+                self.gaps.on_discarded(at);
                 true
             }
             _ => false,
@@ -108,10 +126,18 @@ impl ReceivedTsns {
         match self.offset(new_cum_tsn) {
             Some(at) if at >= self.next => {
                 self.advance(at + 1);
+                self.gaps.on_skipped(at + 1);
                 true
             }
             _ => false,
         }
+    }
+
+    /// The peer goes on with the TSN `next` (RFC 6525 s5.2.4). Nothing is missing.
+    pub fn renumber(&mut self, next: Tsn) {
+        debug_assert!(!self.has_gap(), "everything has arrived");
+        self.initial = Tsn(next.0.wrapping_sub(self.next as u32));
+        self.duplicates.clear();
     }
 
     /// Last TSN before the first gap; the one before the initial TSN if nothing has arrived.
@@ -132,6 +158,11 @@ impl ReceivedTsns {
     /// Blocks that a report would have, without limit.
     pub fn gaps(&self) -> usize {
         self.above.len() + self.renegable.len()
+    }
+
+    /// Entries that arrivals visited since the last call: blocks of TSNs.
+    pub const fn take_visited(&mut self) -> u64 {
+        self.gaps.take_visited()
     }
 
     /// Duplicates since the last report.

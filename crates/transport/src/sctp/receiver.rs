@@ -4,6 +4,7 @@
 //! Messages are put together by `InboundStreams`, TSNs are kept by `ReceivedTsns`, and `SackTiming`
 //! decides when to report. Where a SACK goes is left to the association.
 
+use super::gaps::GapStructure;
 use super::received::{Arrival, Keep, ReceivedTsns};
 use super::sack_timing::{Content, DataPacket, Gap, SackTiming};
 use super::streams::{Framing, InboundStreams, Received, Violation};
@@ -31,6 +32,7 @@ pub(super) struct ReceiverSetup {
     pub sack_delay: Duration,
     /// Whether chunks that were reported may be discarded.
     pub keep: Keep,
+    pub gap_structure: GapStructure,
 }
 
 /// What arrived.
@@ -56,6 +58,9 @@ pub(super) struct Receiver {
     arrived: u64,
     /// User data of chunks that had arrived before, in bytes.
     duplicated: u64,
+    /// The numbers of what arrives are not known, because the peer was asked to begin anew and has
+    /// not answered: it must come again.
+    is_deaf: bool,
 }
 
 /// What a packet brought.
@@ -89,7 +94,7 @@ impl Receiver {
     /// Nothing has arrived.
     pub(super) fn new(setup: ReceiverSetup) -> Receiver {
         Receiver {
-            tsns: ReceivedTsns::new(setup.initial_tsn),
+            tsns: ReceivedTsns::with_structure(setup.initial_tsn, setup.gap_structure),
             timing: SackTiming::new(setup.sack_delay, false),
             streams: InboundStreams::new(setup.streams, setup.framing),
             setup,
@@ -101,6 +106,7 @@ impl Receiver {
             taken: 0,
             arrived: 0,
             duplicated: 0,
+            is_deaf: false,
         }
     }
 
@@ -169,7 +175,10 @@ impl Receiver {
             self.duplicated += u64::from(len);
             return Ok(None);
         }
-        if !self.make_room(tsn, len) {
+        // A chunk has a byte at least: no TSN of the window is further ahead than that.
+        let ahead = i64::from(tsn.distance_from(self.tsns.cum_tsn()));
+        let is_near = ahead <= i64::from(self.setup.buffer);
+        if self.is_deaf || !is_near || !self.make_room(tsn, len) {
             self.packet.dropped = true;
             return Ok(None);
         }
@@ -346,6 +355,34 @@ impl Receiver {
         self.streams.reset(streams);
     }
 
+    /// Whether data are dropped until the peer has answered a request to begin anew.
+    pub(super) const fn set_deaf(&mut self, is_deaf: bool) {
+        self.is_deaf = is_deaf;
+    }
+
+    /// Everything that the peer has sent has arrived.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.tsns.has_gap() && self.streams.waiting_bytes() == 0
+    }
+
+    /// The peer asks for other TSNs, and numbers the messages of all streams from zero again;
+    /// returns its next TSN, which none in the network can be taken for (RFC 6525 s5.2.4 E3).
+    pub(super) fn renumber(&mut self) -> Tsn {
+        let next = self.tsns.cum_tsn() + 1 + (1 << 31);
+        self.tsns.renumber(next);
+        self.streams.renumber();
+        next
+    }
+
+    /// The peer has numbered the messages of all streams from zero again since its TSN `next`,
+    /// before which nothing is missing any more (RFC 6525 s5.2.7).
+    pub(super) fn begin_at(&mut self, next: Tsn) {
+        if let Some(below) = self.skip(next - 1) {
+            self.streams.skip(below, &[]);
+        }
+        self.streams.renumber();
+    }
+
     /// The peer has more streams (RFC 6525 s5.2.5).
     pub(super) fn add_streams(&mut self, count: u16) {
         self.streams.add_streams(count);
@@ -354,6 +391,11 @@ impl Receiver {
     /// Last TSN before the first gap.
     pub(super) fn cum_tsn(&self) -> Tsn {
         self.tsns.cum_tsn()
+    }
+
+    /// Entries of the gap structure that were visited since the last call.
+    pub(super) const fn take_visited(&mut self) -> u64 {
+        self.tsns.take_visited()
     }
 
     /// User data that the application took, in bytes.

@@ -6,6 +6,7 @@
 
 use super::abandon::Abandonment;
 use super::acknowledge::Before;
+use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
 use super::profile::{BurstRule, SctpParameters};
@@ -14,6 +15,10 @@ use crate::congestion::{CongestionControl, Controller};
 use base::{Blocked, Context, Event, EventMask, Instant, PathId, SocketId};
 use wire::Payload;
 use wire::sctp::{Chunk, Data, IData, Tsn};
+
+/// Chunks outstanding at most: gap blocks reach no further, nor do SSNs of a stream (RFC 9260 s1.6,
+/// s3.3.4).
+const MAX_OUTSTANDING: i32 = 65_535;
 
 /// A chunk that was sent.
 #[derive(Clone, Debug)]
@@ -41,6 +46,7 @@ pub(super) struct SenderSetup {
     /// Bytes of the messages that a byte stream is cut into.
     pub message_size: u32,
     pub nagle: bool,
+    pub gap_structure: GapStructure,
     /// Messages can be abandoned: both sides have FORWARD TSN (RFC 3758).
     pub partial: bool,
 }
@@ -49,6 +55,7 @@ pub(super) struct SenderSetup {
 pub(super) struct Sender {
     pub(super) streams: OutboundStreams,
     pub(super) outstanding: Outstanding<Sent>,
+    pub(super) gaps: SentGaps,
     pub(super) control: Controller,
     pub(super) setup: SenderSetup,
     pub(super) rules: SctpParameters,
@@ -104,6 +111,7 @@ impl Sender {
         Sender {
             streams: OutboundStreams::new(setup.streams, setup.framing, setup.order),
             outstanding: Outstanding::new(setup.initial_tsn),
+            gaps: SentGaps::new(setup.gap_structure, setup.initial_tsn),
             control,
             setup,
             rules,
@@ -196,6 +204,14 @@ impl Sender {
         self.outstanding.is_empty() && self.streams.queued_bytes() == 0
     }
 
+    /// The next chunk has the TSN `next`, and the messages of all streams are numbered from zero
+    /// again (RFC 6525 s5.2.4). Everything is acknowledged.
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        self.outstanding.renumber(next);
+        self.abandonment.renumber();
+        self.streams.reset(&[]);
+    }
+
     /// Whether anything waits to be sent, or to be sent again.
     pub(super) fn has_data(&self) -> bool {
         self.outstanding.next_marked().is_some() || self.streams.queued_bytes() > 0
@@ -217,10 +233,11 @@ impl Sender {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
-    /// When a message that has not begun expires, or FORWARD TSN is due.
-    pub(super) fn next_expiry(&self) -> Instant {
+    /// When a message that has not begun expires, or FORWARD TSN is due. Without a path for data
+    /// that waits until there is one.
+    pub(super) fn next_expiry(&self, has_path: bool) -> Instant {
         let expiry = self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE);
-        expiry.min(self.abandonment.deadline())
+        if has_path { expiry.min(self.abandonment.deadline()) } else { expiry }
     }
 
     /// Bytes of windows that a fragment takes.
@@ -259,7 +276,8 @@ impl Sender {
         if chunk > room || !self.has_window(path) {
             return Some(Blocked::CongestionWindow);
         }
-        if !self.peer_takes(self.window_len(payload)) {
+        let ahead = self.outstanding.highest_tsn().distance_from(self.outstanding.cum_tsn());
+        if ahead >= MAX_OUTSTANDING || !self.peer_takes(self.window_len(payload)) {
             return Some(Blocked::ReceiveWindow);
         }
         let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
@@ -275,6 +293,7 @@ impl Sender {
         let offset = self.bound;
         let tsn = self.outstanding.next_tsn();
         let chunk = fragment.to_chunk(tsn);
+        self.gaps.on_sent();
         self.abandonment.on_sent(tsn, &fragment);
         self.outstanding.send(cx.now, path.id, len, Sent { fragment, offset });
         self.bound += u64::from(payload);

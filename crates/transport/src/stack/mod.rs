@@ -108,6 +108,15 @@ impl Stack {
         self.reader
     }
 
+    /// Entries of gap structures that the socket of the last packet visited since the last call:
+    /// of an association chunks at the sender and blocks of TSNs at the receiver; otherwise 0.
+    pub fn take_visited_entries(&mut self) -> u64 {
+        match self.reader.and_then(|id| self.sockets.get_mut(id)) {
+            Some(Socket::Sctp(association)) => association.take_visited(),
+            _ => 0,
+        }
+    }
+
     /// Prefetches the entry of a socket.
     pub fn prefetch_socket(&self, socket: SocketId) {
         if let Some(socket) = self.sockets.get(socket) {
@@ -437,6 +446,7 @@ impl Stack {
                 (ConnectionEvent::PeerClosed, _) => SocketEventKind::PeerClosed,
                 (ConnectionEvent::Closed, _) => SocketEventKind::Closed,
                 (ConnectionEvent::Restarted, _) => SocketEventKind::Restarted,
+                (ConnectionEvent::SendFailed(failure), _) => SocketEventKind::SendFailed(failure),
                 (ConnectionEvent::Failed(error), _) => SocketEventKind::Failed(error),
             };
             self.events.push_back(SocketEvent { socket: id, kind });

@@ -1,12 +1,12 @@
 //! Partial reliability (RFC 3758, RFC 7496): what is abandoned, and what the receiver does then.
 
-use crate::pair::{Client, Fate, Pair, Passing, Server, config, message};
+use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::Duration;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
-use transport::SocketEventKind;
 use transport::sctp::SctpConfig;
 use transport::sctp::streams::{Message, Reliability};
+use transport::{InterfaceEvent, SocketEventKind};
 use wire::Payload;
 use wire::sctp::{Chunk, Features, ForwardTsn, Tsn};
 
@@ -91,6 +91,32 @@ fn lifetime_ends_in_the_queue_and_in_the_network() {
 }
 
 #[test]
+fn user_hears_of_each_message_that_is_given_up_and_whether_it_was_sent() {
+    let mut pair = Pair::open_with(1, SctpConfig { send_buffer: 11_500, ..config() });
+    let until = pair.now + Duration::from_millis(500);
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    let numbered = |ppid, reliability, len| Message { ppid, reliability, ..message(2, len) };
+    // Four packets fill the window.
+    for ppid in 1..=4 {
+        pair.send(Client, numbered(ppid, Reliability::Retransmissions(0), 1400));
+    }
+    pair.send(Client, numbered(5, Reliability::Lifetime(until), 1400));
+    pair.send(Client, numbered(6, Reliability::Priority(9), 1400));
+    pair.send(Client, numbered(7, Reliability::Full, 4000));
+    pair.pass(Duration::from_millis(1500));
+    let failed = pair.host(Client).events.iter().filter_map(|event| match event {
+        SocketEventKind::SendFailed(failure) => Some((failure.stream, failure.ppid, failure.sent)),
+        _ => None,
+    });
+    let mut expected = vec![(2, 6, false), (2, 5, false)];
+    expected.extend((1..=4).map(|ppid| (2, ppid, true)));
+    assert_eq!(failed.collect::<Vec<_>>(), expected);
+    pair.rule = None;
+    pair.pass(Duration::from_secs(10));
+    assert_eq!(pair.host(Server).lens(), [4000]);
+}
+
+#[test]
 fn rest_of_a_message_is_not_sent_after_a_fragment_was_abandoned() {
     for config in [config(), with_interleaving()] {
         let mut pair = Pair::open_with(1, config);
@@ -105,6 +131,31 @@ fn rest_of_a_message_is_not_sent_after_a_fragment_was_abandoned() {
         assert_eq!(lens, [11, 12]);
         assert!(data_packets(&pair) < 20, "{}", data_packets(&pair));
     }
+}
+
+/// The timer was due again and again: found by fuzzing.
+#[test]
+fn forward_tsn_that_no_path_takes_waits_for_one() {
+    let mut pair = Pair::new([2, 2], [config(), config()]);
+    // The second path is not verified.
+    pair.rule = Some(Box::new(|passing| {
+        let is_lost = passing.dst == address(Server, 1) || passing.has_data();
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    let is_open = |pair: &Pair| pair.host(Server).is_open() && pair.host(Client).is_open();
+    pair.run_until("establishment", Duration::from_secs(1), is_open);
+    pair.send(Client, limited(0, 3000, 0));
+    let gone = InterfaceEvent::AddressRemoved(address(Client, 0));
+    pair.interface(Client, 0, gone);
+    let end = pair.now + Duration::from_secs(1);
+    let steps = (0..1000).take_while(|_| pair.step_until(end)).count();
+    assert!(steps < 1000, "{}", pair.describe());
+    pair.rule = None;
+    pair.pass(Duration::from_secs(10));
+    pair.send(Client, message(0, 20));
+    pair.pass(Duration::from_secs(5));
+    assert_eq!(pair.host(Server).lens(), [20], "{}", pair.describe());
+    assert!(pair.chunks(Client).any(|(_, chunk)| is_forward(chunk)));
 }
 
 #[test]

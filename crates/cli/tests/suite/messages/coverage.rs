@@ -45,6 +45,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("to each of", "a page of several hosts: web.rs"),
     ("cannot write to standard output", "a full device: terminal.rs"),
     ("` has results of emulated links", "TUN devices: emulate.rs"),
+    ("sender, per run", "TUN devices: emulate.rs"),
     ("no path: add --path dev=TUN", "arguments that clap refuses before"),
     ("an address comes first", "a text that begins with `udp=`, as all read there do"),
     (

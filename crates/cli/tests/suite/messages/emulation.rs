@@ -43,6 +43,9 @@ fn arguments_of_emulate() {
         &["--stack", "kernel-tpc,anabranch"],
         &["--stack", ""],
         &["--cc", "lia"],
+        &["--protocols", "tcp,sctp"],
+        &["--stack", "kernel-tcp,usrsctp", "--protocols", "tcp"],
+        &["--stack", "usrsctp,anabranch-sctp", "--interleaving", "on"],
         &["--out", "file"],
         &["--pcap", "file"],
         &[
@@ -57,6 +60,7 @@ fn arguments_of_emulate() {
         ],
         &["--stack", "kernel-tcp", "--cc", "lia", "--protocols", "mptcp", "--path", "b=rate 5mbit"],
     ];
+    session.call(&[&PATHS[..], &["--stack", "usrsctp", "--traffic", "video"]].concat());
     for more in studies {
         session.call(&[&STUDY[..], more].concat());
     }

@@ -19,6 +19,7 @@ fn base(key: Key) -> Sayings<'static> {
         Key::StreamScheduler,
         Key::NrSack,
         Key::Interleaving,
+        Key::GapStructure,
     ];
     let protocols = if of_sctp.contains(&key) { "tcp,mptcp,sctp" } else { "tcp,mptcp" };
     said.push((Key::Protocols, protocols));
