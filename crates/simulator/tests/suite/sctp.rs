@@ -238,7 +238,7 @@ fn gap_structure_without_a_cost_changes_no_packet() {
 fn visited_entries_slow_hosts_with_lists_down_and_not_those_with_trees() {
     let goodput = |structure, micros| value(&visiting(structure, Duration::from_micros(micros)));
     let free = goodput(GapStructure::Tree, 0);
-    let (tree, list) = (goodput(GapStructure::Tree, 200), goodput(GapStructure::List, 200));
+    let (tree, list) = (goodput(GapStructure::Tree, 300), goodput(GapStructure::List, 300));
     assert!(tree > 0.9 * free, "{tree} of {free} bit/s");
     assert!(list < 0.5 * free, "{list} of {free} bit/s");
 }

@@ -95,6 +95,9 @@ impl Transfer {
     /// More would be sent if a window allowed it.
     fn is_stopped_by_window(&self, path: PathId) -> bool {
         let Some(state) = self.paths.get(path.index()) else { return false };
+        if self.sender.outstanding.next_marked().is_some() {
+            return !self.sender.has_window(path);
+        }
         let why = self.sender.blocked(path, state.room, true);
         matches!(why, Some(Blocked::CongestionWindow | Blocked::ReceiveWindow))
     }
