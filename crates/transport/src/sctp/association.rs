@@ -300,8 +300,8 @@ impl Association {
         }
     }
 
-    /// The handshake took another path than the first one, which was silent: the peer, whose primary
-    /// that is now, uses the first one when it works (RFC 5061 s5.3).
+    /// The handshake took another path than the first one, which was silent: the peer, whose
+    /// primary that is now, uses the first one when it works (RFC 5061 s5.3).
     fn ask_for_first_path(&mut self) {
         if let (Phase::Open(open), Some(first)) = (&mut self.phase, self.ends.pair_of(PathId(0))) {
             open.addresses.ask(Change::SetPrimary(first.local.address));
