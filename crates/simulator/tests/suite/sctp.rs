@@ -242,3 +242,20 @@ fn visited_entries_slow_hosts_with_lists_down_and_not_those_with_trees() {
     assert!(tree > 0.9 * free, "{tree} of {free} bit/s");
     assert!(list < 0.5 * free, "{list} of {free} bit/s");
 }
+
+/// Regression: COOKIE ECHO came over another path than INIT, and the server made paths of the
+/// local address of the one and the remote address of the other.
+#[test]
+fn association_whose_cookie_takes_another_path_survives_that_one() {
+    let mut setup = sctp(&[link(1, 1), link(1, 1)], Traffic::BulkSize(1));
+    let at = |ms, change| PathEvent {
+        at: Duration::from_millis(ms),
+        direction: Direction::Both,
+        change,
+    };
+    // COOKIE ECHO is lost on the first path, and the second one dies once it carried it.
+    setup.network.paths[0].events = vec![at(5, LinkChange::Silent), at(6, LinkChange::Up)];
+    setup.network.paths[1].events = vec![at(1008, LinkChange::Silent)];
+    let record = record(&setup);
+    assert!(record.outcome.value.is_some(), "{:?}", record.outcome);
+}

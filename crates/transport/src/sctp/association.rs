@@ -131,17 +131,22 @@ impl Association {
         (agreed, tags): (&Agreement, Tags),
     ) -> Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
-        // Where the INIT came from: the cookie was sent there, and only that address is verified,
-        // wherever the COOKIE ECHO comes from (RFC 9260 s5.4).
-        let first = agreed.peer_addresses.first().copied().unwrap_or(path.ends.remote.ip());
-        let ends = Ends::new(ports, locals, vec![first]);
+        // The cookie was sent to where the INIT came from: only that address is verified, wherever
+        // the COOKIE ECHO comes from (RFC 9260 s5.4). The pair of that packet is one path.
+        let remote = path.ends.remote.ip();
+        let verified = agreed.peer_addresses.first().copied().unwrap_or(remote);
+        let is_listed = agreed.peer_addresses.contains(&remote);
+        let ends = Ends::new(ports, locals, vec![if is_listed { remote } else { verified }]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
-        let remote = path.ends.remote.ip();
         if let Some(UdpPorts { src, dst }) = udp {
             association.ends.learn_udp(remote, Some(UdpPorts { src: dst, dst: src }));
         }
-        association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
+        association.establish(cx, agreed, &[verified], ConnectionEvent::Accepted);
+        let primary = association.ends.path_with(verified);
+        if let (Phase::Open(open), Some(primary)) = (&mut association.phase, primary) {
+            open.transfer.states.set_primary(primary);
+        }
         association.acknowledge_cookie(&path.ends);
         association
     }
