@@ -5,6 +5,7 @@ use crate::sctp::outstanding::Outstanding;
 use crate::sctp::received::{Keep, ReceivedTsns};
 use base::{Instant, PathId};
 use proptest::prelude::*;
+use proptest::sample::Index;
 use std::ops::Range;
 use wire::sctp::GapBlock;
 
@@ -151,7 +152,7 @@ proptest! {
     /// Reports of a receiver, as many blocks as fit, of which most are those of the last report.
     #[test]
     fn reports_of_random_arrivals_acknowledge_the_same_in_a_list(
-        ops in prop::collection::vec((0..16u8, any::<prop::sample::Index>(), any::<bool>()), 1..300),
+        ops in prop::collection::vec((0..16u8, any::<Index>(), any::<bool>()), 1..300),
         nr_sack: bool,
     ) {
         let initial = Tsn(u32::MAX - 20);
