@@ -74,6 +74,7 @@ impl Sender {
             self.leave_recovery(cx, path);
         }
         let in_flight = self.outstanding.total_in_flight_bytes();
+        self.on_window(a_rwnd);
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(in_flight);
         self.update_probe();
         for (path, before) in paths.iter_mut().zip(&before) {

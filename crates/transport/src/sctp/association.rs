@@ -70,11 +70,11 @@ struct Open {
 
 /// What an INIT of the peer finds.
 pub(super) enum Present {
-    /// COOKIE-WAIT or COOKIE-ECHOED: the own tag and TSN.
+    /// COOKIE-WAIT or COOKIE-ECHOED: the own tag and TSN, and the peer's addresses in the latter.
     Opening {
         tags: Tags,
         initial_tsn: Tsn,
-        echoed: bool,
+        known: Option<Vec<IpAddr>>,
     },
     /// ESTABLISHED up to SHUTDOWN-RECEIVED.
     Open {
@@ -203,9 +203,9 @@ impl Association {
     pub(super) fn present(&self) -> Present {
         match &self.phase {
             Phase::Opening(initiator) => Present::Opening {
-                tags: initiator.tags(),
+                tags: self.tags,
                 initial_tsn: initiator.initial_tsn(),
-                echoed: initiator.has_echoed(),
+                known: initiator.known_addresses(),
             },
             Phase::Open(open) => match open.shutdown.stage() {
                 Stage::ShutdownAckSent => Present::ShuttingDown,
@@ -270,6 +270,10 @@ impl Association {
             Step::Send(address, packet) => {
                 if matches!(packet.chunks.first(), Some(Chunk::CookieEcho(_))) {
                     self.record_state(cx, "COOKIE-ECHOED");
+                    if let Phase::Opening(initiator) = &self.phase {
+                        let tags = initiator.tags();
+                        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, tags);
+                    }
                 }
                 let pair = self.ends.path_with(address).unwrap_or(PathId(0));
                 self.outbox.push_back((pair, packet));
@@ -322,7 +326,7 @@ impl Association {
         event: ConnectionEvent,
     ) {
         (self.tags.local, self.tags.peer) = (agreed.local.tag, agreed.peer.tag);
-        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, agreed);
+        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, self.tags);
         self.ends.set_remotes(&agreed.peer_addresses);
         self.pairs_changed = true;
         self.auth = agreed.auth.clone().map(Box::new);
@@ -720,8 +724,8 @@ pub(super) fn draw_tag(cx: &Context<'_>, draws: &mut Draws) -> VerificationTag {
 }
 
 /// Tie-tags: random numbers which are a function of the tags, and reveal neither (RFC 5062 s3.3).
-fn tie_tags(cx: &Context<'_>, agreed: &Agreement) -> (u32, u32) {
-    let owner = u64::from(agreed.local.tag.0) << 32 | u64::from(agreed.peer.tag.0);
+fn tie_tags(cx: &Context<'_>, tags: Tags) -> (u32, u32) {
+    let owner = u64::from(tags.local.0) << 32 | u64::from(tags.peer.0);
     let bits = cx.chance.bits(owner, Purpose::Association, 0);
     ((bits >> 32) as u32 | 1, bits as u32 | 1)
 }

@@ -71,6 +71,16 @@ pub enum BurstRule {
     CwndLimiting,
 }
 
+/// Other names of profiles.
+const ALIASES: &[(&str, &str)] = &[
+    ("rfc-9260", "rfc9260"),
+    ("freebsd", "bsd"),
+    ("usrsctp", "bsd"),
+    ("inet", "inet000"),
+    ("000", "inet000"),
+    ("003", "lab003"),
+];
+
 impl SctpProfile {
     /// Every profile with one sentence.
     pub const ALL: [(SctpProfile, &str); 4] = [
@@ -92,7 +102,7 @@ impl SctpProfile {
 
     /// The profile with this `name`, in any case.
     pub fn by_name(name: &str) -> Option<SctpProfile> {
-        let name = own_name(name, &[("rfc-9260", "rfc9260"), ("freebsd", "bsd")]);
+        let name = own_name(name, ALIASES);
         let mut profiles = SctpProfile::ALL.into_iter().map(|(profile, _)| profile);
         profiles.find(|profile| profile.name() == name)
     }
@@ -150,6 +160,10 @@ mod tests {
             assert!(!about.is_empty());
         }
         assert_eq!(SctpProfile::by_name("RFC9260"), Some(SctpProfile::Rfc9260));
+        for (name, profile) in ALIASES {
+            assert_eq!(SctpProfile::by_name(name).map(SctpProfile::name), Some(*profile));
+        }
+        assert_eq!(SctpProfile::by_name("FreeBSD"), Some(SctpProfile::Bsd));
         assert_eq!(SctpProfile::by_name("linux"), None);
     }
 

@@ -12,7 +12,7 @@ use super::path::Path;
 use super::profile::{BurstRule, SctpParameters};
 use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
 use crate::congestion::{CongestionControl, Controller};
-use base::{Blocked, Context, Event, EventMask, Instant, PathId, SocketId};
+use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
 use wire::Payload;
 use wire::sctp::{Chunk, Data, IData, Tsn};
 
@@ -73,6 +73,9 @@ pub(super) struct Sender {
     wanted: Option<Wanted>,
     /// The vector for the paths of the next SACK.
     pub(super) spare_paths: Vec<Before>,
+    /// The largest window that the peer has offered, in bytes.
+    largest_rwnd: u64,
+    pub(super) hold: Hold,
 }
 
 /// Room that a writer waits for.
@@ -89,6 +92,20 @@ enum Wanted {
 
 /// Queued chunks below which a writer of bytes is woken at once.
 const FEW_CHUNKS: u64 = 8;
+
+/// Data that wait for a larger window of the peer, as those of TCP do (RFC 1122 s4.2.3.4): many
+/// small chunks cost more than few large ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hold {
+    Off,
+    /// They are sent then at the latest.
+    Until(Instant),
+    /// They have waited long enough.
+    Over,
+}
+
+/// The time that data wait for a larger window (RFC 1122 s4.2.3.4: 0.1 to 1 s).
+const SILLY_OVERRIDE: Duration = Duration::from_millis(200);
 
 /// Zero-window probes (RFC 9260 s6.1 A).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +140,8 @@ impl Sender {
             abandonment: Abandonment::new(setup.partial),
             wanted: None,
             spare_paths: Vec::new(),
+            largest_rwnd: setup.peer_rwnd.into(),
+            hold: Hold::Off,
         }
     }
 
@@ -233,10 +252,13 @@ impl Sender {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
-    /// When a message that has not begun expires, or FORWARD TSN is due. Without a path for data
+    /// When a message that has not begun expires, data have waited long enough for a larger window,
+    /// or FORWARD TSN is due. Without a path for data
     /// that waits until there is one.
     pub(super) fn next_expiry(&self, has_path: bool) -> Instant {
         let expiry = self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE);
+        let hold = if let Hold::Until(at) = self.hold { at } else { Instant::FAR_FUTURE };
+        let expiry = expiry.min(hold);
         if has_path { expiry.min(self.abandonment.deadline()) } else { expiry }
     }
 
@@ -266,6 +288,40 @@ impl Sender {
         u64::from(len) <= self.peer_rwnd || self.probe == Probe::Due
     }
 
+    /// Whether new data wait for a larger window: it takes neither a full chunk nor all that is
+    /// queued, and is less than half of the largest one.
+    fn waits_for_window(&self) -> bool {
+        let full = u64::from(self.window_len(self.setup.fragment));
+        self.peer_rwnd < full
+            && self.streams.queued_bytes() > self.peer_rwnd
+            && 2 * self.peer_rwnd < self.largest_rwnd
+            && self.hold != Hold::Over
+            && self.probe == Probe::Off
+    }
+
+    /// Nothing is sent for now: data that wait for a larger window do not wait for ever.
+    pub(super) fn arm_hold(&mut self, now: Instant) {
+        let next = self.next_new_len();
+        let waits = next > 0 && u64::from(next) <= self.peer_rwnd && self.waits_for_window();
+        self.hold = match self.hold {
+            Hold::Off if waits => Hold::Until(now + SILLY_OVERRIDE),
+            Hold::Until(_) if !waits => Hold::Off,
+            hold => hold,
+        };
+    }
+
+    /// Data may have waited long enough for a larger window.
+    pub(super) fn end_hold(&mut self, now: Instant) {
+        if matches!(self.hold, Hold::Until(at) if at <= now) {
+            self.hold = Hold::Over;
+        }
+    }
+
+    /// The peer offers a window of this many bytes.
+    pub(super) fn on_window(&mut self, a_rwnd: u32) {
+        self.largest_rwnd = self.largest_rwnd.max(a_rwnd.into());
+    }
+
     /// Why no new chunk is sent on `path` now, whose packet has `room` bytes left and is empty or
     /// not; `None` if one can be sent.
     pub(super) fn blocked(&self, path: PathId, room: u32, is_first: bool) -> Option<Blocked> {
@@ -277,7 +333,8 @@ impl Sender {
             return Some(Blocked::CongestionWindow);
         }
         let ahead = self.outstanding.highest_tsn().distance_from(self.outstanding.cum_tsn());
-        if ahead >= MAX_OUTSTANDING || !self.peer_takes(self.window_len(payload)) {
+        let is_taken = self.peer_takes(self.window_len(payload)) && !self.waits_for_window();
+        if ahead >= MAX_OUTSTANDING || !is_taken {
             return Some(Blocked::ReceiveWindow);
         }
         let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
@@ -302,6 +359,7 @@ impl Sender {
         if self.probe == Probe::Due {
             self.probe = Probe::Sent;
         }
+        self.hold = Hold::Off;
         path.timed.get_or_insert(tsn);
         path.counters.first_bytes += u64::from(payload);
         self.on_sent(cx, path, payload, offset, false);

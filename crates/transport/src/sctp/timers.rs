@@ -20,6 +20,7 @@ impl Transfer {
     /// If the peer is unreachable.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
         self.receiver.on_timeout(cx.now);
+        self.sender.end_hold(cx.now);
         self.sender.drop_expired(cx.now);
         if self.sender.take_forward_timeout(cx.now) {
             self.on_unforwarded(cx)?;

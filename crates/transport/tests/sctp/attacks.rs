@@ -363,6 +363,23 @@ fn data_behind_gaps_never_take_more_than_the_window() {
 }
 
 #[test]
+fn tsn_further_ahead_than_the_window_is_dropped() {
+    let mut pair = server();
+    let tag = handshake(&mut pair, &[]);
+    let buffer = SctpConfig::default().receive_buffer;
+    for (ahead, gaps) in [(1 << 30, 0), (buffer + 1, 0), (buffer - 1, 1)] {
+        inject(&mut pair, address(Client, 0), raw(tag, vec![data(1000 + ahead, 0, 10)]));
+        pair.pass(Duration::from_secs(1));
+        let sacks = pair.chunks(Server).filter_map(|(_, chunk)| match chunk {
+            Chunk::Sack(sack) => Some((sack.cum_tsn, sack.a_rwnd)),
+            _ => None,
+        });
+        let held = if gaps == 0 { 0 } else { 10 };
+        assert_eq!(sacks.last(), Some((Tsn(999), buffer - held)), "{ahead}");
+    }
+}
+
+#[test]
 fn association_that_was_aborted_by_its_peer_is_not_answered() {
     let mut pair = server();
     let tag = handshake(&mut pair, &[]);

@@ -161,8 +161,9 @@ fn simultaneous_open_from_both_sides_ends_in_one_association() {
             }
         },
     ];
-    for (case, delivery) in deliveries.into_iter().enumerate() {
-        let mut pair = Pair::apart([1, 1]);
+    let cases = [1, 2].map(|count| deliveries.map(|delivery| (count, delivery)));
+    for (case, (interfaces, delivery)) in cases.into_iter().flatten().enumerate() {
+        let mut pair = Pair::apart([interfaces; 2]);
         pair.rule = Some(Box::new(delivery));
         pair.connect(Client, server, config());
         pair.connect(Server, client, config());
@@ -246,6 +247,51 @@ fn restart_with_a_new_address_is_aborted_and_changes_nothing() {
     pair.send(Client, message(0, 100));
     pair.pass(Duration::from_secs(1));
     assert_eq!(pair.host(Server).lens(), [100]);
+}
+
+#[test]
+fn init_that_meets_cookie_echoed_gets_the_own_tag_and_tie_tags_and_adds_no_address() {
+    let (client, server) = ports();
+    let mut pair = Pair::apart([1, 1]);
+    // No answer to COOKIE ECHO.
+    pair.rule = Some(Box::new(|passing| match passing.has(is_cookie_echo) {
+        true => Fate::Drop,
+        false => Fate::Pass,
+    }));
+    pair.stack(Server).listen(server, config()).expect("a free port");
+    pair.connect(Client, server, config());
+    pair.pass(Duration::from_millis(30));
+    assert!(pair.sent(Client).any(|passing| passing.has(is_cookie_echo)));
+    let (_, own) = init_of(&pair);
+    let added = IpAddr::from([10, 0, 77, 1]);
+    let peer = VerificationTag(0x5555_5555);
+    for listed in [vec![], vec![added]] {
+        let parameters = listed.iter().copied().map(Parameter::Address).collect();
+        let init = Init { tag: peer, initial_tsn: Tsn(7000), parameters, ..own.clone() };
+        let packet = SctpPacket {
+            src_port: server,
+            dst_port: client,
+            tag: VerificationTag(0),
+            udp: None,
+            chunks: vec![Chunk::Init(Box::new(init))],
+        };
+        let before = pair.log.len();
+        pair.inject(Client, address(Server, 0), address(Client, 0), packet);
+        match &pair.log[before..].iter().flat_map(|to| &to.packet.chunks).collect::<Vec<_>>()[..] {
+            [Chunk::InitAck(ack)] if listed.is_empty() => {
+                assert_eq!((ack.tag, ack.initial_tsn), (own.tag, own.initial_tsn));
+                let cookie = ack.cookie().expect("a cookie");
+                assert!(cookie[24..28] != [0; 4] && cookie[28..32] != [0; 4], "tie-tags");
+            }
+            [Chunk::Abort { causes, .. }] => {
+                assert_eq!(*causes, [Cause::RestartWithNewAddresses([added].into())]);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    pair.rule = None;
+    pair.pass(Duration::from_secs(2));
+    assert!(pair.host(Client).is_open(), "nothing has changed");
 }
 
 #[test]

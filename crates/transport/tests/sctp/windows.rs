@@ -128,3 +128,31 @@ fn initial_window_is_recorded_for_every_path() {
         assert!(of.iter().all(|window| window.cwnd == 4404 && window.ssthresh == Some(6 << 20)));
     }
 }
+
+#[test]
+fn data_wait_200_ms_for_a_window_that_takes_neither_a_full_chunk_nor_all_of_them() {
+    let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, config());
+    pair.send(Client, message(0, 100));
+    let grant = |pair: &mut Pair, cum: u32, a_rwnd: u32| {
+        let cum_tsn = tsns(pair)[0] + cum - 1;
+        pair.forge(Client, vec![Chunk::Sack(Sack { cum_tsn, a_rwnd, ..Sack::default() })]);
+    };
+    grant(&mut pair, 1, 1000);
+    let start = pair.now;
+    pair.send(Client, message(0, 400));
+    assert_eq!(tsns(&pair).len(), 2, "all that is queued fits");
+    grant(&mut pair, 2, 1000);
+    let socket = pair.socket(Client);
+    for _ in 0..5 {
+        assert_eq!(pair.stack(Client).send_message(socket, message(0, 400)), Ok(true));
+    }
+    pair.settle();
+    assert_eq!(tsns(&pair).len(), 2, "five do not");
+    pair.pass(Duration::from_millis(300));
+    let times = pair.sent(Client).filter(|passing| passing.has_data() && passing.at > start);
+    let times: Vec<u64> = times.map(|passing| (passing.at - start).as_millis()).collect();
+    assert_eq!(times, [200]);
+    let sent = tsns(&pair).len() as u32;
+    grant(&mut pair, sent, 100_000);
+    assert_eq!(tsns(&pair).len(), 7, "a larger window takes the rest at once");
+}

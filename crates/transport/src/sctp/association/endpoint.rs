@@ -50,6 +50,7 @@ impl Endpoint for Association {
                 return self.transmit(outgoing.pair, packet);
             }
             open.transfer.arm_probe(cx);
+            open.transfer.sender.arm_hold(cx.now);
             if open.transfer.sender.take_writable() {
                 self.events.push(ConnectionEvent::Writable);
             }

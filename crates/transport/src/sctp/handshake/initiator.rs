@@ -125,6 +125,14 @@ impl Initiator {
         matches!(self.state, State::CookieEchoed { .. })
     }
 
+    /// Addresses of the peer, once COOKIE ECHO was sent.
+    pub fn known_addresses(&self) -> Option<Vec<IpAddr>> {
+        match &self.state {
+            State::CookieEchoed { agreed, .. } => Some(agreed.peer_addresses.clone()),
+            _ => None,
+        }
+    }
+
     /// Round trip of INIT and INIT ACK; `None` if INIT was sent again (RFC 9260 s6.3.1 C5).
     pub const fn round_trip(&self) -> Option<Duration> {
         self.round_trip
