@@ -25,6 +25,8 @@ pub fn deliver<A: Application>(
         SocketEventKind::Closed => application.on_closed(socket),
         // What was not delivered is lost, as after a reset.
         SocketEventKind::Restarted => application.on_failed(socket, StreamFailure::Reset),
+        // Applications count what arrives.
+        SocketEventKind::SendFailed(_) => {}
         SocketEventKind::Failed(error) => application.on_failed(socket, failure(error)),
     }
 }

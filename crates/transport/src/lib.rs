@@ -35,7 +35,7 @@ mod tcp;
 
 pub use info::{ConnectionInfo, PathInfo, Protocol, RetiredPath, TcpInfo};
 pub use multipath::{FAILOVER_NAMES, Failover};
-pub use socket::SocketError;
+pub use socket::{SendFailure, SocketError};
 pub use stack::{
     Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, SocketEvent, SocketEventKind, Stack,
     StackConfig, Transmit,

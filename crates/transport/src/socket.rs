@@ -60,8 +60,22 @@ pub enum ConnectionEvent {
     Closed,
     /// The peer has restarted; what was not delivered is lost (RFC 9260 s5.2.4).
     Restarted,
+    /// A message was given up (RFC 9260 s11.2.2).
+    SendFailed(SendFailure),
     /// The connection failed.
     Failed(SocketError),
+}
+
+/// A message that is not delivered, because its lifetime is over, its retransmissions are used up,
+/// or more important ones needed the room (RFC 3758, RFC 7496).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SendFailure {
+    /// Its stream.
+    pub stream: u16,
+    /// Its payload protocol identifier.
+    pub ppid: u32,
+    /// Some of it was sent.
+    pub sent: bool,
 }
 
 /// The stack's record of a socket.

@@ -9,9 +9,12 @@ use crate::exit::{FAILED, USAGE};
 use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
 use clap::Args;
-use lab::decisions::{Decisions, Span, decision_document, record_decisions, record_stretches};
+use lab::decisions::{
+    Decisions, Span, Stretches, decision_document, record_decisions, record_stretches,
+};
 use lab::scenario::{Carrier, Key, Protocol, Variant, variants_of};
 use lab::{Given, InputError, Scenario};
+use std::fmt::Display;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -69,12 +72,26 @@ pub(crate) fn explain(args: &ExplainArgs) -> u8 {
         }
     };
     let Prepared { scenario, variant, span } = &prepared;
+    let (run, connection) = (args.run, args.connection);
+    // SCTP has no scheduler of paths.
     if variant.protocol() == Protocol::Sctp {
-        return explain_association(args, &prepared);
+        let found = record_stretches(scenario, variant, run, *span, connection);
+        return conclude(args, span, found, |found| show_association(args, &prepared, found));
     }
-    match record_decisions(scenario, variant, args.run, *span, args.connection) {
-        Ok(Some(decisions)) => {
-            show(args, &prepared, &decisions);
+    let found = record_decisions(scenario, variant, run, *span, connection);
+    conclude(args, span, found, |found| show(args, &prepared, found))
+}
+
+/// Shows what was recorded, or says why there is nothing; returns the exit code.
+fn conclude<T>(
+    args: &ExplainArgs,
+    span: &Span,
+    found: Result<Option<T>, impl Display>,
+    show: impl FnOnce(&T),
+) -> u8 {
+    match found {
+        Ok(Some(found)) => {
+            show(&found);
             0
         }
         Ok(None) => {
@@ -88,33 +105,19 @@ pub(crate) fn explain(args: &ExplainArgs) -> u8 {
     }
 }
 
-/// The same for SCTP, which has no scheduler of paths.
-fn explain_association(args: &ExplainArgs, prepared: &Prepared) -> u8 {
-    let Prepared { scenario, variant, span } = prepared;
-    match record_stretches(scenario, variant, args.run, *span, args.connection) {
-        Ok(Some(found)) => {
-            if args.json {
-                scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
-                for one in &found.stretches {
-                    print(&format!("{}\n", found.document(scenario, variant, one)));
-                }
-            } else {
-                let screen = Screen::fitted(args.no_color);
-                print(&association::text(scenario, variant, args.run, &found, screen));
-            }
-            if found.cut {
-                message("note: further lines were not kept; name a later --from to see them");
-            }
-            0
+fn show_association(args: &ExplainArgs, prepared: &Prepared, found: &Stretches) {
+    let Prepared { scenario, variant, .. } = prepared;
+    if args.json {
+        scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
+        for one in &found.stretches {
+            print(&format!("{}\n", found.document(scenario, variant, one)));
         }
-        Ok(None) => {
-            error(&nothing(args.connection, span));
-            USAGE
-        }
-        Err(failure) => {
-            error(&failure);
-            FAILED
-        }
+    } else {
+        let screen = Screen::fitted(args.no_color);
+        print(&association::text(scenario, variant, args.run, found, screen));
+    }
+    if found.cut {
+        message("note: further lines were not kept; name a later --from to see them");
     }
 }
 

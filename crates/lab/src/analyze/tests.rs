@@ -6,6 +6,7 @@ use base::{Duration, Event, EventMask, HostId, Instant, PathId, Rate, Recorder};
 use harness::{Captures, RunRecord};
 use network::{Capacity, Limit, LinkConfig, LossConfig};
 use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use simulator::{Carrier, Multipath, PathSetup, RunSetup, Until, simulate, simulate_recorded};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -377,36 +378,55 @@ proptest! {
         setup.recording.capture = true;
         let record = simulate(&setup).unwrap();
         let file = &captures(&record).receiver;
-        let mut packets: Vec<(usize, Instant, Vec<u8>)> = wire::CaptureReader::new(file)
-            .unwrap()
-            .map(Result::unwrap)
-            .map(|p| (p.interface, p.time, p.datagram.to_vec()))
-            .collect();
-        for (place, what, value) in places {
-            let at = place % packets.len();
-            match what {
-                0 if packets.len() > 1 => { packets.remove(at); }
-                1 => { let copy = packets[at].clone(); packets.push(copy); }
-                2 => { let other = place / 7 % packets.len(); packets.swap(at, other); }
-                _ => {
-                    let bytes = &mut packets[at].2;
-                    let byte = place / 3 % bytes.len();
-                    bytes[byte] = value;
-                }
+        let mangled = mangled(file, &places, |bytes, place, value| {
+            let byte = place % bytes.len();
+            bytes[byte] = value;
+        });
+        check_shares(&analyze(&mangled).unwrap())?;
+    }
+}
+
+/// A capture with packets lost, repeated, out of place and changed by `change`. `places`: where,
+/// what, and a byte.
+pub(in crate::analyze) fn mangled(
+    file: &[u8],
+    places: &[(usize, u8, u8)],
+    change: impl Fn(&mut [u8], usize, u8),
+) -> Vec<u8> {
+    let mut packets: Vec<(usize, Instant, Vec<u8>)> = wire::CaptureReader::new(file)
+        .unwrap()
+        .map(Result::unwrap)
+        .map(|packet| (packet.interface, packet.time, packet.datagram.to_vec()))
+        .collect();
+    for (place, what, value) in places {
+        let at = place % packets.len();
+        match what {
+            0 if packets.len() > 1 => _ = packets.remove(at),
+            1 => packets.push(packets[at].clone()),
+            2 => {
+                let other = place / 7 % packets.len();
+                packets.swap(at, other);
             }
-        }
-        let mut mangled = wire::PcapngWriter::new(Vec::new(), &["p0", "p1"]).unwrap();
-        for (interface, time, datagram) in &packets {
-            mangled.write_datagram(*interface, *time, datagram).unwrap();
-        }
-        let analysis = analyze(&mangled.into_inner()).unwrap();
-        for connection in &analysis.connections {
-            for flowing in connection.subflows.iter().flat_map(|s| [&s.up, &s.down]) {
-                prop_assert!(flowing.first_bytes + flowing.reinjected_bytes <= flowing.bytes);
-                prop_assert!(flowing.loss.is_none_or(|loss| (0.0..=1.0).contains(&loss)));
-            }
+            _ => change(&mut packets[at].2, place / 3, *value),
         }
     }
+    let mut mangled = wire::PcapngWriter::new(Vec::new(), &["p0", "p1"]).unwrap();
+    for (interface, time, datagram) in &packets {
+        mangled.write_datagram(*interface, *time, datagram).unwrap();
+    }
+    mangled.into_inner()
+}
+
+/// No path has more first bytes than bytes, and shares are shares.
+pub(in crate::analyze) fn check_shares(analysis: &Analysis) -> Result<(), TestCaseError> {
+    for connection in &analysis.connections {
+        for flowing in connection.subflows.iter().flat_map(|path| [&path.up, &path.down]) {
+            prop_assert!(flowing.first_bytes + flowing.reinjected_bytes <= flowing.bytes);
+            let is_share = |share: Option<f64>| share.is_none_or(|it| (0.0..=1.0).contains(&it));
+            prop_assert!(is_share(flowing.loss) && is_share(flowing.share), "{:?}", flowing);
+        }
+    }
+    Ok(())
 }
 
 #[test]

@@ -11,7 +11,7 @@ use traffic::Role;
 use transport::Failover;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::sctp::SctpConfig;
+use transport::sctp::{Addresses, SctpConfig};
 use transport::{Protocol, ProtocolConfig, TcpConfig};
 
 /// Lists of gateways that `binder` takes, as its kernel module.
@@ -65,6 +65,11 @@ fn mptcp_config(multipath: &Multipath, tcp: TcpConfig, paths: usize, ipv6: bool)
 /// The configuration of one host of a flow.
 pub(super) fn host_config(setup: &RunSetup, flow: &FlowHosts<'_>, role: Role) -> ProtocolConfig {
     let mut socket = socket_config(flow.flow, setup.network.ipv6);
+    if let (ProtocolConfig::Sctp(config), Role::Client) = (&mut socket, role)
+        && config.addresses != Addresses::One
+    {
+        config.peer_addresses = flow.interfaces().map(|(_, [_, server])| server).collect();
+    }
     if let (ProtocolConfig::Mptcp(config), Some(multipath)) =
         (&mut socket, flow.flow.carrier.multipath())
     {

@@ -6,7 +6,8 @@
 //! `Receiver`'s.
 
 use super::sender::{Sender, Sent};
-use super::streams::{Fragment, Framing, MessageKey, Reliability, Sequence};
+use super::streams::{Dropped, Fragment, Framing, MessageKey, Reliability, Sequence};
+use crate::socket::SendFailure;
 use base::{Duration, Instant, PathId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -33,8 +34,8 @@ pub(super) struct Abandonment {
     expendable: BTreeSet<(Reverse<u32>, MessageKey)>,
     /// Abandoned chunks that the peer does not know of.
     skipped: Vec<Skipped>,
-    /// Messages abandoned since the beginning.
-    messages: u64,
+    /// Messages abandoned that the user has not heard of.
+    failed: Vec<SendFailure>,
     forward: Forward,
 }
 
@@ -72,7 +73,7 @@ impl Abandonment {
             order: VecDeque::new(),
             expendable: BTreeSet::new(),
             skipped: Vec::new(),
-            messages: 0,
+            failed: Vec::new(),
             forward: Forward::Idle,
         }
     }
@@ -83,6 +84,12 @@ impl Abandonment {
             Forward::Idle => Instant::FAR_FUTURE,
             Forward::Due(at) | Forward::Sent { again: at, .. } => at,
         }
+    }
+
+    /// Everything is acknowledged, and TSNs begin anew.
+    pub(super) fn renumber(&mut self) {
+        let failed = std::mem::take(&mut self.failed);
+        *self = Abandonment { failed, ..Abandonment::new(self.enabled) };
     }
 
     /// A fragment is sent for the first time.
@@ -122,8 +129,14 @@ impl Sender {
             && end <= now
             && let Some(fragment) = self.streams.take(self.setup.fragment)
         {
+            let failure = SendFailure { stream: fragment.stream, ppid: fragment.ppid, sent: true };
             self.consume(now, path, fragment);
+            let before = self.abandonment.failed.len();
             self.abandon(now, message);
+            // The peer may have all that was sent before.
+            if self.abandonment.failed.len() == before {
+                self.abandonment.failed.push(failure);
+            }
         }
     }
 
@@ -141,7 +154,8 @@ impl Sender {
     /// Drops messages that have not begun and whose lifetime is over (RFC 3758 s4.1).
     pub(super) fn drop_expired(&mut self, now: Instant) {
         if self.streams.next_expiry().is_some_and(|end| end <= now) {
-            self.abandonment.messages += self.streams.drop_expired(now).len() as u64;
+            let dropped = self.streams.drop_expired(now);
+            self.abandonment.failed.extend(dropped.iter().map(unsent));
         }
     }
 
@@ -156,7 +170,7 @@ impl Sender {
             return;
         }
         let dropped = self.streams.make_room(len - self.room(), rank);
-        self.abandonment.messages += dropped.len() as u64;
+        self.abandonment.failed.extend(dropped.iter().map(unsent));
         while len > self.room()
             && let Some((Reverse(least), message)) = self.abandonment.expendable.first().copied()
             && rank.is_none_or(|rank| least > rank)
@@ -188,7 +202,6 @@ impl Sender {
     /// Abandons a message of which something was sent.
     fn abandon(&mut self, now: Instant, message: MessageKey) {
         let sent = self.abandonment.sent.remove(&message).unwrap_or_default();
-        self.abandonment.messages += 1;
         let mut last: Option<Sent> = None;
         for tsn in sent {
             self.gaps.on_abandoned(tsn);
@@ -199,6 +212,9 @@ impl Sender {
                 last = Some(data);
             }
         }
+        if let Some(Sent { fragment: Fragment { stream, ppid, .. }, .. }) = last {
+            self.abandonment.failed.push(SendFailure { stream, ppid, sent: true });
+        }
         let left = self.streams.abandon(message);
         // All that was sent may have arrived: FORWARD TSN must skip a TSN more to be heard. With
         // DATA the receiver would otherwise take the next message for the rest of this one.
@@ -206,6 +222,16 @@ impl Sender {
             let fragment = Fragment { payload: Payload::default(), ..last.fragment };
             self.consume(now, PathId(0), fragment);
         }
+    }
+
+    /// Whether messages were abandoned that the user has not heard of.
+    pub(super) const fn has_failures(&self) -> bool {
+        !self.abandonment.failed.is_empty()
+    }
+
+    /// Messages abandoned since the last call.
+    pub(super) fn take_failures(&mut self) -> Vec<SendFailure> {
+        std::mem::take(&mut self.abandonment.failed)
     }
 
     /// What is acknowledged cumulatively cannot be abandoned any more.
@@ -296,6 +322,11 @@ impl Abandonment {
 
 /// By stream and U bit.
 type Highest = BTreeMap<(u16, bool), Sequence>;
+
+/// A message that was dropped before anything of it was sent.
+const fn unsent(dropped: &Dropped) -> SendFailure {
+    SendFailure { stream: dropped.stream, ppid: dropped.ppid, sent: false }
+}
 
 fn to_chunk(framing: Framing, new_cum_tsn: Tsn, highest: &Highest) -> Chunk {
     match framing {

@@ -245,7 +245,7 @@ impl AddressChanges {
     /// If it answers what was never sent (RFC 5061 s4.3.4).
     pub(super) fn on_ack(
         &mut self,
-        cx: &Context<'_>,
+        cx: &mut Context<'_>,
         transfer: &mut Transfer,
         ends: &mut Ends,
         ack: &AsconfAck,

@@ -68,11 +68,11 @@ struct Open {
 
 /// What an INIT of the peer finds.
 pub(super) enum Present {
-    /// COOKIE-WAIT or COOKIE-ECHOED: the own tag and TSN.
+    /// COOKIE-WAIT or COOKIE-ECHOED: the own tag and TSN, and the peer's addresses in the latter.
     Opening {
         tags: Tags,
         initial_tsn: Tsn,
-        echoed: bool,
+        known: Option<Vec<IpAddr>>,
     },
     /// ESTABLISHED up to SHUTDOWN-RECEIVED.
     Open {
@@ -96,7 +96,8 @@ impl Association {
         let tag = draw_tag(cx, draws);
         let initial_tsn = Tsn(draws.draw(cx, Purpose::InitialSequence) as u32);
         let mut remotes = vec![path.ends.remote.ip()];
-        remotes.extend(config.peer_addresses.iter().copied());
+        let others = config.peer_addresses.iter().filter(|other| **other != remotes[0]);
+        remotes.extend(others.copied().collect::<Vec<_>>());
         let ports = (path.ends.local.port(), path.ends.remote.port());
         let ends = Ends::new(ports, locals, remotes.clone());
         let opening = Opening {
@@ -106,6 +107,8 @@ impl Association {
             peer_addresses: remotes,
             tag,
             initial_tsn,
+            rto: config.parameters.rto,
+            retransmissions: config.parameters.init_retransmits,
         };
         let (initiator, step) = Initiator::open(cx.now, opening);
         let tags = initiator.tags();
@@ -134,7 +137,7 @@ impl Association {
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         let remote = path.ends.remote.ip();
         if let Some(UdpPorts { src, dst }) = udp {
-            association.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+            association.ends.learn_udp(remote, Some(UdpPorts { src: dst, dst: src }));
         }
         association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
         association.acknowledge_cookie(&path.ends);
@@ -191,9 +194,9 @@ impl Association {
     pub(super) fn present(&self) -> Present {
         match &self.phase {
             Phase::Opening(initiator) => Present::Opening {
-                tags: initiator.tags(),
+                tags: self.tags,
                 initial_tsn: initiator.initial_tsn(),
-                echoed: initiator.has_echoed(),
+                known: initiator.known_addresses(),
             },
             Phase::Open(open) => match open.shutdown.stage() {
                 Stage::ShutdownAckSent => Present::ShuttingDown,
@@ -229,7 +232,8 @@ impl Association {
     }
 
     /// The peer has restarted (RFC 9260 s5.2.4 A): what was sent and received before is lost, which
-    /// the user learns as a reset; the association goes on with the new tags.
+    /// the user learns as a reset; the association goes on with the new tags. One that only waits
+    /// for SHUTDOWN COMPLETE ends first.
     pub(crate) fn restart(
         &mut self,
         cx: &mut Context<'_>,
@@ -237,11 +241,39 @@ impl Association {
         agreed: &Agreement,
         tags: Tags,
     ) {
+        let pair = self.ends.number_of(from.local.ip(), from.remote.ip()).unwrap_or(PathId(0));
+        if let Phase::Open(open) = &mut self.phase
+            && open.shutdown.stage() == Stage::ShutdownAckSent
+        {
+            let cause = Cause::CookieWhileShuttingDown;
+            open.transfer.control.push(pair, Chunk::Error(vec![cause]));
+            return self.repeat_shutdown_ack(cx);
+        }
         self.tags = tags;
         self.outbox.clear();
         let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
         self.establish(cx, agreed, &confirmed, ConnectionEvent::Restarted);
         self.acknowledge_cookie(from);
+    }
+
+    /// A cookie that is too old came between `from`, with these tags: it set up this association,
+    /// and only COOKIE ACK was lost (RFC 9260 s5.2.4 3). Returns whether that is so.
+    pub(crate) fn on_stale_cookie(&mut self, from: &Tuple, tags: OwnTags) -> bool {
+        let is_ours = self.tags.local == tags.local && self.tags.peer == tags.peer;
+        let is_open = matches!(self.phase, Phase::Open(_)) && !self.is_over();
+        if is_ours && is_open {
+            self.acknowledge_cookie(from);
+        }
+        is_ours && is_open
+    }
+
+    /// SHUTDOWN ACK came before the association is set up: the peer waits for the end of an earlier
+    /// one with the same addresses and ports (RFC 9260 s8.5.1 E).
+    fn complete_earlier(&mut self, pair: PathId, packet: &SctpPacket) {
+        let chunks = vec![Chunk::ShutdownComplete { reflected: true }];
+        let (src_port, dst_port) = self.ends.ports();
+        let answer = SctpPacket { src_port, dst_port, tag: packet.tag, udp: None, chunks };
+        self.outbox.push_back((pair, answer));
     }
 
     /// COOKIE ACK goes to where COOKIE ECHO came from.
@@ -258,6 +290,10 @@ impl Association {
             Step::Send(address, packet) => {
                 if matches!(packet.chunks.first(), Some(Chunk::CookieEcho(_))) {
                     self.record_state(cx, "COOKIE-ECHOED");
+                    if let Phase::Opening(initiator) = &self.phase {
+                        let tags = initiator.tags();
+                        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, tags);
+                    }
                 }
                 let pair = self.ends.path_with(address).unwrap_or(PathId(0));
                 self.outbox.push_back((pair, packet));
@@ -268,7 +304,11 @@ impl Association {
                 self.tags = Tags { peer: agreed.peer.tag, ..initiator.tags() };
                 let mut confirmed = self.config.peer_addresses.clone();
                 confirmed.push(self.ends.remotes()[0]);
+                let first = agreed.peer_addresses.first() == self.ends.remotes().first();
                 self.establish(cx, &agreed, &confirmed, ConnectionEvent::Connected);
+                if !first {
+                    self.ask_for_first_path();
+                }
                 if let (Phase::Open(open), Some(rtt)) = (&mut self.phase, rtt) {
                     open.transfer.on_handshake_rtt(rtt);
                 }
@@ -289,6 +329,14 @@ impl Association {
         }
     }
 
+    /// The handshake took another path than the first one, which was silent: the peer, whose
+    /// primary that is now, uses the first one when it works (RFC 5061 s5.3).
+    fn ask_for_first_path(&mut self) {
+        if let (Phase::Open(open), Some(first)) = (&mut self.phase, self.ends.pair_of(PathId(0))) {
+            open.addresses.ask(Change::SetPrimary(first.local.address));
+        }
+    }
+
     /// The association is set up.
     fn establish(
         &mut self,
@@ -298,7 +346,7 @@ impl Association {
         event: ConnectionEvent,
     ) {
         (self.tags.local, self.tags.peer) = (agreed.local.tag, agreed.peer.tag);
-        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, agreed);
+        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, self.tags);
         self.ends.set_remotes(&agreed.peer_addresses);
         self.pairs_changed = true;
         self.auth = agreed.auth.clone().map(Box::new);
@@ -411,6 +459,9 @@ impl Association {
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
         let with_data = receiver.end_packet(cx.now, pair, shutting_down);
+        if with_data {
+            open.streams.on_data(cx.now, &open.transfer);
+        }
         if open.transfer.sender.take_writable() {
             self.events.push(ConnectionEvent::Writable);
         }
@@ -688,8 +739,8 @@ pub(super) fn draw_tag(cx: &Context<'_>, draws: &mut Draws) -> VerificationTag {
 }
 
 /// Tie-tags: random numbers which are a function of the tags, and reveal neither (RFC 5062 s3.3).
-fn tie_tags(cx: &Context<'_>, agreed: &Agreement) -> (u32, u32) {
-    let owner = u64::from(agreed.local.tag.0) << 32 | u64::from(agreed.peer.tag.0);
+fn tie_tags(cx: &Context<'_>, tags: Tags) -> (u32, u32) {
+    let owner = u64::from(tags.local.0) << 32 | u64::from(tags.peer.0);
     let bits = cx.chance.bits(owner, Purpose::Association, 0);
     ((bits >> 32) as u32 | 1, bits as u32 | 1)
 }

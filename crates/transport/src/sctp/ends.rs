@@ -43,8 +43,9 @@ pub(super) struct Ends {
     paths: usize,
     /// A pair that is not the association's, from which a packet came or to which one goes.
     stray: Option<Pair>,
-    /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first.
-    udp: Vec<(Option<IpAddr>, UdpPorts)>,
+    /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first; `None`
+    /// for an address whose packets come without UDP.
+    udp: Vec<(Option<IpAddr>, Option<UdpPorts>)>,
 }
 
 impl Ends {
@@ -207,31 +208,36 @@ impl Ends {
 
     /// Packets are carried in UDP between these ports (RFC 6951).
     pub(super) fn set_udp(&mut self, ports: UdpPorts) {
-        self.udp = vec![(None, ports)];
+        self.udp = vec![(None, Some(ports))];
     }
 
-    /// A packet from an address of the peer came in UDP: the answer goes to these ports (RFC 6951
-    /// s5.4).
-    pub(super) fn learn_udp(&mut self, remote: IpAddr, ports: UdpPorts) {
+    /// A packet from an address of the peer came in UDP, or without: so does the answer, to these
+    /// ports (RFC 6951 s5.4). Returns whether that is new.
+    pub(super) fn learn_udp(&mut self, remote: IpAddr, ports: Option<UdpPorts>) -> bool {
+        if self.udp_to(remote) == ports {
+            return false;
+        }
         match self.udp.iter_mut().find(|(address, _)| *address == Some(remote)) {
             Some((_, known)) => *known = ports,
             None => self.udp.push((Some(remote), ports)),
         }
+        true
     }
 
     /// The UDP ports of packets to an address of the peer: those of its packets, or until there
     /// are any those of another address.
     pub(super) fn udp_to(&self, remote: IpAddr) -> Option<UdpPorts> {
-        let find = |is_wanted: &dyn Fn(Option<IpAddr>) -> bool| {
-            self.udp.iter().find(|(address, _)| is_wanted(*address)).map(|(_, ports)| *ports)
-        };
-        let own = find(&|address| address == Some(remote));
-        own.or_else(|| find(&|address| address.is_some())).or_else(|| find(&|_| true))
+        if let Some((_, ports)) = self.udp.iter().find(|(address, _)| *address == Some(remote)) {
+            return *ports;
+        }
+        let in_udp = || self.udp.iter().filter(|(_, ports)| ports.is_some());
+        let other = in_udp().find(|(address, _)| address.is_some());
+        other.or_else(|| in_udp().next()).and_then(|(_, ports)| *ports)
     }
 
-    /// Whether packets are carried in UDP, so that they have less room.
-    pub(super) const fn uses_udp(&self) -> bool {
-        !self.udp.is_empty()
+    /// Whether packets to an address are carried in UDP, so that they have less room.
+    pub(super) fn uses_udp(&self) -> bool {
+        self.udp.iter().any(|(_, ports)| ports.is_some())
     }
 
     /// Port of this side and of the peer.

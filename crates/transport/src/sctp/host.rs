@@ -121,11 +121,15 @@ impl SctpHost {
                         return None;
                     }
                     Present::Closed => fresh(cx, draws),
-                    Present::Opening { tags, initial_tsn, echoed } => InitAckSource {
+                    Present::Opening { tags, initial_tsn, known } => InitAckSource {
                         tag: tags.local,
                         initial_tsn,
-                        tie_tags: if echoed { (tags.local_tie, tags.peer_tie) } else { (0, 0) },
-                        known: echoed.then_some(known),
+                        // 0 in COOKIE-WAIT (RFC 9260 s5.2.1).
+                        tie_tags: match known {
+                            Some(_) => (tags.local_tie, tags.peer_tie),
+                            None => (0, 0),
+                        },
+                        known,
                     },
                     Present::Open { tags } => InitAckSource {
                         tie_tags: (tags.local_tie, tags.peer_tie),

@@ -188,6 +188,12 @@ impl<T> Outstanding<T> {
         self.tsn(at)
     }
 
+    /// The next chunk has the TSN `next` (RFC 6525 s5.2.4). Nothing is outstanding.
+    pub fn renumber(&mut self, next: Tsn) {
+        debug_assert!(self.is_empty(), "everything is acknowledged");
+        self.initial = Tsn(next.0.wrapping_sub(self.end() as u32));
+    }
+
     /// The lowest chunk marked for retransmission.
     pub fn next_marked(&self) -> Option<Marked<'_, T>> {
         let at = *self.marked.first()?;

@@ -29,6 +29,8 @@ pub(super) struct Path {
     pub owes_packet: bool,
     /// Bytes of chunks in a packet to this path.
     pub room: u32,
+    /// Packets to it are carried in UDP (RFC 6951).
+    pub in_udp: bool,
     /// Smallest round trip measured.
     pub min_rtt: Option<Duration>,
     /// Share of chunks that were lost, averaged.
@@ -112,6 +114,7 @@ impl Path {
             rtx_to: None,
             owes_packet: false,
             room,
+            in_udp: false,
             min_rtt: None,
             loss: 0.0,
             counters: Counters {

@@ -49,6 +49,8 @@ pub struct PathStates {
     limits: FailureLimits,
     paths: Vec<Destination>,
     primary: PathId,
+    /// The primary whose address was deleted: it is the primary again when it is there and works.
+    returning: Option<PathId>,
     /// Errors of the association since data or a heartbeat were acknowledged.
     errors: u32,
 }
@@ -95,7 +97,7 @@ impl PathStates {
             deleted: false,
         };
         let paths = confirmed.iter().map(destination).collect();
-        PathStates { limits, paths, primary: PathId(0), errors: 0 }
+        PathStates { limits, paths, primary: PathId(0), returning: None, errors: 0 }
     }
 
     /// State of a path.
@@ -128,7 +130,7 @@ impl PathStates {
     pub fn set_primary(&mut self, path: PathId) -> bool {
         let is_confirmed = self.state(path).is_some_and(|state| state != PathState::Unconfirmed);
         if is_confirmed {
-            self.primary = path;
+            (self.primary, self.returning) = (path, None);
         }
         is_confirmed
     }
@@ -174,7 +176,7 @@ impl PathStates {
     }
 
     /// An address of a path was deleted, or is there again: it must be verified before it carries
-    /// data. Another path becomes the primary.
+    /// data. Another path is the primary until then.
     pub fn set_deleted(&mut self, path: PathId, deleted: bool) {
         let Some(destination) = self.paths.get_mut(path.index()) else { return };
         if destination.deleted == deleted {
@@ -186,6 +188,7 @@ impl PathStates {
             && let Some(next) = self.data_path()
         {
             self.primary = next;
+            self.returning.get_or_insert(path);
         }
     }
 
@@ -207,6 +210,9 @@ impl PathStates {
         }
         *destination =
             Destination { state: PathState::Active, errors: 0, last_alive, deleted: false };
+        if self.returning.take_if(|returning| *returning == path).is_some() {
+            self.primary = path;
+        }
         (before != PathState::Active).then_some((before, PathState::Active))
     }
 
@@ -257,7 +263,7 @@ impl PathStates {
         let next = self.best_from(path, Some(path))?;
         let is_better = self.state(next) == Some(PathState::Active);
         is_better.then(|| {
-            self.primary = next;
+            (self.primary, self.returning) = (next, None);
             next
         })
     }
@@ -370,6 +376,24 @@ mod tests {
         }
         assert!(!states.on_error(C, false).unreachable, "a heartbeat of an idle path");
         assert!(states.on_error(B, true).unreachable);
+    }
+
+    #[test]
+    fn primary_that_was_deleted_is_the_primary_again_when_it_works_again() {
+        let mut states = states(FailureLimits::RFC_9260);
+        states.set_deleted(A, true);
+        assert_eq!((states.primary(), states.data_path()), (B, Some(B)));
+        states.set_deleted(B, true);
+        states.set_deleted(A, false);
+        assert_eq!(states.primary(), C, "its address is not verified");
+        states.on_alive(A);
+        assert_eq!((states.primary(), states.data_path()), (A, Some(A)));
+        // The user's choice in the meantime stands.
+        states.set_deleted(A, true);
+        assert!(states.set_primary(C));
+        states.set_deleted(A, false);
+        states.on_alive(A);
+        assert_eq!(states.primary(), C);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct SctpParameters {
     pub cookie_life: Duration,
     /// HB.interval.
     pub heartbeat_interval: Duration,
+    /// HB.Max.Burst: heartbeats per RTO to all addresses together that are not verified.
+    pub heartbeat_burst: u32,
     /// SACK.Delay.
     pub sack_delay: Duration,
     /// L of RFC 9260 s7.2.1: PMDCS that one SACK adds to the window in slow start.
@@ -69,6 +71,16 @@ pub enum BurstRule {
     CwndLimiting,
 }
 
+/// Other names of profiles.
+const ALIASES: &[(&str, &str)] = &[
+    ("rfc-9260", "rfc9260"),
+    ("freebsd", "bsd"),
+    ("usrsctp", "bsd"),
+    ("inet", "inet000"),
+    ("000", "inet000"),
+    ("003", "lab003"),
+];
+
 impl SctpProfile {
     /// Every profile with one sentence.
     pub const ALL: [(SctpProfile, &str); 4] = [
@@ -90,7 +102,7 @@ impl SctpProfile {
 
     /// The profile with this `name`, in any case.
     pub fn by_name(name: &str) -> Option<SctpProfile> {
-        let name = own_name(name, &[("rfc-9260", "rfc9260"), ("freebsd", "bsd")]);
+        let name = own_name(name, ALIASES);
         let mut profiles = SctpProfile::ALL.into_iter().map(|(profile, _)| profile);
         profiles.find(|profile| profile.name() == name)
     }
@@ -103,6 +115,7 @@ impl SctpProfile {
             init_retransmits: 8,
             cookie_life: Duration::from_secs(60),
             heartbeat_interval: Duration::from_secs(30),
+            heartbeat_burst: 1,
             sack_delay: Duration::from_millis(200),
             slow_start_limit: 1,
             initial_window: InitialWindow::Rfc9260,
@@ -126,6 +139,7 @@ impl SctpProfile {
             },
             SctpProfile::Lab003 | SctpProfile::Bsd => SctpParameters {
                 limits: NO_PF,
+                heartbeat_burst: 4,
                 slow_start_limit: 2,
                 initial_window: InitialWindow::ThreePackets,
                 burst: BurstRule::CwndLimiting,
@@ -146,6 +160,10 @@ mod tests {
             assert!(!about.is_empty());
         }
         assert_eq!(SctpProfile::by_name("RFC9260"), Some(SctpProfile::Rfc9260));
+        for (name, profile) in ALIASES {
+            assert_eq!(SctpProfile::by_name(name).map(SctpProfile::name), Some(*profile));
+        }
+        assert_eq!(SctpProfile::by_name("FreeBSD"), Some(SctpProfile::Bsd));
         assert_eq!(SctpProfile::by_name("linux"), None);
     }
 
@@ -156,6 +174,8 @@ mod tests {
         assert_eq!(of(SctpProfile::Inet000).rto.initial, Duration::from_secs(3));
         assert_eq!(of(SctpProfile::Inet000).cookie_life, Duration::from_secs(10));
         assert_eq!(of(SctpProfile::Bsd).slow_start_limit, 2);
+        assert_eq!(of(SctpProfile::Rfc9260).heartbeat_burst, 1);
+        assert_eq!(of(SctpProfile::Bsd).heartbeat_burst, 4);
         assert_eq!(of(SctpProfile::Bsd).limits.potentially_failed, None);
     }
 }

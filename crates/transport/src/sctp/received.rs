@@ -133,6 +133,13 @@ impl ReceivedTsns {
         }
     }
 
+    /// The peer goes on with the TSN `next` (RFC 6525 s5.2.4). Nothing is missing.
+    pub fn renumber(&mut self, next: Tsn) {
+        debug_assert!(!self.has_gap(), "everything has arrived");
+        self.initial = Tsn(next.0.wrapping_sub(self.next as u32));
+        self.duplicates.clear();
+    }
+
     /// Last TSN before the first gap; the one before the initial TSN if nothing has arrived.
     pub fn cum_tsn(&self) -> Tsn {
         self.tsn(self.next) - 1

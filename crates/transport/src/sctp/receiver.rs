@@ -58,6 +58,9 @@ pub(super) struct Receiver {
     arrived: u64,
     /// User data of chunks that had arrived before, in bytes.
     duplicated: u64,
+    /// The numbers of what arrives are not known, because the peer was asked to begin anew and has
+    /// not answered: it must come again.
+    is_deaf: bool,
 }
 
 /// What a packet brought.
@@ -103,6 +106,7 @@ impl Receiver {
             taken: 0,
             arrived: 0,
             duplicated: 0,
+            is_deaf: false,
         }
     }
 
@@ -171,7 +175,10 @@ impl Receiver {
             self.duplicated += u64::from(len);
             return Ok(None);
         }
-        if !self.make_room(tsn, len) {
+        // A chunk has a byte at least: no TSN of the window is further ahead than that.
+        let ahead = i64::from(tsn.distance_from(self.tsns.cum_tsn()));
+        let is_near = ahead <= i64::from(self.setup.buffer);
+        if self.is_deaf || !is_near || !self.make_room(tsn, len) {
             self.packet.dropped = true;
             return Ok(None);
         }
@@ -341,6 +348,34 @@ impl Receiver {
     /// The peer numbers messages of these streams from zero again (RFC 6525 s5.2.2).
     pub(super) fn reset_streams(&mut self, streams: &[u16]) {
         self.streams.reset(streams);
+    }
+
+    /// Whether data are dropped until the peer has answered a request to begin anew.
+    pub(super) const fn set_deaf(&mut self, is_deaf: bool) {
+        self.is_deaf = is_deaf;
+    }
+
+    /// Everything that the peer has sent has arrived.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.tsns.has_gap() && self.streams.waiting_bytes() == 0
+    }
+
+    /// The peer asks for other TSNs, and numbers the messages of all streams from zero again;
+    /// returns its next TSN, which none in the network can be taken for (RFC 6525 s5.2.4 E3).
+    pub(super) fn renumber(&mut self) -> Tsn {
+        let next = self.tsns.cum_tsn() + 1 + (1 << 31);
+        self.tsns.renumber(next);
+        self.streams.renumber();
+        next
+    }
+
+    /// The peer has numbered the messages of all streams from zero again since its TSN `next`,
+    /// before which nothing is missing any more (RFC 6525 s5.2.7).
+    pub(super) fn begin_at(&mut self, next: Tsn) {
+        if let Some(below) = self.skip(next - 1) {
+            self.streams.skip(below, &[]);
+        }
+        self.streams.renumber();
     }
 
     /// The peer has more streams (RFC 6525 s5.2.5).

@@ -26,6 +26,18 @@ pub enum RtxPolicy {
     Rtt,
 }
 
+/// Names of policies in ns-2 and in the papers on CMT, and in INET, whose parameter
+/// `cmtRetransmissionVariant` has the one value.
+const ALIASES: &[(&str, &str)] = &[
+    ("loss-rate", "lossrate"),
+    ("rtx-same", "same"),
+    ("rtx-asap", "asap"),
+    ("rtx-cwnd", "cwnd"),
+    ("rtx-ssthresh", "ssthresh"),
+    ("rtx-lossrate", "lossrate"),
+    ("normal", "next"),
+];
+
 /// A path that may take a retransmission: confirmed, and active if any is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Candidate {
@@ -70,7 +82,7 @@ impl RtxPolicy {
 
     /// The policy with this `name`, in any case.
     pub fn by_name(name: &str) -> Option<RtxPolicy> {
-        let name = own_name(name, &[("loss-rate", "lossrate")]);
+        let name = own_name(name, ALIASES);
         RtxPolicy::ALL.into_iter().map(|(policy, _)| policy).find(|policy| policy.name() == name)
     }
 
@@ -155,6 +167,10 @@ mod tests {
             }
             assert_eq!(RtxPolicy::by_name(policy.name()), Some(policy));
         }
+        for (name, policy) in ALIASES {
+            assert_eq!(RtxPolicy::by_name(name).map(RtxPolicy::name), Some(*policy));
+        }
+        assert_eq!(RtxPolicy::by_name("RTX-CWND"), Some(RtxPolicy::Cwnd));
     }
 
     #[test]

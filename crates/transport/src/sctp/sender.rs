@@ -11,9 +11,13 @@ use super::path::Path;
 use super::profile::{BurstRule, SctpParameters};
 use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
 use crate::congestion::{CongestionControl, Controller};
-use base::{Blocked, Context, Event, EventMask, Instant, PathId, SocketId};
+use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
 use wire::Payload;
 use wire::sctp::{Chunk, Data, IData, Tsn};
+
+/// Chunks outstanding at most: gap blocks reach no further, nor do SSNs of a stream (RFC 9260 s1.6,
+/// s3.3.4).
+const MAX_OUTSTANDING: i32 = 65_535;
 
 /// A chunk that was sent.
 #[derive(Clone, Debug)]
@@ -66,7 +70,24 @@ pub(super) struct Sender {
     pub(super) abandonment: Abandonment,
     /// A write was refused or cut short: room that it needs to go on, in bytes.
     wanted_room: Option<u64>,
+    /// The largest window that the peer has offered, in bytes.
+    largest_rwnd: u64,
+    pub(super) hold: Hold,
 }
+
+/// Data that wait for a larger window of the peer, as those of TCP do (RFC 1122 s4.2.3.4): many
+/// small chunks cost more than few large ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Hold {
+    Off,
+    /// They are sent then at the latest.
+    Until(Instant),
+    /// They have waited long enough.
+    Over,
+}
+
+/// The time that data wait for a larger window (RFC 1122 s4.2.3.4: 0.1 to 1 s).
+const SILLY_OVERRIDE: Duration = Duration::from_millis(200);
 
 /// Zero-window probes (RFC 9260 s6.1 A).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +121,8 @@ impl Sender {
             probe: Probe::Off,
             abandonment: Abandonment::new(setup.partial),
             wanted_room: None,
+            largest_rwnd: setup.peer_rwnd.into(),
+            hold: Hold::Off,
         }
     }
 
@@ -171,6 +194,14 @@ impl Sender {
         self.outstanding.is_empty() && self.streams.queued_bytes() == 0
     }
 
+    /// The next chunk has the TSN `next`, and the messages of all streams are numbered from zero
+    /// again (RFC 6525 s5.2.4). Everything is acknowledged.
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        self.outstanding.renumber(next);
+        self.abandonment.renumber();
+        self.streams.reset(&[]);
+    }
+
     /// Whether anything waits to be sent, or to be sent again.
     pub(super) fn has_data(&self) -> bool {
         self.outstanding.next_marked().is_some() || self.streams.queued_bytes() > 0
@@ -192,10 +223,13 @@ impl Sender {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
-    /// When a message that has not begun expires, or FORWARD TSN is due. Without a path for data
+    /// When a message that has not begun expires, data have waited long enough for a larger window,
+    /// or FORWARD TSN is due. Without a path for data
     /// that waits until there is one.
     pub(super) fn next_expiry(&self, has_path: bool) -> Instant {
         let expiry = self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE);
+        let hold = if let Hold::Until(at) = self.hold { at } else { Instant::FAR_FUTURE };
+        let expiry = expiry.min(hold);
         if has_path { expiry.min(self.abandonment.deadline()) } else { expiry }
     }
 
@@ -225,6 +259,40 @@ impl Sender {
         u64::from(len) <= self.peer_rwnd || self.probe == Probe::Due
     }
 
+    /// Whether new data wait for a larger window: it takes neither a full chunk nor all that is
+    /// queued, and is less than half of the largest one.
+    fn waits_for_window(&self) -> bool {
+        let full = u64::from(self.window_len(self.setup.fragment));
+        self.peer_rwnd < full
+            && self.streams.queued_bytes() > self.peer_rwnd
+            && 2 * self.peer_rwnd < self.largest_rwnd
+            && self.hold != Hold::Over
+            && self.probe == Probe::Off
+    }
+
+    /// Nothing is sent for now: data that wait for a larger window do not wait for ever.
+    pub(super) fn arm_hold(&mut self, now: Instant) {
+        let next = self.next_new_len();
+        let waits = next > 0 && u64::from(next) <= self.peer_rwnd && self.waits_for_window();
+        self.hold = match self.hold {
+            Hold::Off if waits => Hold::Until(now + SILLY_OVERRIDE),
+            Hold::Until(_) if !waits => Hold::Off,
+            hold => hold,
+        };
+    }
+
+    /// Data may have waited long enough for a larger window.
+    pub(super) fn end_hold(&mut self, now: Instant) {
+        if matches!(self.hold, Hold::Until(at) if at <= now) {
+            self.hold = Hold::Over;
+        }
+    }
+
+    /// The peer offers a window of this many bytes.
+    pub(super) fn on_window(&mut self, a_rwnd: u32) {
+        self.largest_rwnd = self.largest_rwnd.max(a_rwnd.into());
+    }
+
     /// Why no new chunk is sent on `path` now, whose packet has `room` bytes left and is empty or
     /// not; `None` if one can be sent.
     pub(super) fn blocked(&self, path: PathId, room: u32, is_first: bool) -> Option<Blocked> {
@@ -235,7 +303,9 @@ impl Sender {
         if chunk > room || !self.has_window(path) {
             return Some(Blocked::CongestionWindow);
         }
-        if !self.peer_takes(self.window_len(payload)) {
+        let ahead = self.outstanding.highest_tsn().distance_from(self.outstanding.cum_tsn());
+        let is_taken = self.peer_takes(self.window_len(payload)) && !self.waits_for_window();
+        if ahead >= MAX_OUTSTANDING || !is_taken {
             return Some(Blocked::ReceiveWindow);
         }
         let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
@@ -260,6 +330,7 @@ impl Sender {
         if self.probe == Probe::Due {
             self.probe = Probe::Sent;
         }
+        self.hold = Hold::Off;
         path.timed.get_or_insert(tsn);
         path.counters.first_bytes += u64::from(payload);
         self.on_sent(cx, path, payload, offset, false);

@@ -7,7 +7,7 @@
 
 use super::timers::Unreachable;
 use super::transfer::Transfer;
-use base::{Context, Instant, PathId};
+use base::{Context, Duration, Instant, PathId};
 use std::collections::VecDeque;
 use wire::sctp::{Chunk, Parameter, ReconfigResult, Request, Tsn};
 
@@ -26,6 +26,9 @@ pub enum StreamChange {
     AddOutgoing(u16),
     /// That many inbound streams more.
     AddIncoming(u16),
+    /// TSNs of both sides begin elsewhere, and messages of all streams in both directions are
+    /// numbered from zero again.
+    ResetAssociation,
 }
 
 /// RE-CONFIG in both directions.
@@ -40,8 +43,14 @@ pub(super) struct StreamChanges {
     /// Number that the peer's next request has.
     expected: u32,
     /// The answer to the last one.
-    cached: Option<ReconfigResult>,
+    cached: Option<Outcome>,
+    /// The peer wants the association reset, for which this side must have sent all that it has: it
+    /// takes no messages until then, or until the peer has not asked again for this time.
+    yields_until: Option<Instant>,
 }
+
+/// The outcome of a request, and the next TSNs of this side and of the peer after an SSN/TSN reset.
+type Outcome = (ReconfigResult, Option<(Tsn, Tsn)>);
 
 #[derive(Clone, Debug)]
 struct Queued {
@@ -59,6 +68,8 @@ struct Outstanding {
     request: Request,
     path: PathId,
     deadline: Instant,
+    /// The peer has answered that it is not ready: it lives.
+    in_progress: bool,
 }
 
 impl StreamChanges {
@@ -71,6 +82,7 @@ impl StreamChanges {
             outstanding: None,
             expected: peer,
             cached: None,
+            yields_until: None,
         }
     }
 
@@ -87,15 +99,21 @@ impl StreamChanges {
     pub(super) fn is_resetting(&self, stream: u16) -> bool {
         let outstanding = self.outstanding.iter().map(|outstanding| &outstanding.change);
         let mut changes = outstanding.chain(self.queued.iter().map(|queued| &queued.change));
-        changes.any(|change| match change {
-            StreamChange::ResetOutgoing(streams) => streams.is_empty() || streams.contains(&stream),
-            _ => false,
-        })
+        self.yields_until.is_some()
+            || changes.any(|change| match change {
+                StreamChange::ResetOutgoing(streams) => {
+                    streams.is_empty() || streams.contains(&stream)
+                }
+                StreamChange::ResetAssociation => true,
+                _ => false,
+            })
     }
 
     /// When the request is repeated.
     pub(super) fn deadline(&self) -> Instant {
-        self.outstanding.as_ref().map_or(Instant::FAR_FUTURE, |outstanding| outstanding.deadline)
+        let request = self.outstanding.as_ref().map(|outstanding| outstanding.deadline);
+        let timers = [request, self.yields_until].into_iter().flatten();
+        timers.min().unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// Sends the next request if none is outstanding and its streams have nothing to send.
@@ -104,7 +122,12 @@ impl StreamChanges {
             return;
         }
         let Some(next) = self.queued.front_mut() else { return };
-        if let StreamChange::ResetOutgoing(streams) = &next.change
+        let must_be_acknowledged = match &next.change {
+            StreamChange::ResetOutgoing(streams) => Some(&streams[..]),
+            StreamChange::ResetAssociation => Some(&[][..]),
+            _ => None,
+        };
+        if let Some(streams) = must_be_acknowledged
             && !is_acknowledged(transfer, streams, &mut next.point)
         {
             return;
@@ -129,11 +152,15 @@ impl StreamChanges {
             StreamChange::AddIncoming(count) => {
                 Request::AddIncoming { request: number, streams: *count }
             }
+            StreamChange::ResetAssociation => Request::ResetAssociation { request: number },
         };
         let path = transfer.states.data_path().unwrap_or(PathId(0));
+        transfer.receiver.set_deaf(change == StreamChange::ResetAssociation);
         transfer.control.push(path, to_chunk(&request));
         let deadline = cx.now + transfer.rto(path);
-        self.outstanding = Some(Outstanding { change, number, request, path, deadline });
+        let in_progress = false;
+        self.outstanding =
+            Some(Outstanding { change, number, request, path, deadline, in_progress });
     }
 
     /// The timer may have expired: the request is repeated.
@@ -145,14 +172,29 @@ impl StreamChanges {
         cx: &mut Context<'_>,
         transfer: &mut Transfer,
     ) -> Result<(), Unreachable> {
+        if self.yields_until.take_if(|until| *until <= cx.now).is_some() {
+            transfer.sender.resume();
+        }
         let expired = |outstanding: &&mut Outstanding| outstanding.deadline <= cx.now;
         let Some(outstanding) = self.outstanding.as_mut().filter(expired) else { return Ok(()) };
-        transfer.on_control_timeout(cx, outstanding.path)?;
-        outstanding.path =
-            transfer.states.alternative(outstanding.path).unwrap_or(outstanding.path);
+        if !std::mem::take(&mut outstanding.in_progress) {
+            transfer.on_control_timeout(cx, outstanding.path)?;
+            let other = transfer.states.alternative(outstanding.path);
+            outstanding.path = other.unwrap_or(outstanding.path);
+        }
         outstanding.deadline = cx.now + transfer.rto(outstanding.path);
+        transfer.receiver.set_deaf(outstanding.change == StreamChange::ResetAssociation);
         transfer.control.push(outstanding.path, to_chunk(&outstanding.request));
         Ok(())
+    }
+
+    /// Data arrive: a peer that is not ready has not sent all that it has.
+    pub(super) fn on_data(&mut self, now: Instant, transfer: &Transfer) {
+        if let Some(outstanding) = &mut self.outstanding
+            && outstanding.in_progress
+        {
+            outstanding.deadline = now + quiet_time(transfer, outstanding.path);
+        }
     }
 
     /// RE-CONFIG arrives from `pair`.
@@ -169,14 +211,12 @@ impl StreamChanges {
         let mut answers = Vec::new();
         for parameter in parameters {
             let Parameter::Reconfig(request) = parameter else { continue };
-            if let Request::Response { response, result, .. } = request {
-                self.on_response(cx, transfer, *response, *result);
-            } else if let Some((number, result)) = self.on_request(transfer, request) {
-                answers.push(Parameter::Reconfig(Request::Response {
-                    response: number,
-                    result,
-                    next_tsns: None,
-                }));
+            if let Request::Response { response, result, next_tsns } = request {
+                self.on_response(cx, transfer, *response, (*result, *next_tsns));
+            } else if let Some((response, outcome)) = self.on_request(cx, transfer, request) {
+                let (result, next_tsns) = outcome;
+                let answer = Request::Response { response, result, next_tsns };
+                answers.push(Parameter::Reconfig(answer));
             }
         }
         if !answers.is_empty() {
@@ -190,12 +230,16 @@ impl StreamChanges {
         cx: &Context<'_>,
         transfer: &mut Transfer,
         number: u32,
-        result: ReconfigResult,
+        (result, next_tsns): Outcome,
     ) {
         let is_ours = |outstanding: &mut Outstanding| outstanding.number == number;
+        if self.outstanding.as_mut().is_some_and(is_ours) {
+            transfer.receiver.set_deaf(false);
+        }
         if result == ReconfigResult::IN_PROGRESS {
             if let Some(outstanding) = self.outstanding.as_mut().filter(|o| o.number == number) {
-                outstanding.deadline = cx.now + transfer.rto(outstanding.path);
+                outstanding.in_progress = true;
+                outstanding.deadline = cx.now + quiet_time(transfer, outstanding.path);
             }
             return;
         }
@@ -209,6 +253,12 @@ impl StreamChanges {
             StreamChange::AddOutgoing(count) if performed => {
                 transfer.sender.streams.add_streams(count);
             }
+            StreamChange::ResetAssociation if performed => {
+                if let Some((of_peer, own)) = next_tsns {
+                    transfer.receiver.begin_at(of_peer);
+                    transfer.renumber(own);
+                }
+            }
             _ => {}
         }
     }
@@ -216,9 +266,10 @@ impl StreamChanges {
     /// A request of the peer: its number and the answer, unless a request answers it.
     fn on_request(
         &mut self,
+        cx: &Context<'_>,
         transfer: &mut Transfer,
         request: &Request,
-    ) -> Option<(u32, ReconfigResult)> {
+    ) -> Option<(u32, Outcome)> {
         let number = number_of(request);
         if number == self.expected.wrapping_sub(1)
             && let Some(cached) = self.cached
@@ -226,18 +277,41 @@ impl StreamChanges {
             return Some((number, cached));
         }
         if number != self.expected {
-            return Some((number, ReconfigResult::BAD_SEQUENCE_NUMBER));
+            return Some((number, (ReconfigResult::BAD_SEQUENCE_NUMBER, None)));
         }
-        let result = self.carry_out(transfer, request);
+        let (result, next_tsns) = match request {
+            Request::ResetAssociation { .. } => self.reset_association(cx, transfer),
+            _ => (self.carry_out(transfer, request), None),
+        };
         // What is in progress is asked for again with the same number.
         let waits = result == ReconfigResult::IN_PROGRESS;
-        if matches!(request, Request::ResetOutgoing { .. }) && waits {
-            return Some((number, result));
+        let is_incoming = matches!(request, Request::ResetIncoming { .. });
+        if waits && !is_incoming {
+            return Some((number, (result, None)));
         }
         self.expected = number.wrapping_add(1);
-        self.cached = Some(result);
-        let is_answered_later = matches!(request, Request::ResetIncoming { .. }) && waits;
-        (!is_answered_later).then_some((number, result))
+        self.cached = Some((result, next_tsns));
+        (!waits).then_some((number, (result, next_tsns)))
+    }
+
+    /// SSN/TSN Reset Request (RFC 6525 s5.2.4). All data of both sides must have arrived: otherwise
+    /// what this side has sent would be lost.
+    fn reset_association(&mut self, cx: &Context<'_>, transfer: &mut Transfer) -> Outcome {
+        let has_own = self.outstanding.is_some() || !self.queued.is_empty();
+        if has_own {
+            return (ReconfigResult::ALREADY_IN_PROGRESS, None);
+        }
+        if !transfer.sender.is_empty() || !transfer.receiver.is_complete() {
+            self.yields_until = Some(cx.now + transfer.config.parameters.rto.max);
+            return (ReconfigResult::IN_PROGRESS, None);
+        }
+        if self.yields_until.take().is_some() {
+            transfer.sender.resume();
+        }
+        let own = transfer.sender.outstanding.next_tsn();
+        let of_peer = transfer.receiver.renumber();
+        transfer.renumber(own);
+        (ReconfigResult::PERFORMED, Some((own, of_peer)))
     }
 
     fn carry_out(&mut self, transfer: &mut Transfer, request: &Request) -> ReconfigResult {
@@ -287,7 +361,6 @@ impl StreamChanges {
                     false => ReconfigResult::DENIED,
                 }
             }
-            // It would need all data of both directions to be acknowledged (RFC 6525 s5.1.4).
             Request::ResetAssociation { .. } | Request::Response { .. } => ReconfigResult::DENIED,
         }
     }
@@ -307,6 +380,12 @@ fn is_acknowledged(transfer: &Transfer, streams: &[u16], point: &mut Option<Tsn>
     }
     let point = *point.get_or_insert(sender.outstanding.highest_tsn());
     sender.outstanding.cum_tsn() >= point
+}
+
+/// Time without data after which a peer that was not ready is asked again: longer than its T3-rtx,
+/// whose retransmissions would otherwise always meet a receiver that drops them.
+fn quiet_time(transfer: &Transfer, path: PathId) -> Duration {
+    transfer.rto(path) * 2
 }
 
 fn to_chunk(request: &Request) -> Chunk {

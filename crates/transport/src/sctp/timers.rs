@@ -5,7 +5,7 @@ use super::ends::Ends;
 use super::path::Heartbeat;
 use super::path_state::{Consequence, PathState};
 use super::sender::Probe;
-use super::transfer::Transfer;
+use super::transfer::{Probes, Transfer};
 use crate::congestion::CongestionKind;
 use base::{Context, Event, EventMask, LossReason, PathId};
 
@@ -20,6 +20,7 @@ impl Transfer {
     /// If the peer is unreachable.
     pub(super) fn on_timeout(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
         self.receiver.on_timeout(cx.now);
+        self.sender.end_hold(cx.now);
         self.sender.drop_expired(cx.now);
         if self.sender.take_forward_timeout(cx.now) {
             self.on_unforwarded(cx)?;
@@ -94,7 +95,7 @@ impl Transfer {
 
     /// Paths that `ends` has in addition begin, and those whose addresses are there again go on.
     /// They are verified first.
-    pub(super) fn on_address_added(&mut self, cx: &Context<'_>, ends: &Ends) {
+    pub(super) fn on_address_added(&mut self, cx: &mut Context<'_>, ends: &Ends) {
         self.leave_other_pairs();
         self.add_paths(cx, ends);
         for path in &mut self.paths {
@@ -189,13 +190,18 @@ impl Transfer {
             }
         }
         if state == Some(PathState::Unconfirmed) {
-            // HB.Max.Burst: one per RTO to all of these addresses, which a peer could have listed
-            // to flood them (RFC 9260 s5.4, RFC 5062 s5).
-            if cx.now < self.next_probe {
-                self.paths[index].heartbeat = Heartbeat::Next(self.next_probe);
-                return;
+            // HB.Max.Burst: that many per RTO to all of these addresses, which a peer could have
+            // listed to flood them (RFC 9260 s5.4, RFC 5062 s5).
+            if cx.now >= self.probes.until {
+                let until = cx.now + self.config.parameters.rto.initial;
+                let left = self.config.parameters.heartbeat_burst;
+                self.probes = Probes { until, left };
             }
-            self.next_probe = cx.now + self.config.parameters.rto.initial;
+            let Some(left) = self.probes.left.checked_sub(1) else {
+                self.paths[index].heartbeat = Heartbeat::Next(self.probes.until);
+                return;
+            };
+            self.probes.left = left;
         }
         self.probe(cx, index);
     }
@@ -216,7 +222,11 @@ impl Transfer {
         let id = PathId(index as u8);
         let counts = self.states.data_path() == Some(id);
         let path = &mut self.paths[index];
-        if path.verifier.give_up() {
+        // Heartbeats judge a path that is idle; where data wait for their acknowledgement T3-rtx
+        // does, and one loss is one error (RFC 9260 s8.2, s8.3). The heartbeat measures the round
+        // trip there, which data sent again cannot.
+        let has_data = path.t3.is_some() || path.owes_packet;
+        if path.verifier.give_up() && !has_data {
             path.rto.back_off();
             let consequence = self.states.on_error(id, counts);
             self.paths[index].heartbeat = Heartbeat::Next(cx.now);

@@ -18,7 +18,7 @@ use crate::congestion::{CongestionControl, PathStart};
 use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::SctpPacket;
-use wire::sctp::{Data, Features, IData};
+use wire::sctp::{Data, Features, IData, Tsn};
 
 /// The two sides of an established association and the paths between them.
 pub(super) struct Transfer {
@@ -33,9 +33,16 @@ pub(super) struct Transfer {
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
-    /// When the next heartbeat may go to an address that is not verified.
-    pub(super) next_probe: Instant,
+    pub(super) probes: Probes,
     draws: Draws,
+}
+
+/// Heartbeats to addresses that are not verified.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probes {
+    /// The end of the RTO in which `left` may still be sent.
+    pub until: Instant,
+    pub left: u32,
 }
 
 /// Random numbers of one association: the n-th is a function of its key and n.
@@ -49,7 +56,7 @@ impl Transfer {
     /// The association that both sides agreed on. `confirmed`: addresses of the peer that need no
     /// verification.
     pub(super) fn new(
-        cx: &Context<'_>,
+        cx: &mut Context<'_>,
         socket: SocketId,
         config: &SctpConfig,
         agreed: &Agreement,
@@ -102,7 +109,7 @@ impl Transfer {
             shutdown_path: None,
             config: Box::new(config.clone()),
             reserve,
-            next_probe: cx.now,
+            probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
         transfer.add_paths(cx, ends);
@@ -110,15 +117,16 @@ impl Transfer {
     }
 
     /// Adds the paths of `ends` that are not there yet.
-    pub(super) fn add_paths(&mut self, cx: &Context<'_>, ends: &Ends) {
+    pub(super) fn add_paths(&mut self, cx: &mut Context<'_>, ends: &Ends) {
         for number in self.paths.len()..ends.paths() {
             let id = PathId(number as u8);
             let Some(pair) = ends.pair_of(id) else { return };
             let (remote, mtu) = (pair.remote, pair.local.mtu);
-            let room = room(mtu, remote, ends.uses_udp());
-            let room = room.saturating_sub(self.reserve);
+            let in_udp = ends.udp_to(remote).is_some();
+            let room = room(mtu, remote, in_udp).saturating_sub(self.reserve);
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
+            path.in_udp = in_udp;
             let start = PathStart {
                 now: cx.now,
                 mss: room,
@@ -132,6 +140,7 @@ impl Transfer {
             }
             let first = self.first_heartbeat(cx, id, &path);
             path.heartbeat = Heartbeat::Next(first);
+            self.sender.record_window(cx, &path);
             self.paths.push(path);
         }
     }
@@ -162,12 +171,42 @@ impl Transfer {
     /// now on. Those that were cut before are left to IP fragmentation (RFC 9260 s7.3).
     pub(super) fn lower_mtu(&mut self, id: PathId, mtu: u32, remote: IpAddr) {
         let least = if remote.is_ipv4() { 576 } else { 1280 };
-        let room = room(mtu.max(least), remote, self.config.udp.is_some());
-        let room = room.saturating_sub(self.reserve);
         let Some(path) = self.paths.get_mut(id.index()) else { return };
+        let room = room(mtu.max(least), remote, path.in_udp).saturating_sub(self.reserve);
         path.room = path.room.min(room);
+        self.cut_to_smallest();
+    }
+
+    /// Packets to some addresses are carried in UDP from now on, or no longer: their paths have 8
+    /// bytes less, or more (RFC 6951 s5.7).
+    pub(super) fn on_encapsulation(&mut self, ends: &Ends) {
+        for path in &mut self.paths {
+            let Some(pair) = ends.pair_of(path.id) else { continue };
+            let in_udp = ends.udp_to(pair.remote).is_some();
+            path.room = match (path.in_udp, in_udp) {
+                (false, true) => path.room.saturating_sub(UDP_HEADER),
+                (true, false) => path.room + UDP_HEADER,
+                _ => path.room,
+            };
+            path.in_udp = in_udp;
+        }
+        self.cut_to_smallest();
+    }
+
+    /// Fragments fit the packets of every path.
+    fn cut_to_smallest(&mut self) {
         let setup = &mut self.sender.setup;
-        setup.fragment = setup.fragment.min(fragment_size(path.room, setup.framing));
+        if let Some(room) = self.paths.iter().map(|path| path.room).min() {
+            setup.fragment = fragment_size(room, setup.framing);
+        }
+    }
+
+    /// The next chunk has the TSN `next`: everything is acknowledged (RFC 6525 s5.2.4).
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        self.sender.renumber(next);
+        for path in &mut self.paths {
+            (path.timed, path.recovery_exit) = (None, None);
+        }
     }
 
     /// The round trip of INIT and INIT ACK, on the first path (RFC 9260 s6.3.1).
@@ -196,10 +235,13 @@ impl Transfer {
     }
 }
 
+/// Bytes of a UDP header.
+const UDP_HEADER: u32 = 8;
+
 /// Bytes of chunks that fit one packet.
 pub(super) const fn room(mtu: u32, remote: IpAddr, udp: bool) -> u32 {
     let ip = if remote.is_ipv4() { 20 } else { 40 };
-    let udp = if udp { 8 } else { 0 };
+    let udp = if udp { UDP_HEADER } else { 0 };
     mtu.saturating_sub(ip + udp + SctpPacket::HEADER) & !3
 }
 

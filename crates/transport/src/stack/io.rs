@@ -5,7 +5,7 @@ use crate::endpoint::IpProtocol;
 use crate::info::Protocol;
 use crate::mptcp::MptcpConfig;
 use crate::sctp::SctpConfig;
-use crate::socket::SocketError;
+use crate::socket::{SendFailure, SocketError};
 use crate::tcp::TcpConfig;
 use base::{InterfaceId, SocketId};
 use std::net::{IpAddr, SocketAddr};
@@ -168,6 +168,8 @@ pub enum SocketEventKind {
     Closed,
     /// The peer has restarted, and the connection begins anew.
     Restarted,
+    /// A message of an association was given up, and may not be delivered.
+    SendFailed(SendFailure),
     /// The connection failed.
     Failed(SocketError),
 }

@@ -446,6 +446,7 @@ impl Stack {
                 (ConnectionEvent::PeerClosed, _) => SocketEventKind::PeerClosed,
                 (ConnectionEvent::Closed, _) => SocketEventKind::Closed,
                 (ConnectionEvent::Restarted, _) => SocketEventKind::Restarted,
+                (ConnectionEvent::SendFailed(failure), _) => SocketEventKind::SendFailed(failure),
                 (ConnectionEvent::Failed(error), _) => SocketEventKind::Failed(error),
             };
             self.events.push_back(SocketEvent { socket: id, kind });

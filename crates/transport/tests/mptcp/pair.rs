@@ -321,6 +321,7 @@ impl Pair {
                 }
                 SocketEventKind::Connected => end.connected = true,
                 SocketEventKind::Restarted => panic!("MPTCP has no restart"),
+                SocketEventKind::SendFailed(_) => panic!("MPTCP has no messages"),
                 SocketEventKind::Closed => end.closed = true,
                 SocketEventKind::Failed(error) => end.failed = Some(error),
                 SocketEventKind::Readable | SocketEventKind::PeerClosed => self.read(side),

@@ -91,6 +91,32 @@ fn lifetime_ends_in_the_queue_and_in_the_network() {
 }
 
 #[test]
+fn user_hears_of_each_message_that_is_given_up_and_whether_it_was_sent() {
+    let mut pair = Pair::open_with(1, SctpConfig { send_buffer: 11_500, ..config() });
+    let until = pair.now + Duration::from_millis(500);
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    let numbered = |ppid, reliability, len| Message { ppid, reliability, ..message(2, len) };
+    // Four packets fill the window.
+    for ppid in 1..=4 {
+        pair.send(Client, numbered(ppid, Reliability::Retransmissions(0), 1400));
+    }
+    pair.send(Client, numbered(5, Reliability::Lifetime(until), 1400));
+    pair.send(Client, numbered(6, Reliability::Priority(9), 1400));
+    pair.send(Client, numbered(7, Reliability::Full, 4000));
+    pair.pass(Duration::from_millis(1500));
+    let failed = pair.host(Client).events.iter().filter_map(|event| match event {
+        SocketEventKind::SendFailed(failure) => Some((failure.stream, failure.ppid, failure.sent)),
+        _ => None,
+    });
+    let mut expected = vec![(2, 6, false), (2, 5, false)];
+    expected.extend((1..=4).map(|ppid| (2, ppid, true)));
+    assert_eq!(failed.collect::<Vec<_>>(), expected);
+    pair.rule = None;
+    pair.pass(Duration::from_secs(10));
+    assert_eq!(pair.host(Server).lens(), [4000]);
+}
+
+#[test]
 fn rest_of_a_message_is_not_sent_after_a_fragment_was_abandoned() {
     for config in [config(), with_interleaving()] {
         let mut pair = Pair::open_with(1, config);

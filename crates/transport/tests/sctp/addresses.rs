@@ -102,6 +102,26 @@ fn address_that_is_removed_and_returns_has_its_path_again() {
 }
 
 #[test]
+fn primary_that_is_removed_is_the_primary_again_when_it_returns() {
+    let mut pair = Pair::open(2);
+    let destination = |pair: &mut Pair| {
+        pair.send(Server, message(0, 10));
+        let last = pair.sent(Server).filter(|passing| passing.has_data()).last();
+        let to = last.expect("data").dst;
+        pair.pass(Duration::from_secs(1));
+        to
+    };
+    assert_eq!(destination(&mut pair), address(Client, 0));
+    pair.interface(Client, 0, AddressRemoved(address(Client, 0)));
+    pair.pass(Duration::from_secs(2));
+    assert_eq!(destination(&mut pair), address(Client, 1));
+    pair.interface(Client, 0, AddressAdded(address(Client, 0)));
+    pair.pass(Duration::from_secs(2));
+    assert_eq!(destination(&mut pair), address(Client, 0));
+    assert_eq!(pair.host(Client).lens(), [10; 3]);
+}
+
+#[test]
 fn abort_and_heartbeat_from_an_address_that_the_peer_deleted_have_no_effect() {
     let mut pair = Pair::open(2);
     let deleted = address(Server, 1);
@@ -235,7 +255,7 @@ fn peer_that_does_not_know_asconf_after_all_is_not_asked_again() {
 #[test]
 fn unauthenticated_asconf_changes_nothing_and_is_not_answered() {
     let mut pair = Pair::open(2);
-    let first_tsn = first_serial(&pair);
+    let first_tsn = pair.first_tsn().0;
     let request = AddressRequest { correlation: 0, address: [10, 0, 66, 6].into() };
     let asconf = Asconf {
         serial: first_tsn,
@@ -252,13 +272,6 @@ fn unauthenticated_asconf_changes_nothing_and_is_not_answered() {
 }
 
 /// The first TSN of the client.
-fn first_serial(pair: &Pair) -> u32 {
-    let init = pair.chunks(Client).find_map(|(_, chunk)| match chunk {
-        Chunk::Init(init) => Some(init.initial_tsn.0),
-        _ => None,
-    });
-    init.expect("an INIT")
-}
 
 #[test]
 fn asconf_without_auth_in_the_offer_is_refused() {

@@ -6,7 +6,7 @@ use proptest::prelude::any;
 use proptest::{prop_assert, proptest};
 use std::net::IpAddr;
 use transport::SocketEventKind;
-use transport::sctp::SctpConfig;
+use transport::sctp::{SctpConfig, SctpProfile};
 use wire::sctp::{
     AuthHmac, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, Init, Parameter, RawChunk, Sack,
     Tsn, VerificationTag,
@@ -144,6 +144,21 @@ fn many_listed_addresses_get_one_heartbeat_per_rto_together() {
     assert!((5..=11).contains(&times.len()), "{} since {start}", times.len());
     let apart = times.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(1));
     assert!(apart, "{times:?}");
+}
+
+#[test]
+fn heartbeats_to_listed_addresses_are_four_per_rto_with_the_profile_of_freebsd() {
+    let mut pair =
+        server_with(SctpConfig { parameters: SctpProfile::Bsd.parameters(), ..config() });
+    let listed: Vec<IpAddr> = (1..=31).map(|last| IpAddr::from([10, 0, 66, last])).collect();
+    handshake(&mut pair, &listed);
+    let start = pair.now;
+    pair.pass(Duration::from_millis(3500));
+    let probes = pair.sent(Server).filter(|passing| listed.contains(&passing.dst));
+    let times: Vec<u64> = probes.map(|passing| (passing.at - start).as_millis()).collect();
+    let per_second =
+        [0, 1000, 2000, 3000].map(|at| times.iter().filter(|time| **time == at).count());
+    assert_eq!(per_second, [4; 4], "{times:?}");
 }
 
 #[test]
@@ -345,6 +360,23 @@ fn data_behind_gaps_never_take_more_than_the_window() {
             .filter(|passing| passing.has(|chunk| { matches!(chunk, Chunk::Sack(_)) }))
             .all(|passing| passing.has(fits))
     );
+}
+
+#[test]
+fn tsn_further_ahead_than_the_window_is_dropped() {
+    let mut pair = server();
+    let tag = handshake(&mut pair, &[]);
+    let buffer = SctpConfig::default().receive_buffer;
+    for (ahead, gaps) in [(1 << 30, 0), (buffer + 1, 0), (buffer - 1, 1)] {
+        inject(&mut pair, address(Client, 0), raw(tag, vec![data(1000 + ahead, 0, 10)]));
+        pair.pass(Duration::from_secs(1));
+        let sacks = pair.chunks(Server).filter_map(|(_, chunk)| match chunk {
+            Chunk::Sack(sack) => Some((sack.cum_tsn, sack.a_rwnd)),
+            _ => None,
+        });
+        let held = if gaps == 0 { 0 } else { 10 };
+        assert_eq!(sacks.last(), Some((Tsn(999), buffer - held)), "{ahead}");
+    }
 }
 
 #[test]

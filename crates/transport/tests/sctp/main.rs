@@ -5,10 +5,14 @@ mod abandon;
 mod addresses;
 mod attacks;
 mod basics;
+mod data;
+mod handshake;
 mod icmp;
 mod pair;
 mod reset;
+mod shutdown;
 mod timers;
+mod windows;
 
 /// `cases` random cases, or the number in `PROPTEST_CASES`; a failure prints its smallest input.
 fn cases(cases: u32) -> proptest::prelude::ProptestConfig {

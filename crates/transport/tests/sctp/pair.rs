@@ -5,7 +5,9 @@
 
 #![allow(dead_code, reason = "every kind of test needs other parts of it")]
 
-use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, SocketId};
+use base::{
+    Chance, Context, Duration, Event, EventMask, HostId, Instant, InterfaceId, Recorder, SocketId,
+};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use transport::sctp::streams::{Message, Received, Reliability};
@@ -13,7 +15,7 @@ use transport::sctp::{Addresses, GapStructure, SctpConfig};
 use transport::{
     ConnectionInfo, Input, InterfaceConfig, InterfaceEvent, SocketEventKind, Stack, StackConfig,
 };
-use wire::sctp::{Chunk, Data, IData, VerificationTag};
+use wire::sctp::{Chunk, Data, IData, Tsn, VerificationTag};
 use wire::{Body, Icmp, Packet, SctpPacket};
 
 /// More packets at one instant are taken for a live-lock.
@@ -107,6 +109,32 @@ impl Host {
     }
 }
 
+/// A congestion window that changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    pub of: Side,
+    /// In bytes.
+    pub cwnd: u64,
+    /// In bytes; `None` while arbitrarily high.
+    pub ssthresh: Option<u64>,
+}
+
+#[derive(Default)]
+struct Windows(Vec<Window>);
+
+impl Recorder for Windows {
+    fn mask(&self) -> EventMask {
+        EventMask::WINDOW
+    }
+
+    fn record(&mut self, _now: Instant, host: HostId, event: &Event) {
+        if let Event::WindowChange { cwnd_bytes, ssthresh_bytes, .. } = *event {
+            let of = if host == HostId(0) { Client } else { Server };
+            self.0.push(Window { of, cwnd: cwnd_bytes, ssthresh: ssthresh_bytes });
+        }
+    }
+}
+
 pub(crate) struct Pair {
     pub now: Instant,
     chance: Chance,
@@ -119,6 +147,7 @@ pub(crate) struct Pair {
     pub rule: Option<Rule>,
     /// Every packet sent.
     pub log: Vec<Passing>,
+    windows: Windows,
 }
 
 /// The first address of an interface.
@@ -150,6 +179,15 @@ pub(crate) fn config() -> SctpConfig {
 impl Pair {
     /// Hosts with this many interfaces each; the client has sent nothing yet.
     pub(crate) fn new(interfaces: [usize; 2], configs: [SctpConfig; 2]) -> Pair {
+        let mut pair = Pair::apart(interfaces);
+        let [client, server] = configs;
+        pair.stacks[1].listen(PORT, server).expect("a free port");
+        pair.connect(Client, PORT, client);
+        pair
+    }
+
+    /// Hosts that know nothing of each other.
+    pub(crate) fn apart(interfaces: [usize; 2]) -> Pair {
         let stack = |side: Side| {
             let interface =
                 |index| InterfaceConfig { addresses: vec![address(side, index)], mtu: MTU };
@@ -159,7 +197,7 @@ impl Pair {
         let of = |side: Side| {
             (0..interfaces[side as usize]).map(move |index| (address(side, index), side, index))
         };
-        let mut pair = Pair {
+        Pair {
             now: Instant::ZERO,
             chance: Chance::new(1, 0),
             stacks: [stack(Client), stack(Server)],
@@ -169,15 +207,32 @@ impl Pair {
             count: 0,
             rule: None,
             log: Vec::new(),
-        };
-        let [client, server] = configs;
-        pair.stacks[1].listen(PORT, server).expect("a free port");
-        let mut cx = pair.cx(Client);
-        let remote = SocketAddr::new(address(Server, 0), PORT);
-        let local = address(Client, 0);
-        let socket = pair.stacks[0].connect(&mut cx, local, remote, &client.into());
-        pair.hosts[0].socket = Some(socket.expect("a configuration that is known"));
-        pair
+            windows: Windows::default(),
+        }
+    }
+
+    /// A host opens an association to a port of the other one.
+    pub(crate) fn connect(&mut self, side: Side, port: u16, config: SctpConfig) {
+        let mut cx = self.cx(side);
+        let remote = SocketAddr::new(address(side.other(), 0), port);
+        let socket = self.stack(side).connect(&mut cx, address(side, 0), remote, &config.into());
+        self.hosts[side as usize].socket = Some(socket.expect("a configuration that is known"));
+    }
+
+    /// Congestion windows of a host since the beginning, in bytes.
+    pub(crate) fn cwnds(&self, side: Side) -> Vec<u64> {
+        self.windows(side).map(|window| window.cwnd).collect()
+    }
+
+    /// Changes of congestion windows of a host.
+    pub(crate) fn windows(&self, side: Side) -> impl Iterator<Item = Window> {
+        self.windows.0.iter().copied().filter(move |window| window.of == side)
+    }
+
+    /// Calls a stack with a recorder.
+    fn call<R>(&mut self, side: Side, call: impl FnOnce(&mut Stack, &mut Context<'_>) -> R) -> R {
+        let cx = Context::recording(self.now, self.chance, &mut self.windows);
+        call(&mut self.stacks[side as usize], &mut cx.for_host(HostId(side as u16)))
     }
 
     /// Both associations are established, with all addresses of `interfaces` interfaces a host.
@@ -221,6 +276,15 @@ impl Pair {
         let mut to = self.log.iter().rev().filter(|passing| passing.from != side);
         let found = to.find(|passing| passing.packet.tag != VerificationTag(0));
         found.expect("a packet").packet.tag
+    }
+
+    /// First TSN of the client, with which its serial and request numbers begin, too.
+    pub(crate) fn first_tsn(&self) -> Tsn {
+        let init = self.chunks(Client).find_map(|(_, chunk)| match chunk {
+            Chunk::Init(init) => Some(init.initial_tsn),
+            _ => None,
+        });
+        init.expect("an INIT")
     }
 
     /// Packets that `side` has sent.
@@ -305,8 +369,7 @@ impl Pair {
         loop {
             let mut any = false;
             for side in [Client, Server] {
-                let mut cx = self.cx(side);
-                while let Some(transmit) = self.stack(side).poll_transmit(&mut cx) {
+                while let Some(transmit) = self.call(side, Stack::poll_transmit) {
                     any = true;
                     count += 1;
                     assert!(count < MAX_PACKETS_AT_ONCE, "live-lock at {}", self.now);
@@ -341,9 +404,9 @@ impl Pair {
     }
 
     fn arrive(&mut self, side: Side, interface: usize, packet: Box<Packet>) {
-        let mut cx = self.cx(side);
         let interface = InterfaceId(interface as u16);
-        self.stack(side).handle(&mut cx, Input::Packet { interface, packet });
+        let packet = Input::Packet { interface, packet };
+        self.call(side, |stack, cx| stack.handle(cx, packet));
     }
 
     fn events(&mut self, side: Side) -> bool {
@@ -393,8 +456,7 @@ impl Pair {
             self.settle();
         }
         for side in [Client, Server] {
-            let mut cx = self.cx(side);
-            self.stack(side).handle(&mut cx, Input::Timeout);
+            self.call(side, |stack, cx| stack.handle(cx, Input::Timeout));
         }
         self.settle();
         true

@@ -1,10 +1,10 @@
 //! Streams that are reset and added (RFC 6525).
 
-use crate::pair::{Client, Fate, Pair, Server, config, message};
+use crate::pair::{Client, Fate, Pair, Server, Side, config, message};
 use base::Duration;
 use transport::SocketEventKind;
 use transport::sctp::{SctpConfig, StreamChange};
-use wire::sctp::{Chunk, Features, Parameter, ReconfigResult, Request, Ssn};
+use wire::sctp::{Chunk, Features, Parameter, ReconfigResult, Request, Ssn, Tsn};
 
 fn change(pair: &mut Pair, change: StreamChange) {
     let socket = pair.socket(Client);
@@ -127,11 +127,7 @@ fn streams_are_added_in_both_directions() {
 #[test]
 fn requests_that_make_no_sense_are_answered_with_the_reason() {
     let mut pair = Pair::open(1);
-    let init = pair.chunks(Client).find_map(|(_, chunk)| match chunk {
-        Chunk::Init(init) => Some(init.initial_tsn),
-        _ => None,
-    });
-    let first = init.expect("an INIT");
+    let first = pair.first_tsn();
     let mut answer = |request: Request| {
         pair.forge(Server, vec![Chunk::Reconfig(vec![Parameter::Reconfig(request)])]);
         let found = pair.chunks(Server).filter_map(|(_, chunk)| match chunk {
@@ -157,7 +153,105 @@ fn requests_that_make_no_sense_are_answered_with_the_reason() {
         answer(Request::AddOutgoing { request: number + 1, streams: u16::MAX }),
         ReconfigResult::DENIED
     );
-    assert_eq!(answer(Request::ResetAssociation { request: number + 2 }), ReconfigResult::DENIED);
+}
+
+/// TSNs and SSNs of DATA that a host has sent.
+fn numbers(pair: &Pair, side: Side) -> Vec<(Tsn, Ssn)> {
+    let number = |(_, chunk): (_, &Chunk)| match chunk {
+        Chunk::Data(data) => Some((data.tsn, data.ssn)),
+        _ => None,
+    };
+    pair.chunks(side).filter_map(number).collect()
+}
+
+#[test]
+fn association_that_is_reset_has_other_tsns_and_begins_all_streams_with_message_0() {
+    let mut pair = Pair::open(1);
+    for len in 1..=3 {
+        pair.send(Client, message(1, len));
+        pair.send(Server, message(2, len));
+    }
+    pair.pass(Duration::from_secs(1));
+    let before = [Client, Server].map(|side| *numbers(&pair, side).last().expect("DATA"));
+    change(&mut pair, StreamChange::ResetAssociation);
+    let socket = pair.socket(Client);
+    let refused = pair.stack(Client).send_message(socket, message(2, 9));
+    assert_eq!(refused, Ok(false), "not before the peer has answered");
+    pair.pass(Duration::from_secs(1));
+    for len in 4..=5 {
+        pair.send(Client, message(1, len));
+        pair.send(Server, message(2, len));
+        pair.pass(Duration::from_secs(1));
+    }
+    let after = |side| numbers(&pair, side)[3..].to_vec();
+    let client = before[0].0 + 1 + (1 << 31);
+    assert_eq!(after(Client), [(client, Ssn(0)), (client + 1, Ssn(1))]);
+    let server = before[1].0 + 1;
+    assert_eq!(after(Server), [(server, Ssn(0)), (server + 1, Ssn(1))]);
+    for side in [Client, Server] {
+        assert_eq!(pair.host(side).lens(), [1, 2, 3, 4, 5], "{side:?}");
+    }
+}
+
+#[test]
+fn reset_of_the_association_waits_for_the_data_of_the_peer_and_survives_losses() {
+    for lost_answers in 0..3 {
+        let mut pair = Pair::open(1);
+        pair.send(Client, message(0, 10));
+        // More than a window.
+        pair.send(Server, message(0, 60_000));
+        let mut lost = 0;
+        pair.rule = Some(Box::new(move |passing| {
+            let is_performed = |chunk: &Chunk| match chunk {
+                Chunk::Reconfig(list) => list.iter().any(|parameter| {
+                    let Parameter::Reconfig(Request::Response { result, .. }) = parameter else {
+                        return false;
+                    };
+                    *result == ReconfigResult::PERFORMED
+                }),
+                _ => false,
+            };
+            let is_lost = passing.has(is_performed) && lost < lost_answers;
+            lost += u32::from(is_lost);
+            if is_lost { Fate::Drop } else { Fate::Pass }
+        }));
+        pair.pass(Duration::from_millis(30));
+        change(&mut pair, StreamChange::ResetAssociation);
+        pair.pass(Duration::from_millis(30));
+        let socket = pair.socket(Server);
+        let refused = pair.stack(Server).send_message(socket, message(0, 9));
+        assert_eq!(refused, Ok(false), "the peer has asked");
+        pair.run_until("writer", Duration::from_secs(20), |pair| {
+            pair.host(Server).has(SocketEventKind::Writable)
+        });
+        // With a lost answer these arrive before it.
+        pair.send(Server, message(0, 20));
+        pair.send(Server, message(0, 30));
+        pair.pass(Duration::from_secs(20));
+        pair.send(Server, message(0, 40));
+        pair.send(Client, message(0, 50));
+        pair.pass(Duration::from_secs(2));
+        assert_eq!(pair.host(Client).lens(), [60_000, 20, 30, 40], "{}", pair.describe());
+        assert_eq!(pair.host(Server).lens(), [10, 50]);
+        assert_eq!(pair.info(Client).paths[0].tcp.state, "ESTABLISHED");
+    }
+}
+
+#[test]
+fn writer_goes_on_if_the_peer_does_not_ask_again_for_the_reset() {
+    let mut pair = Pair::open(1);
+    pair.send(Server, message(0, 20_000));
+    let request = Request::ResetAssociation { request: pair.first_tsn().0 };
+    pair.forge(Server, vec![Chunk::Reconfig(vec![Parameter::Reconfig(request)])]);
+    let socket = pair.socket(Server);
+    assert_eq!(pair.stack(Server).send_message(socket, message(0, 9)), Ok(false));
+    pair.pass(Duration::from_secs(59));
+    assert!(!pair.host(Server).has(SocketEventKind::Writable));
+    pair.pass(Duration::from_secs(2));
+    assert!(pair.host(Server).has(SocketEventKind::Writable));
+    pair.send(Server, message(0, 9));
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(pair.host(Client).lens(), [20_000, 9]);
 }
 
 #[test]

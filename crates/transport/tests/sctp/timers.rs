@@ -31,18 +31,45 @@ fn times(pair: &Pair, since: Instant, is: impl Fn(&Passing) -> bool) -> Vec<u64>
 
 #[test]
 fn t3_backs_off_from_1_s_on_a_path_alone() {
-    // A potentially failed path gets heartbeats, too, which back off as well.
-    let mut config = config();
-    config.parameters.limits.potentially_failed = None;
-    let mut pair = Pair::open_with(1, config);
-    pair.send(Client, message(0, 100));
-    pair.pass(Duration::from_secs(1));
-    cut(&mut pair, address(Server, 0));
-    let start = pair.now;
-    pair.send(Client, message(0, 100));
-    pair.pass(Duration::from_secs(40));
-    let sent = times(&pair, start, Passing::has_data);
-    assert_eq!(sent, [0, 1000, 3000, 7000, 15_000, 31_000], "RTO 1, 2, 4, 8, 16 s");
+    // A potentially failed path gets heartbeats, too, whose loss is that of the data.
+    for potentially_failed in [None, Some(0)] {
+        let mut config = config();
+        config.parameters.limits.potentially_failed = potentially_failed;
+        let mut pair = Pair::open_with(1, config);
+        pair.send(Client, message(0, 100));
+        pair.pass(Duration::from_secs(1));
+        cut(&mut pair, address(Server, 0));
+        let start = pair.now;
+        pair.send(Client, message(0, 100));
+        pair.pass(Duration::from_secs(40));
+        let sent = times(&pair, start, Passing::has_data);
+        assert_eq!(sent, [0, 1000, 3000, 7000, 15_000, 31_000], "RTO 1, 2, 4, 8, 16 s");
+    }
+}
+
+#[test]
+fn acknowledgement_of_what_t3_took_for_lost_does_not_revive_the_path() {
+    let mut pair = Pair::open(2);
+    // Windows are large enough for twelve packets in one round trip.
+    for _ in 0..5 {
+        pair.send(Client, message(0, 14_520));
+        pair.pass(Duration::from_secs(1));
+    }
+    let (start, primary) = (pair.now, address(Server, 0));
+    let dies = start + Duration::from_millis(500);
+    pair.rule = Some(Box::new(move |passing| {
+        let is_lost = passing.src == primary || (passing.dst == primary && passing.at >= dies);
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    // All of it arrives, and only SACKs are lost: the first retransmission is answered for all.
+    pair.send(Client, message(0, 12 * 1452));
+    pair.pass(Duration::from_millis(1500));
+    pair.send(Client, message(0, 5000));
+    pair.pass(Duration::from_secs(3));
+    assert_eq!(pair.host(Server).lens().last(), Some(&5000), "{}", pair.describe());
+    let is_late = |passing: &&Passing| passing.at >= dies && passing.dst == primary;
+    let late = pair.sent(Client).filter(is_late).filter(|passing| passing.has_data());
+    assert_eq!(late.count(), 0, "{}", pair.describe());
 }
 
 #[test]

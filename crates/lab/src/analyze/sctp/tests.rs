@@ -1,6 +1,7 @@
 //! Captures of associations made of packets whose numbers are known.
 
 use super::{Association, Change, End, Known, Retransmissions, State};
+use crate::analyze::tests::{check_shares, mangled};
 use crate::analyze::{Analysis, Connection, Sending, Spoken, Vantage};
 use crate::analyze::{analysis_document, analyze, analyze_sequences};
 use base::Instant;
@@ -768,37 +769,13 @@ proptest! {
         }
         others(&mut made);
         let file = made.writer.into_inner();
-        let mut packets: Vec<(usize, Instant, Vec<u8>)> = wire::CaptureReader::new(&file)
-            .unwrap()
-            .map(Result::unwrap)
-            .map(|packet| (packet.interface, packet.time, packet.datagram.to_vec()))
-            .collect();
-        for (place, what, value) in places {
-            let at = place % packets.len();
-            match what {
-                0 if packets.len() > 1 => { packets.remove(at); }
-                1 => { let copy = packets[at].clone(); packets.push(copy); }
-                2 => { let other = place / 7 % packets.len(); packets.swap(at, other); }
-                _ => {
-                    let bytes = &mut packets[at].2;
-                    let byte = 20 + place / 3 % (bytes.len() - 20);
-                    bytes[byte] = value;
-                    wire::sctp::fill_checksum(&mut bytes[20..]);
-                }
-            }
-        }
-        let mut mangled = PcapngWriter::new(Vec::new(), &["wlan", "lte"]).unwrap();
-        for (interface, time, datagram) in &packets {
-            mangled.write_datagram(*interface, *time, datagram).unwrap();
-        }
-        let analysis = analyze(&mangled.into_inner()).unwrap();
-        for connection in &analysis.connections {
-            for flowing in connection.subflows.iter().flat_map(|path| [&path.up, &path.down]) {
-                prop_assert!(flowing.first_bytes + flowing.reinjected_bytes <= flowing.bytes);
-                prop_assert!(flowing.loss.is_none_or(|loss| (0.0..=1.0).contains(&loss)));
-                prop_assert!(flowing.share.is_none_or(|share| (0.0..=1.0).contains(&share)));
-            }
-        }
+        let mangled = mangled(&file, &places, |bytes, place, value| {
+            let byte = 20 + place % (bytes.len() - 20);
+            bytes[byte] = value;
+            wire::sctp::fill_checksum(&mut bytes[20..]);
+        });
+        let analysis = analyze(&mangled).unwrap();
+        check_shares(&analysis)?;
         prop_assert!(analysis_document("made", &analysis).is_object());
     }
 }

@@ -17,12 +17,24 @@ impl Endpoint for Association {
         if path == Ends::STRAY && !self.takes_stray(packet) {
             return;
         }
-        if self.is_over() || packet.discard().is_some() || !has_right_tag(packet, own) {
+        if self.is_over() || packet.discard().is_some() {
             return;
         }
-        if let (Some(UdpPorts { src, dst }), Some(pair)) = (packet.udp, self.ends.pair_of(path)) {
-            let remote = pair.remote;
-            self.ends.learn_udp(remote, UdpPorts { src: dst, dst: src });
+        if matches!(self.phase, Phase::Opening(_))
+            && packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
+        {
+            return self.complete_earlier(path, packet);
+        }
+        if !has_right_tag(packet, own) {
+            return;
+        }
+        if let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote) {
+            let back = packet.udp.map(|UdpPorts { src, dst }| UdpPorts { src: dst, dst: src });
+            if self.ends.learn_udp(remote, back)
+                && let Phase::Open(open) = &mut self.phase
+            {
+                open.transfer.on_encapsulation(&self.ends);
+            }
         }
         self.on_packet(cx, path, packet);
     }
@@ -46,6 +58,7 @@ impl Endpoint for Association {
                 return self.transmit(outgoing.pair, packet);
             }
             open.transfer.arm_probe(cx);
+            open.transfer.sender.arm_hold(cx.now);
             if open.transfer.sender.take_writable() {
                 self.events.push(ConnectionEvent::Writable);
             }
@@ -200,11 +213,20 @@ impl Endpoint for Association {
     }
 
     fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        let has_failures = match &self.phase {
+            Phase::Open(open) => open.transfer.sender.has_failures(),
+            Phase::Opening(_) | Phase::Closed => false,
+        };
+        has_failures || !self.events.is_empty()
     }
 
     fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        std::mem::take(&mut self.events)
+        let mut events = std::mem::take(&mut self.events);
+        if let Phase::Open(open) = &mut self.phase {
+            let failures = open.transfer.sender.take_failures();
+            events.extend(failures.into_iter().map(ConnectionEvent::SendFailed));
+        }
+        events
     }
 
     fn is_closed(&self) -> bool {

@@ -5,6 +5,7 @@ use crate::sctp::outstanding::Outstanding;
 use crate::sctp::received::{Keep, ReceivedTsns};
 use base::{Instant, PathId};
 use proptest::prelude::*;
+use proptest::sample::Index;
 use std::ops::Range;
 use wire::sctp::GapBlock;
 
@@ -145,6 +146,50 @@ proptest! {
                     prop_assert!(answer.visited >= (newly.len() + acked.reneged.len()) as u64);
                 }
             }
+        }
+    }
+
+    /// Reports of a receiver, as many blocks as fit, of which most are those of the last report.
+    #[test]
+    fn reports_of_random_arrivals_acknowledge_the_same_in_a_list(
+        ops in prop::collection::vec((0..16u8, any::<Index>(), any::<bool>()), 1..300),
+        nr_sack: bool,
+    ) {
+        let initial = Tsn(u32::MAX - 20);
+        let (mut out, mut list) = (Outstanding::new(initial), SentList::new(initial));
+        let mut received = ReceivedTsns::new(initial);
+        let mut flying: Vec<Tsn> = Vec::new();
+        for (what, which, keep) in ops {
+            let keep = if keep { Keep::Forever } else { Keep::Renegable };
+            match what {
+                0..8 => {
+                    flying.push(out.send(Instant::ZERO, PathId(0), 1000, ()));
+                    list.send();
+                    continue;
+                }
+                8..14 if !flying.is_empty() => {
+                    received.insert(flying.swap_remove(which.index(flying.len())), keep);
+                }
+                14 => {
+                    let highest = received.highest_renegable();
+                    flying.extend(highest.filter(|tsn| received.discard(*tsn)));
+                }
+                _ => {}
+            }
+            // Five blocks.
+            let room = if what == 15 { 1400 } else { 16 + 4 * 5 };
+            let (sack, nr_sack_chunk) = (received.sack(0, room), received.nr_sack(0, room + 4));
+            let (gaps, nr_gaps) = match nr_sack {
+                true => (&nr_sack_chunk.gaps, &nr_sack_chunk.nr_gaps[..]),
+                false => (&sack.gaps, &[][..]),
+            };
+            let complete = received.gaps() <= 5;
+            let report = Report { cum_tsn: sack.cum_tsn, gaps, nr_gaps, complete };
+            let acked = out.acknowledge(&report).unwrap();
+            let answer = list.acknowledge(&report);
+            let newly: Vec<Tsn> = acked.newly.iter().map(|chunk| chunk.tsn).collect();
+            prop_assert_eq!(&answer.newly, &newly);
+            prop_assert_eq!(&answer.reneged, &acked.reneged);
         }
     }
 

@@ -5,18 +5,13 @@
 
 use super::agreement::lacks_auth;
 use super::{Agreement, CookieAction, Offer, Tags, compare};
+use crate::sctp::rto::{Rto, RtoBounds};
 use base::{Duration, Instant};
 use bytes::Bytes;
 use std::net::IpAddr;
 use wire::SctpPacket;
 use wire::sctp::{Cause, Chunk, Init, InitFault, Parameter, Tsn, VerificationTag};
 
-/// RTO.Initial (RFC 9260 s16).
-const RTO_INITIAL: Duration = Duration::from_secs(1);
-/// RTO.Max (RFC 9260 s16).
-const RTO_MAX: Duration = Duration::from_secs(60);
-/// Max.Init.Retransmits (RFC 9260 s16).
-const MAX_INIT_RETRANSMITS: u32 = 8;
 /// What a Cookie Preservative adds to the measured round trip at most (RFC 9260 s5.2.6).
 const PRESERVATIVE_MARGIN_MS: u32 = 1000;
 
@@ -35,6 +30,10 @@ pub struct Opening {
     pub tag: VerificationTag,
     /// Random first TSN.
     pub initial_tsn: Tsn,
+    /// RTO.Initial, RTO.Min and RTO.Max of T1.
+    pub rto: RtoBounds,
+    /// Max.Init.Retransmits.
+    pub retransmissions: u32,
 }
 
 /// Association that this side initiates.
@@ -44,7 +43,7 @@ pub struct Initiator {
     state: State,
     /// Transmissions of the packet of this state before the last one.
     retransmissions: u32,
-    rto: Duration,
+    rto: Rto,
     deadline: Option<Instant>,
     sent_at: Instant,
     /// Which of the user's addresses is next.
@@ -100,11 +99,12 @@ impl Initiator {
     /// The association in COOKIE-WAIT, and the INIT to send.
     pub fn open(now: Instant, opening: Opening) -> (Initiator, Step) {
         debug_assert!(opening.tag != VerificationTag(0), "a tag of 0 is none");
+        let rto = Rto::new(opening.rto);
         let mut initiator = Initiator {
             opening,
             state: State::CookieWait,
             retransmissions: 0,
-            rto: RTO_INITIAL,
+            rto,
             deadline: None,
             sent_at: now,
             turn: 0,
@@ -123,6 +123,14 @@ impl Initiator {
     /// Whether COOKIE ECHO was sent.
     pub const fn has_echoed(&self) -> bool {
         matches!(self.state, State::CookieEchoed { .. })
+    }
+
+    /// Addresses of the peer, once COOKIE ECHO was sent.
+    pub fn known_addresses(&self) -> Option<Vec<IpAddr>> {
+        match &self.state {
+            State::CookieEchoed { agreed, .. } => Some(agreed.peer_addresses.clone()),
+            _ => None,
+        }
     }
 
     /// Round trip of INIT and INIT ACK; `None` if INIT was sent again (RFC 9260 s6.3.1 C5).
@@ -149,11 +157,11 @@ impl Initiator {
         if self.deadline.is_none_or(|deadline| now < deadline) {
             return Step::Nothing;
         }
-        if self.retransmissions >= MAX_INIT_RETRANSMITS {
+        if self.retransmissions >= self.opening.retransmissions {
             return self.fail(Failure::TimedOut, None);
         }
         self.retransmissions += 1;
-        self.rto = (self.rto + self.rto).min(RTO_MAX);
+        self.rto.back_off();
         self.turn += 1;
         self.send(now)
     }
@@ -213,14 +221,17 @@ impl Initiator {
         let Some(cookie) = ack.cookie() else { return Step::Nothing };
         let own = (self.opening.tag, self.opening.initial_tsn, self.opening.port);
         let agreed = self.opening.offer.agree(own, ack, (src, self.opening.peer_port));
+        self.rto = Rto::new(self.opening.rto);
         if self.retransmissions == 0 {
-            self.round_trip = Some(now - self.sent_at);
+            let round_trip = now - self.sent_at;
+            self.rto.sample(round_trip);
+            self.round_trip = Some(round_trip);
         }
         let mut chunks = vec![Chunk::CookieEcho(cookie.clone())];
         chunks.extend(report_of(ack));
         let rtt_ms = u32::try_from((now - self.sent_at).as_nanos() / 1_000_000).unwrap_or(u32::MAX);
         self.state = State::CookieEchoed { agreed: Box::new(agreed), chunks, rtt_ms };
-        (self.retransmissions, self.rto) = (0, RTO_INITIAL);
+        self.retransmissions = 0;
         self.send(now)
     }
 
@@ -288,7 +299,7 @@ impl Initiator {
             State::CookieEchoed { agreed, chunks, .. } => (agreed.peer.tag, chunks.clone()),
             State::Established | State::Closed => return Step::Nothing,
         };
-        (self.sent_at, self.deadline) = (now, Some(now + self.rto));
+        (self.sent_at, self.deadline) = (now, Some(now + self.rto.rto()));
         let addresses = &self.opening.peer_addresses;
         match addresses.get(self.turn % addresses.len().max(1)) {
             Some(address) => {

@@ -1,6 +1,7 @@
 //! Tests of the handshake: known bytes, lost packets, collisions, restarts, bad cookies.
 
 use super::*;
+use crate::sctp::rto::RtoBounds;
 use base::{Duration, Instant};
 use std::net::IpAddr;
 use wire::SctpPacket;
@@ -43,6 +44,8 @@ fn opening() -> Opening {
         peer_addresses: vec![Z],
         tag: TAG_A,
         initial_tsn: Tsn(1000),
+        rto: RtoBounds::RFC_9260,
+        retransmissions: 8,
     }
 }
 
@@ -296,6 +299,8 @@ fn both_sides_may_initiate_at_the_same_time() {
         peer_addresses: vec![A],
         tag: TAG_Z,
         initial_tsn: Tsn(5000),
+        rto: RtoBounds::RFC_9260,
+        retransmissions: 8,
     };
     let (mut z, step) = Initiator::open(at(0), of_z);
     let init_of_z = sent(step).1;

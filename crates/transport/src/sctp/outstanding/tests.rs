@@ -148,6 +148,18 @@ fn report_without_room_for_more_blocks_takes_nothing_back_above_them() {
 }
 
 #[test]
+fn advanced_point_of_rfc_3758_section_3_5_passes_what_is_abandoned() {
+    // 102 is acknowledged, 103 and 104 are abandoned, 105 is not: here from 1.
+    let mut out = sent(5);
+    sack(&mut out, 2, &[]).unwrap();
+    assert_eq!(out.advanced_tsn(), Tsn(2));
+    for skipped in [3, 4] {
+        assert_eq!(out.abandon(Tsn(skipped)), Some(skipped));
+    }
+    assert_eq!(out.advanced_tsn(), Tsn(4));
+}
+
+#[test]
 fn nr_sack_frees_what_sack_must_keep() {
     let held = |kept: bool| {
         let mut out = Outstanding::new(Tsn(1));

@@ -295,6 +295,22 @@ impl InboundStreams {
         }
     }
 
+    /// The peer has numbered the messages of all streams from zero again, and those that wait are
+    /// of the new numbers (RFC 6525 s5.2.4).
+    pub fn renumber(&mut self) {
+        let all: Vec<u16> = self.streams.keys().copied().collect();
+        for id in all {
+            let Some(stream) = self.streams.get_mut(&id) else { continue };
+            stream.next = 0;
+            for run in std::mem::take(&mut stream.waiting).into_values() {
+                let key = u64::from(run.head.number);
+                self.waiting.extend(run.offsets().map(|at| (at, (id, key))));
+                stream.waiting.insert(key, run);
+            }
+            self.release(id);
+        }
+    }
+
     /// Adds streams, up to 65,535 (RFC 6525 s4.6).
     pub fn add_streams(&mut self, count: u16) {
         self.count = self.count.saturating_add(count);

@@ -113,6 +113,8 @@ pub struct Dropped {
     pub message: MessageKey,
     /// Its stream.
     pub stream: u16,
+    /// Its payload protocol identifier.
+    pub ppid: u32,
     /// Its bytes of user data.
     pub bytes: u64,
 }
@@ -314,7 +316,7 @@ impl OutboundStreams {
         self.queued_bytes -= bytes;
         let head = stream.head();
         self.scheduler.update(id, &mut stream.share, head);
-        Some(Dropped { message: key, stream: id, bytes })
+        Some(Dropped { message: key, stream: id, ppid: queued.ppid, bytes })
     }
 
     /// Drops the rest of a message that has begun; returns its bytes.

@@ -1,0 +1,158 @@
+//! Congestion windows of an association, driven by SACKs of a hand-made peer (RFC 9260 s7.2).
+
+use crate::pair::{Client, Fate, Pair, Server, Window, config, message};
+use base::Duration;
+use transport::sctp::{InitialWindow, SctpConfig, SctpProfile};
+use wire::sctp::{Chunk, GapBlock, Sack, Tsn};
+
+/// The largest DATA chunk of a path with an MTU of 1500 bytes, and the data in it.
+const PMDCS: u64 = 1468;
+const FULL: usize = 1452;
+
+/// An open association whose data never arrive; the server's window is the threshold.
+fn driven(server: SctpConfig, client: SctpConfig) -> Pair {
+    let mut pair = Pair::new([1, 1], [client, server]);
+    pair.run_until("establishment", Duration::from_secs(1), |pair| {
+        pair.hosts.iter().all(crate::pair::Host::is_open)
+    });
+    pair.pass(Duration::from_millis(100));
+    pair.rule = Some(Box::new(|passing| if passing.has_data() { Fate::Drop } else { Fate::Pass }));
+    pair
+}
+
+/// TSNs of the DATA that the client has sent, in their order.
+fn tsns(pair: &Pair) -> Vec<Tsn> {
+    let tsn = |(_, chunk): (_, &Chunk)| match chunk {
+        Chunk::Data(data) => Some(data.tsn),
+        _ => None,
+    };
+    pair.chunks(Client).filter_map(tsn).collect()
+}
+
+/// The peer acknowledges everything up to the `cum`-th chunk, from 1, and blocks behind it.
+fn sack(pair: &mut Pair, cum: u32, gaps: &[(u16, u16)]) {
+    let first = tsns(pair)[0];
+    let gaps = gaps.iter().map(|(start, end)| GapBlock { start: *start, end: *end }).collect();
+    let sack = Sack { cum_tsn: first + cum - 1, a_rwnd: 1_000_000, gaps, ..Sack::default() };
+    pair.forge(Client, vec![Chunk::Sack(sack)]);
+}
+
+/// The trace of four SACKs, of which the last one is the third that misses TSN 3.
+fn fast_retransmit(client: SctpConfig) -> Pair {
+    let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, client);
+    for _ in 0..6 {
+        pair.send(Client, message(0, FULL));
+    }
+    assert_eq!(tsns(&pair).len(), 3, "4404 bytes");
+    sack(&mut pair, 2, &[]);
+    let first = tsns(&pair)[0];
+    assert_eq!(tsns(&pair).len(), 6, "4, 5 and 6 follow");
+    sack(&mut pair, 2, &[(2, 2)]);
+    sack(&mut pair, 2, &[(2, 3)]);
+    assert_eq!(tsns(&pair).len(), 6, "twice is not enough");
+    sack(&mut pair, 2, &[(2, 4)]);
+    assert_eq!(tsns(&pair)[6..], [first + 2], "3 is sent again at once, and nothing else");
+    pair
+}
+
+#[test]
+fn fast_retransmit_trace_of_four_sacks() {
+    let pair = fast_retransmit(config());
+    assert_eq!(pair.cwnds(Client), [4404, 5872, 7340, 5872]);
+    let last = pair.windows(Client).last().and_then(|window| window.ssthresh);
+    assert_eq!(last, Some(4 * PMDCS), "max(7340 / 2, 4 PMDCS)");
+}
+
+#[test]
+fn window_grows_with_the_cumulative_tsn_only_if_the_profile_says_so() {
+    let mut client = config();
+    client.parameters.grows_with_cum_tsn = true;
+    let pair = fast_retransmit(client);
+    assert_eq!(pair.cwnds(Client), [4404, 5872, 5872], "the second SACK grows nothing");
+}
+
+#[test]
+fn congestion_avoidance_adds_one_chunk_for_a_window_that_was_acknowledged() {
+    let server = SctpConfig { receive_buffer: 14_680, ..config() };
+    let mut pair = driven(server, config());
+    for _ in 0..40 {
+        pair.send(Client, message(0, FULL));
+    }
+    let mut windows = vec![];
+    for sacks in 1..=14 {
+        sack(&mut pair, 2 * sacks, &[]);
+        windows.push(*pair.cwnds(Client).last().expect("a window"));
+    }
+    // Slow start up to the threshold, and once more at it.
+    let slow_start = (1..=8).map(|sack| 4404 + sack * PMDCS);
+    let avoidance = [16_148; 5].into_iter().chain([17_616]);
+    assert_eq!(windows, slow_start.chain(avoidance).collect::<Vec<_>>());
+}
+
+#[test]
+fn split_acknowledgements_grow_the_window_by_no_more_than_they_acknowledge() {
+    let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, config());
+    for _ in 0..200 {
+        pair.send(Client, message(0, 100));
+    }
+    let chunk = 116;
+    for (acked, cwnd) in (1..=30).zip((1..).map(|acked| 4404 + acked * chunk)) {
+        sack(&mut pair, acked, &[]);
+        assert_eq!(pair.cwnds(Client).last(), Some(&cwnd), "{acked} chunks");
+        // The same again acknowledges nothing.
+        sack(&mut pair, acked, &[]);
+        assert_eq!(pair.cwnds(Client).last(), Some(&cwnd), "{acked} chunks");
+    }
+}
+
+#[test]
+fn one_sack_adds_no_more_than_the_limit_of_the_profile_in_slow_start() {
+    for (profile, limit) in [(SctpProfile::Rfc9260, 1), (SctpProfile::Bsd, 2)] {
+        let mut client = SctpConfig::of(profile);
+        client.parameters.initial_window = InitialWindow::Rfc9260;
+        let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, client);
+        for _ in 0..6 {
+            pair.send(Client, message(0, FULL));
+        }
+        sack(&mut pair, 3, &[]);
+        assert_eq!(pair.cwnds(Client), [4404, 4404 + limit * PMDCS], "{profile:?}");
+    }
+}
+
+#[test]
+fn initial_window_is_recorded_for_every_path() {
+    let pair = Pair::open(2);
+    for side in [Client, Server] {
+        let of: Vec<Window> = pair.windows(side).collect();
+        assert_eq!(of.len(), 2, "{of:?}");
+        assert!(of.iter().all(|window| window.cwnd == 4404 && window.ssthresh == Some(6 << 20)));
+    }
+}
+
+#[test]
+fn data_wait_200_ms_for_a_window_that_takes_neither_a_full_chunk_nor_all_of_them() {
+    let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, config());
+    pair.send(Client, message(0, 100));
+    let grant = |pair: &mut Pair, cum: u32, a_rwnd: u32| {
+        let cum_tsn = tsns(pair)[0] + cum - 1;
+        pair.forge(Client, vec![Chunk::Sack(Sack { cum_tsn, a_rwnd, ..Sack::default() })]);
+    };
+    grant(&mut pair, 1, 1000);
+    let start = pair.now;
+    pair.send(Client, message(0, 400));
+    assert_eq!(tsns(&pair).len(), 2, "all that is queued fits");
+    grant(&mut pair, 2, 1000);
+    let socket = pair.socket(Client);
+    for _ in 0..5 {
+        assert_eq!(pair.stack(Client).send_message(socket, message(0, 400)), Ok(true));
+    }
+    pair.settle();
+    assert_eq!(tsns(&pair).len(), 2, "five do not");
+    pair.pass(Duration::from_millis(300));
+    let times = pair.sent(Client).filter(|passing| passing.has_data() && passing.at > start);
+    let times: Vec<u64> = times.map(|passing| (passing.at - start).as_millis()).collect();
+    assert_eq!(times, [200]);
+    let sent = tsns(&pair).len() as u32;
+    grant(&mut pair, sent, 100_000);
+    assert_eq!(tsns(&pair).len(), 7, "a larger window takes the rest at once");
+}
