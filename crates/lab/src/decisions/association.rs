@@ -252,7 +252,7 @@ impl Stretches {
                 format!("fail-over: {first} had too many time-outs (RFC 9260 s8.2)")
             }
             Why::OtherPrimary => {
-                format!("the primary path: {first} is removed, down or a backup")
+                format!("the primary path in place of {first}")
             }
             Why::SamePath => "retransmission on the same path".to_owned(),
             Why::Moved(from) => {

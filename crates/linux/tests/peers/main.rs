@@ -8,6 +8,7 @@ mod support;
 
 mod ours;
 mod pattern;
+mod raw_ip;
 mod sctp_proto;
 mod sockets;
 mod tshark;

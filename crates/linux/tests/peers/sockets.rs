@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
-use wire::sctp::{Chunk, UdpPorts};
+use wire::sctp::{Chunk, Parameter, UdpPorts};
 use wire::{Body, Packet, Payload, PcapngWriter, UdpDatagram};
 
 /// Bytes of IPv4 and UDP headers.
@@ -25,6 +25,8 @@ pub(crate) struct Sockets {
     sockets: Vec<(IpAddr, UdpSocket)>,
     begin: std::time::Instant,
     last: VecDeque<String>,
+    /// Changes of addresses that the peer has asked for (RFC 5061), in order.
+    pub asked: Vec<Parameter>,
     /// What passes, if it is wanted.
     capture: Option<PcapngWriter<Vec<u8>>>,
 }
@@ -48,7 +50,7 @@ impl Sockets {
                 &(8 << 20),
             );
         }
-        Sockets { sockets, begin: now(), last: VecDeque::new(), capture: None }
+        Sockets { sockets, begin: now(), last: VecDeque::new(), asked: Vec::new(), capture: None }
     }
 
     /// Keeps what passes from now on.
@@ -157,6 +159,13 @@ impl Sockets {
             capture.write(0, at, &packet).expect("memory");
         }
         let packet = wire::SctpPacket::parse(&datagram.bytes);
+        if let (Ok(packet), "<") = (&packet, direction) {
+            let asconfs = packet.chunks.iter().filter_map(|chunk| match chunk {
+                Chunk::Asconf(asconf) => Some(&asconf.requests),
+                _ => None,
+            });
+            self.asked.extend(asconfs.flatten().cloned());
+        }
         let kinds: Vec<String> =
             packet.map_or_else(|_| Vec::new(), |packet| packet.chunks.iter().map(brief).collect());
         if self.last.len() == REMEMBERED {

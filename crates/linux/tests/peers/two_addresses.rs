@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use transport::sctp::{Addresses, SctpConfig};
 use transport::{Input, InterfaceEvent, PathInfo};
-use wire::sctp::UdpPorts;
+use wire::sctp::{Parameter, UdpPorts};
 
 /// Port of SCTP on both sides.
 const PORT: u16 = 5000;
@@ -149,18 +149,33 @@ fn usrsctp_lets_us_delete_an_address_and_add_it_again_while_data_flow() {
     ends.end(2_000_000);
 }
 
+/// Whether a path to this address may carry data.
+fn is_usable(ours: &Ours, remote: IpAddr) -> bool {
+    let info = ours.socket.and_then(|socket| ours.stack.info(socket));
+    let is_it = |path: &PathInfo| path.remote.ip() == remote && !path.probing;
+    info.is_some_and(|info| info.paths.iter().any(is_it))
+}
+
 #[test]
-fn usrsctp_deletes_an_address_while_data_flow() {
+fn usrsctp_deletes_an_address_and_adds_it_again_while_data_flow() {
     let Some(mut ends) = Ends::open("asconf=1 send=2000000") else { return };
     ends.ours.to_write = 2_000_000;
     let theirs = address(1, 2);
+    ends.run("verification", |ours, _| is_usable(ours, theirs));
     ends.peer.tell(&format!("remove {theirs}"));
     // A path without its address is not used, but keeps its number.
-    ends.run("their deletion", |ours, _| {
-        let info = ours.socket.and_then(|socket| ours.stack.info(socket));
-        let is_gone = |path: &PathInfo| path.remote.ip() == theirs && path.probing;
-        info.is_some_and(|info| info.paths.iter().any(is_gone))
-    });
+    ends.run("their deletion", |ours, _| !is_usable(ours, theirs));
+    let asked = ends.sockets.asked.pop();
+    assert!(
+        matches!(&asked, Some(Parameter::DeleteAddress(of)) if of.address == theirs),
+        "{asked:?}"
+    );
+    ends.trickle(Duration::from_secs(1));
+    ends.peer.tell(&format!("add {theirs}"));
+    // We verify it by heartbeat.
+    ends.run("their addition", |ours, _| is_usable(ours, theirs));
+    let asked = ends.sockets.asked.pop();
+    assert!(matches!(&asked, Some(Parameter::AddAddress(of)) if of.address == theirs), "{asked:?}");
     ends.trickle(Duration::from_secs(1));
     ends.end(2_000_000);
 }

@@ -37,6 +37,8 @@ struct Ends {
     peer: UsrsctpPeer,
     /// Role and addresses of the peer.
     arguments: String,
+    /// Ports of packets to the peer.
+    udp: UdpPorts,
 }
 
 /// A port of UDP that nobody has; somebody else might take it before the peer does.
@@ -55,6 +57,7 @@ impl Ends {
     ) -> Ends {
         let mut sockets = Sockets::bind(&[HERE]);
         let (ours_udp, theirs_udp) = (sockets.port(), free_port());
+        let udp = UdpPorts { src: ours_udp, dst: theirs_udp };
         let mut ours = Ours::new(&[HERE], 1);
         prepare(&mut ours, &mut sockets);
         let common = format!("local={HERE} port={PORT} udp={theirs_udp} window={WINDOW}");
@@ -70,11 +73,10 @@ impl Ends {
         let mut peer = UsrsctpPeer::start(&format!("{role} {arguments}"));
         if client == Side::Ours {
             peer.wait_for("listening");
-            let udp = Some(UdpPorts { src: ours_udp, dst: theirs_udp });
             let remote = SocketAddr::new(HERE, PORT);
-            ours.connect(HERE, remote, &SctpConfig { udp, ..config });
+            ours.connect(HERE, remote, &SctpConfig { udp: Some(udp), ..config });
         }
-        let mut ends = Ends { ours, sockets, peer, arguments: role };
+        let mut ends = Ends { ours, sockets, peer, arguments: role, udp };
         ends.run("set-up", |ours, peer| ours.is_open() && peer.has_said("open"));
         ends
     }
@@ -196,6 +198,53 @@ fn association_goes_on_after_a_restart_of_usrsctp() {
     assert_eq!(ends.ours.socket, socket, "it is the same association");
     ends.shut_down(Side::Theirs);
     let statistics = ends.peer.quit();
+    for fault in ["badsum", "hdrops", "badsid", "aborted"] {
+        assert_eq!(count(&statistics, fault), 0, "{fault}: {statistics}");
+    }
+    tshark::find_no_fault(&mut ends.sockets);
+}
+
+/// A host of ours that comes back with the same ports and other tags: it knows nothing of the
+/// association that it had.
+fn restarted(before: &Ours, sockets: &Sockets, config: &SctpConfig) -> Ours {
+    let info = before.socket.and_then(|socket| before.stack.info(socket)).expect("an association");
+    let path = info.paths.first().expect("a path");
+    let again = |seed| {
+        let mut ours = Ours::new(&[HERE], seed);
+        ours.now = sockets.now();
+        ours.connect(HERE, path.remote, config);
+        ours
+    };
+    let has_port = |ours: &Ours| {
+        let info = ours.socket.and_then(|socket| ours.stack.info(socket));
+        info.is_some_and(|info| info.paths[0].local == path.local)
+    };
+    (2..2_000_000).map(again).find(has_port).expect("a seed with this port")
+}
+
+#[test]
+fn association_goes_on_after_a_restart_of_ours() {
+    if !usrsctp_peer::is_there() {
+        return;
+    }
+    let size = 1 << 20;
+    let arguments = format!("expect={}", 2 * size);
+    let mut ends = Ends::open(Side::Ours, config(), &arguments, |ours, sockets| {
+        sockets.start_capture();
+        ours.to_write = size;
+    });
+    ends.run("data", |ours, _| {
+        let info = ours.socket.and_then(|socket| ours.stack.info(socket));
+        info.is_some_and(|info| info.snd_una == size)
+    });
+    let again = SctpConfig { udp: Some(ends.udp), ..config() };
+    ends.ours = restarted(&ends.ours, &ends.sockets, &again);
+    ends.ours.to_write = size;
+    ends.run("the restart", |_, peer| peer.has_said("association restart"));
+    ends.run("data", |_, peer| peer.has_said("complete"));
+    ends.shut_down(Side::Ours);
+    let statistics = ends.peer.quit();
+    assert_eq!(count(&statistics, "restarts"), 1, "{statistics}");
     for fault in ["badsum", "hdrops", "badsid", "aborted"] {
         assert_eq!(count(&statistics, fault), 0, "{fault}: {statistics}");
     }

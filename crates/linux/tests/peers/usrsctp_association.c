@@ -446,6 +446,8 @@ int main(int count, char **arguments)
 		association = usrsctp_accept(socket, NULL, NULL);
 		if (!association)
 			fail("accept");
+		/* It has all addresses still, and one that is to be added again would be in use. */
+		usrsctp_close(socket);
 	}
 	note_up();
 	say("open");

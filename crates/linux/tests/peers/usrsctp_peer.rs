@@ -124,13 +124,15 @@ impl UsrsctpPeer {
         self.wait_for("statistics")
     }
 
-    /// Ends it; it must not have counted anything that breaks the protocol.
-    pub(crate) fn quit_without_fault(&mut self) {
+    /// Ends it; it must not have counted anything that breaks the protocol. The result is its
+    /// statistics.
+    pub(crate) fn quit_without_fault(&mut self) -> String {
         let statistics = self.quit();
         println!("{statistics}");
         for fault in FAULTS {
             assert_eq!(count(&statistics, fault), 0, "{fault}: {:?}", self.said);
         }
+        statistics
     }
 
     /// Ends it without a word, as a crash does.

@@ -241,7 +241,8 @@ impl Association {
     }
 
     /// The peer has restarted (RFC 9260 s5.2.4 A): what was sent and received before is lost, which
-    /// the user learns as a reset; the association goes on with the new tags.
+    /// the user learns as a reset; the association goes on with the new tags. One that only waits
+    /// for SHUTDOWN COMPLETE ends first.
     pub(crate) fn restart(
         &mut self,
         cx: &mut Context<'_>,
@@ -249,11 +250,39 @@ impl Association {
         agreed: &Agreement,
         tags: Tags,
     ) {
+        let pair = self.ends.number_of(from.local.ip(), from.remote.ip()).unwrap_or(PathId(0));
+        if let Phase::Open(open) = &mut self.phase
+            && open.shutdown.stage() == Stage::ShutdownAckSent
+        {
+            let cause = Cause::CookieWhileShuttingDown;
+            open.transfer.control.push(pair, Chunk::Error(vec![cause]));
+            return self.repeat_shutdown_ack(cx);
+        }
         self.tags = tags;
         self.outbox.clear();
         let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
         self.establish(cx, agreed, &confirmed, ConnectionEvent::Restarted);
         self.acknowledge_cookie(from);
+    }
+
+    /// A cookie that is too old came between `from`, with these tags: it set up this association,
+    /// and only COOKIE ACK was lost (RFC 9260 s5.2.4 3). Returns whether that is so.
+    pub(crate) fn on_stale_cookie(&mut self, from: &Tuple, tags: OwnTags) -> bool {
+        let is_ours = self.tags.local == tags.local && self.tags.peer == tags.peer;
+        let is_open = matches!(self.phase, Phase::Open(_)) && !self.is_over();
+        if is_ours && is_open {
+            self.acknowledge_cookie(from);
+        }
+        is_ours && is_open
+    }
+
+    /// SHUTDOWN ACK came before the association is set up: the peer waits for the end of an earlier
+    /// one with the same addresses and ports (RFC 9260 s8.5.1 E).
+    fn complete_earlier(&mut self, pair: PathId, packet: &SctpPacket) {
+        let chunks = vec![Chunk::ShutdownComplete { reflected: true }];
+        let (src_port, dst_port) = self.ends.ports();
+        let answer = SctpPacket { src_port, dst_port, tag: packet.tag, udp: None, chunks };
+        self.outbox.push_back((pair, answer));
     }
 
     /// COOKIE ACK goes to where COOKIE ECHO came from.

@@ -304,9 +304,25 @@ impl Ends {
 }
 
 /// One path per address of the side that has several: first with first, second with second; if one
-/// side has a single address, all with that one.
+/// side has a single address, all with that one. Addresses of each IP version are paired apart,
+/// those of the version of the first address first.
 fn paired(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
+    let is_first =
+        |address: IpAddr| remotes.first().is_some_and(|first| first.is_ipv4() == address.is_ipv4());
+    let of_version = |first: bool| {
+        let locals = locals.iter().filter(|local| is_first(local.address) == first);
+        let remotes = remotes.iter().filter(|remote| is_first(**remote) == first);
+        paired_of_version(
+            &locals.copied().collect::<Vec<_>>(),
+            &remotes.copied().collect::<Vec<_>>(),
+        )
+    };
+    [of_version(true), of_version(false)].concat()
+}
+
+fn paired_of_version(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
     let count = match (locals.len(), remotes.len()) {
+        (0, _) | (_, 0) => 0,
         (1, several) | (several, 1) => several,
         (ours, theirs) => ours.min(theirs),
     };
@@ -314,7 +330,7 @@ fn paired(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
         local: locals[index % locals.len()],
         remote: remotes[index % remotes.len()],
     };
-    (0..count).map(at).filter(same_family).collect()
+    (0..count).map(at).collect()
 }
 
 fn same_family(pair: &Pair) -> bool {
@@ -332,6 +348,27 @@ mod tests {
 
     fn remote(last: u8) -> IpAddr {
         [10, 0, last, 2].into()
+    }
+
+    /// A host with addresses of IPv4 and IPv6 on each interface had no second path to a peer with
+    /// two addresses of IPv4.
+    #[test]
+    fn addresses_of_each_ip_version_are_paired_apart() {
+        let v6 = |net: u16, host: u16| IpAddr::from([0xfd01, net, 0, 0, 0, 0, 0, host]);
+        let locals = [local(1), local(2)].map(|v4| {
+            let address = v6(v4.interface.0, 1);
+            [v4, LocalAddress { address, ..v4 }]
+        });
+        let locals = locals.concat();
+        let shown = |remotes: &[IpAddr]| {
+            let pairs = paired(&locals, remotes).into_iter();
+            pairs.map(|pair| (pair.local.address, pair.remote)).collect::<Vec<_>>()
+        };
+        let of_v4 = [(local(1).address, remote(1)), (local(2).address, remote(2))];
+        assert_eq!(shown(&[remote(1), remote(2)]), of_v4);
+        let both = shown(&[remote(1), v6(1, 2), remote(2), v6(2, 2)]);
+        assert_eq!(both[..2], of_v4);
+        assert_eq!(both[2..], [(v6(1, 1), v6(1, 2)), (v6(2, 1), v6(2, 2))]);
     }
 
     fn ends(locals: &[u8], remotes: &[u8]) -> Ends {

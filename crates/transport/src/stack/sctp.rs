@@ -6,10 +6,10 @@ use super::addressing::FlowRef;
 use super::io::ProtocolConfig;
 use super::sockets::Socket;
 use crate::endpoint::{Endpoint, IpProtocol, NewPath, Tag, Tuple};
-use crate::sctp::SctpConfig;
 use crate::sctp::association::Association;
 use crate::sctp::handshake::{Agreement, CookieAction, Tags, compare};
 use crate::sctp::host::{Cookie, Datagram};
+use crate::sctp::{OwnTags, SctpConfig};
 use base::{Context, InterfaceId, PathId, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::sctp::{Chunk, UdpPorts, VerificationTag};
@@ -153,6 +153,13 @@ impl<'a> SctpInput<'a> {
         match self.stack.sctp.on_cookie(cx, &datagram) {
             Cookie::Discard => {}
             Cookie::Answer(answer) => {
+                let tags = OwnTags { local: packet.tag, peer: answer.tag };
+                if let Some(flow) = self.flow(packet.tag)
+                    && let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(flow.socket)
+                    && association.on_stale_cookie(&self.ends, tags)
+                {
+                    return self.deliver(cx, flow, body);
+                }
                 let (local, remote) = (self.ends.local.ip(), self.ends.remote.ip());
                 self.stack.send_stray(self.interface, local, remote, Body::Sctp(answer));
             }

@@ -234,6 +234,68 @@ fn restart_of_the_peer_begins_the_association_anew_with_its_new_tag() {
 }
 
 #[test]
+fn restart_while_the_association_waits_for_its_end_is_put_off() {
+    let mut pair = Pair::open(1);
+    pair.rule =
+        Some(Box::new(|passing| if passing.from == Server { Fate::Drop } else { Fate::Pass }));
+    let peer = Restarted::of(&pair, &[]);
+    let answer = peer.send(&mut pair, peer.packet.clone());
+    let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
+    let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
+    let echo = SctpPacket { tag: ack.tag, chunks: vec![cookie], ..peer.packet.clone() };
+    // The client shuts down in the meantime, and never completes it.
+    pair.shutdown(Client);
+    pair.pass(Duration::from_millis(50));
+    let answer = peer.send(&mut pair, echo);
+    let reason = Chunk::Error(vec![Cause::CookieWhileShuttingDown]);
+    assert!(answer.contains(&reason) && answer.contains(&Chunk::ShutdownAck), "{answer:?}");
+    assert!(
+        !answer.contains(&Chunk::CookieAck) && !pair.host(Server).has(SocketEventKind::Restarted)
+    );
+}
+
+#[test]
+fn association_that_opens_completes_an_earlier_one_of_which_its_peer_waits_for_the_end() {
+    let mut pair = Pair::new([1, 1], [config(), config()]);
+    pair.rule =
+        Some(Box::new(|passing| if passing.has(is_init) { Fate::Drop } else { Fate::Pass }));
+    pair.settle();
+    let (passing, _) = init_of(&pair);
+    let (tag, before) = (VerificationTag(0x7777_7777), pair.log.len());
+    let ack = SctpPacket {
+        src_port: passing.packet.dst_port,
+        dst_port: passing.packet.src_port,
+        tag,
+        udp: None,
+        chunks: vec![Chunk::ShutdownAck],
+    };
+    pair.inject(Client, address(Server, 0), address(Client, 0), ack);
+    let answers: Vec<&SctpPacket> = pair.log[before..].iter().map(|to| &to.packet).collect();
+    let [answer] = answers[..] else { panic!("{answers:?}") };
+    assert_eq!(
+        (answer.tag, &answer.chunks[..]),
+        (tag, &[Chunk::ShutdownComplete { reflected: true }][..])
+    );
+    pair.rule = None;
+    pair.run_until("establishment", Duration::from_secs(2), are_open);
+}
+
+#[test]
+fn expired_cookie_of_the_association_itself_is_acknowledged() {
+    let mut pair = Pair::new([1, 1], [config(), config()]);
+    pair.rule =
+        Some(Box::new(|passing| if passing.has(is_cookie_ack) { Fate::Drop } else { Fate::Pass }));
+    // T1-cookie expires after 1, 3, 7, 15, 31 and 63 s; the cookie lives for 60 s.
+    pair.pass(Duration::from_secs(40));
+    pair.rule = None;
+    pair.run_until("establishment", Duration::from_secs(40), are_open);
+    assert_eq!(pair.now.as_millis(), 63_000 + 40);
+    let echoes = pair.sent(Client).filter(|passing| passing.has(is_cookie_echo));
+    assert_eq!(echoes.count(), 7);
+    assert_eq!(pair.sent(Client).filter(|passing| passing.has(is_init)).count(), 1);
+}
+
+#[test]
 fn restart_with_a_new_address_is_aborted_and_changes_nothing() {
     let mut pair = Pair::open(1);
     let added = IpAddr::from([10, 0, 77, 1]);

@@ -131,7 +131,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("The address of", "lab/src/report/tests.rs"),
     ("alone is enough.", "lab/src/report/tests.rs"),
     ("the primary path", "lab/src/decisions/association.rs"),
-    ("is removed, down or a backup", "lab/src/decisions/association.rs"),
     ("had a time-out (RFC 7829)", "lab/src/decisions/association.rs"),
     ("had too many time-outs (RFC", "lab/src/decisions/association.rs"),
     ("retransmission o", "lab/src/decisions/association.rs"),

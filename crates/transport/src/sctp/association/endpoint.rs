@@ -17,7 +17,15 @@ impl Endpoint for Association {
         if path == Ends::STRAY && !self.takes_stray(packet) {
             return;
         }
-        if self.is_over() || packet.discard().is_some() || !has_right_tag(packet, own) {
+        if self.is_over() || packet.discard().is_some() {
+            return;
+        }
+        if matches!(self.phase, Phase::Opening(_))
+            && packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
+        {
+            return self.complete_earlier(path, packet);
+        }
+        if !has_right_tag(packet, own) {
             return;
         }
         if let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote) {
