@@ -94,7 +94,10 @@ fn writer_of_a_message_larger_than_the_room_is_not_woken_before_it_fits() {
 
 #[test]
 fn chunk_that_fills_the_window_alone_asks_for_a_sack() {
-    let asks = |chunk: &Chunk| matches!(chunk, Chunk::Data(data) if data.flags.contains(DataFlags::IMMEDIATE));
+    let asks = |chunk: &Chunk| match chunk {
+        Chunk::Data(data) => data.flags.contains(DataFlags::IMMEDIATE),
+        _ => false,
+    };
     let mut pair = Pair::open(1);
     pair.send(Client, message(0, 100_000));
     pair.pass(Duration::from_millis(200));
