@@ -227,6 +227,7 @@ impl Sender {
     /// again (RFC 6525 s5.2.4). Everything is acknowledged.
     pub(super) fn renumber(&mut self, next: Tsn) {
         self.outstanding.renumber(next);
+        self.gaps.renumber(next);
         self.abandonment.renumber();
         self.streams.reset(&[]);
     }

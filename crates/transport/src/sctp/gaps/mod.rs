@@ -82,6 +82,13 @@ impl SentGaps {
         }
     }
 
+    /// The next chunk will have the TSN `next`.
+    pub(super) fn renumber(&mut self, next: Tsn) {
+        if let Some(list) = &mut self.list {
+            list.renumber(next);
+        }
+    }
+
     /// A report was processed, which changed `acked`. The tree visits chunks whose state changes.
     #[inline]
     pub(super) fn on_report<T>(&mut self, report: &Report<'_>, acked: &Acknowledged<T>) {

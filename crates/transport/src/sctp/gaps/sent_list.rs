@@ -50,6 +50,12 @@ impl SentList {
         self.entries.push_back(Entry::Sent);
     }
 
+    /// The next chunk will have the TSN `next`.
+    pub fn renumber(&mut self, next: Tsn) {
+        let end = self.first + self.entries.len() as u64;
+        self.initial = Tsn(next.0.wrapping_sub(end as u32));
+    }
+
     /// This side gives a chunk up.
     pub fn abandon(&mut self, tsn: Tsn) {
         let at = tsn.to_offset(self.initial, self.first) - self.first as i64;
