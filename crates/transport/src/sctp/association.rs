@@ -131,11 +131,14 @@ impl Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
         // Where the INIT came from: the cookie was sent there, and only that address is verified,
         // wherever the COOKIE ECHO comes from (RFC 9260 s5.4).
-        let first = agreed.peer_addresses.first().copied().unwrap_or(path.ends.remote.ip());
-        let ends = Ends::new(ports, locals, vec![first]);
+        let remote = path.ends.remote.ip();
+        let first = agreed.peer_addresses.first().copied().unwrap_or(remote);
+        // The first address of this host is where the COOKIE ECHO arrived: its partner is where that
+        // came from, if it is an address of the peer.
+        let partner = if agreed.peer_addresses.contains(&remote) { remote } else { first };
+        let ends = Ends::new(ports, locals, vec![partner]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
-        let remote = path.ends.remote.ip();
         if let Some(UdpPorts { src, dst }) = udp {
             association.ends.learn_udp(remote, Some(UdpPorts { src: dst, dst: src }));
         }
