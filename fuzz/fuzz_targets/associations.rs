@@ -70,7 +70,7 @@ impl Associations {
 
     /// A packet of anybody arrives.
     pub fn inject(&mut self, side: usize, src: IpAddr, dst: IpAddr, packet: SctpPacket) {
-        let packet = Box::new(Packet::new(src, dst, Body::Sctp(Box::new(packet))));
+        let packet = Box::new(Packet::new(src, dst, Body::Sctp(packet)));
         self.arrive(side, packet);
     }
 

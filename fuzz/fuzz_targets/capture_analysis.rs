@@ -118,6 +118,6 @@ fn sctp_packet(u: &mut Unstructured<'_>) -> Result<Packet> {
     });
     let udp = (choice & 16 != 0).then_some(UdpPorts { src: 9899, dst: 9899 });
     let host = |low: bool| IpAddr::from([10, 0, choice >> 7, 1 + u8::from(low)]);
-    let body = Body::Sctp(Box::new(SctpPacket { udp, ..parsed }));
+    let body = Body::Sctp(SctpPacket { udp, ..parsed });
     Ok(Packet::new(host(choice & 1 == 0), host(choice & 1 == 1), body))
 }

@@ -174,7 +174,7 @@ impl<A: Application> LiveHost<A> {
                 continue;
             };
             packet.udp = Some(UdpPorts { src: from.port(), dst: to.port() });
-            let packet = Packet::new(from.ip(), to.ip(), Body::Sctp(Box::new(packet)));
+            let packet = Packet::new(from.ip(), to.ip(), Body::Sctp(packet));
             let interface = InterfaceId(number as u16);
             self.input(Input::Packet { interface, packet: Box::new(packet) })?;
         }

@@ -195,7 +195,7 @@ impl UdpPath {
         };
         let mut original = Vec::new();
         let local = self.local.ip();
-        Packet::new(local, to, Body::Sctp(Box::new(sent))).emit(&mut original);
+        Packet::new(local, to, Body::Sctp(sent)).emit(&mut original);
         // The tags of the packet, which prove that it was sent, are in the quotation.
         original.truncate(original.len() - header.len());
         original.extend_from_slice(quoted);

@@ -94,7 +94,7 @@ mod tests {
             Chunk::Data(Data { payload, ..Data::default() })
         };
         let chunks = vec![Chunk::CookieAck, data(2), data(1)];
-        let body = Body::Sctp(Box::new(SctpPacket { chunks, ..SctpPacket::default() }));
+        let body = Body::Sctp(SctpPacket { chunks, ..SctpPacket::default() });
         for (draw, expected) in [(3, vec![8, 0, 0]), (24 + 17, vec![0, 0, 2])] {
             let mut damaged = Packet { body: body.clone(), ..packet(Payload::Empty) };
             corrupt(&mut damaged, draw);

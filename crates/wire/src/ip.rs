@@ -118,7 +118,7 @@ impl Packet {
         if let Body::Udp(datagram) = &self.body {
             let mut packet = SctpPacket::parse(&datagram.payload.to_bytes())?;
             packet.udp = Some(UdpPorts { src: datagram.src_port, dst: datagram.dst_port });
-            self.body = Body::Sctp(Box::new(packet));
+            self.body = Body::Sctp(packet);
         }
         Ok(self)
     }
@@ -328,7 +328,7 @@ fn parse_unit(envelope: &Envelope<'_>, trust: Trust) -> Result<(Body, bool), Par
                 Trust::Strict => (SctpPacket::parse(unit)?, true),
                 Trust::Captured => SctpPacket::parse_captured(unit)?,
             };
-            Ok((Body::Sctp(Box::new(packet)), intact))
+            Ok((Body::Sctp(packet), intact))
         }
         ICMP if !v6 => parse_icmp(envelope, trust),
         ICMPV6 if v6 => parse_icmp(envelope, trust),

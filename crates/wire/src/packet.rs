@@ -32,8 +32,8 @@ pub enum Body {
     Tcp(TcpSegment),
     /// A UDP datagram.
     Udp(UdpDatagram),
-    /// An SCTP packet, in UDP if it has the ports for that; boxed, since few simulations have any.
-    Sctp(Box<SctpPacket>),
+    /// An SCTP packet, in UDP if it has the ports for that.
+    Sctp(SctpPacket),
     /// An ICMP or ICMPv6 message, by the family of the addresses.
     Icmp(Icmp),
     /// A datagram that is not parsed; boxed, since simulations have none.

@@ -88,6 +88,13 @@ impl Payload {
         }
     }
 
+    /// Whether `next` and this are ranges of a virtual stream that make up one range.
+    #[inline]
+    pub const fn is_continued_by(&self, next: &Payload) -> bool {
+        matches!((self, next), (Payload::Virtual(last), Payload::Virtual(next))
+            if last.continues_with(next))
+    }
+
     /// Append `other`, joining consecutive pieces.
     pub fn append(&mut self, other: Payload) {
         if other.is_empty() {

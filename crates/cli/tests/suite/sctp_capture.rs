@@ -30,7 +30,7 @@ impl Made {
             chunks,
         };
         let host = |host: usize| IpAddr::from([10, 0, path, 1 + host as u8]);
-        let packet = Packet::new(host(from), host(1 - from), Body::Sctp(Box::new(packet)));
+        let packet = Packet::new(host(from), host(1 - from), Body::Sctp(packet));
         let now = Instant::from_micros(millis * 1000);
         self.writer.write(path.into(), now, &packet).expect("memory");
     }

@@ -139,7 +139,7 @@ fn found(datagram: &[u8]) -> Result<Found, ParseError> {
         }
         // What was cut off cannot have a right checksum.
         Body::Sctp(_) if packet.corrupted && cut == 0 => Err(ParseError::Checksum(Layer::Sctp)),
-        Body::Sctp(ref sctp) => unit(&packet, (**sctp).clone(), cut),
+        Body::Sctp(ref sctp) => unit(&packet, sctp.clone(), cut),
         Body::Udp(ref udp) => match carried(udp, cut)? {
             Some(sctp) => unit(&packet, sctp, cut),
             None => Ok(Found::Other),

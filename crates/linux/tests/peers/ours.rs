@@ -100,7 +100,7 @@ impl Ours {
     pub(crate) fn on_packet(&mut self, datagram: &Datagram) -> bool {
         let Ok(mut packet) = SctpPacket::parse(&datagram.bytes) else { return false };
         packet.udp = datagram.udp;
-        let body = Body::Sctp(Box::new(packet));
+        let body = Body::Sctp(packet);
         let packet = Box::new(Packet::new(datagram.src, datagram.dst, body));
         let interface = self.addresses.iter().position(|address| *address == datagram.dst);
         let interface = InterfaceId(interface.expect("an address of the host") as u16);

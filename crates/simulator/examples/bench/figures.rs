@@ -24,6 +24,7 @@ struct Shape {
     rate: Rate,
     delay: Duration,
     traffic: Traffic,
+    protocol: fn() -> ProtocolConfig,
 }
 
 /// The transfer that `sim/tcp-bulk` is about.
@@ -32,7 +33,11 @@ const TCP_BULK: Shape = Shape {
     rate: Rate::from_mbit(100),
     delay: Duration::from_millis(10),
     traffic: FOREVER,
+    protocol: ProtocolConfig::default,
 };
+
+/// The same over SCTP, ordered.
+const SCTP_BULK: Shape = Shape { protocol: || ProtocolConfig::Sctp(Box::default()), ..TCP_BULK };
 
 /// A fixed amount of integer work: how fast this machine is today.
 pub(crate) fn calibration() -> Result<(), String> {
@@ -49,50 +54,46 @@ pub(crate) fn calibration() -> Result<(), String> {
 }
 
 /// 100 Mbit/s, 10 ms one way, 100 packets of queue, 100 s of virtual time.
-pub(crate) fn tcp_bulk() -> Result<(), String> {
-    let mut world = build(&TCP_BULK)?;
+fn bulk(name: &str, shape: &Shape) -> Result<(), String> {
+    let mut world = build(shape)?;
     let begin = cpu_seconds();
     run_to(&mut world, 100)?;
     let seconds = cpu_seconds() - begin;
     let packets = world.counters(CLIENT).data_packets;
-    rate_line("sim/tcp-bulk", packets, seconds);
-    line("sim/tcp-bulk-goodput", goodput(packets, 100, TCP_BULK.rate), "of_rate");
+    rate_line(name, packets, seconds);
+    line(&format!("{name}-goodput"), goodput(packets, 100, shape.rate), "of_rate");
     Ok(())
 }
 
-/// The transfer of `sim/tcp-bulk` over SCTP, ordered. `pass_through`: every packet is written as
-/// bytes and parsed again, which takes its CRC32c twice.
-fn sctp(name: &str, pass_through: bool) -> Result<(), String> {
+/// One TCP connection.
+pub(crate) fn tcp_bulk() -> Result<(), String> {
+    bulk("sim/tcp-bulk", &TCP_BULK)
+}
+
+/// One association on the network of `sim/tcp-bulk`.
+pub(crate) fn sctp_bulk() -> Result<(), String> {
+    bulk("sim/sctp-bulk", &SCTP_BULK)
+}
+
+/// The same, with every packet written as bytes and parsed again, which takes its CRC32c twice.
+pub(crate) fn sctp_bulk_bytes() -> Result<(), String> {
     let link = LinkConfig {
-        capacity: Capacity::Rate(TCP_BULK.rate),
-        delay: TCP_BULK.delay,
+        capacity: Capacity::Rate(SCTP_BULK.rate),
+        delay: SCTP_BULK.delay,
         limit: Limit::Packets(100),
         ..LinkConfig::default()
     };
-    let path =
-        PathSetup { name: name.to_owned(), down: link.clone(), up: link, events: Vec::new() };
+    let name = "lan".to_owned();
+    let path = PathSetup { name, down: link.clone(), up: link, events: Vec::new() };
     let traffic = Traffic::BulkTime(Duration::from_secs(100));
-    let carrier = Carrier::Sctp(Box::default());
-    let mut setup = RunSetup::new(vec![path], carrier, traffic);
-    setup.recording.pass_through = pass_through;
+    let mut setup = RunSetup::new(vec![path], Carrier::Sctp(Box::default()), traffic);
+    setup.recording.pass_through = true;
     setup.recording.hash = false;
     let begin = cpu_seconds();
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     let seconds = cpu_seconds() - begin;
-    rate_line(name, record.measured().data_packets, seconds);
-    let goodput = record.outcome.value.unwrap_or(f64::NAN) / TCP_BULK.rate.as_bps() as f64;
-    line(&format!("{name}-goodput"), format_args!("{goodput:.3}"), "of_rate");
+    rate_line("sim/sctp-bulk-pass-through", record.measured().data_packets, seconds);
     Ok(())
-}
-
-/// SCTP on the network of `sim/tcp-bulk`.
-pub(crate) fn sctp_bulk() -> Result<(), String> {
-    sctp("sim/sctp-bulk", false)
-}
-
-/// The same with pass-through.
-pub(crate) fn sctp_bulk_bytes() -> Result<(), String> {
-    sctp("sim/sctp-bulk-pass-through", true)
 }
 
 /// 25 Mbit/s, 20 ms and 4 Mbit/s, 70 ms at once, 300 s of virtual time; lrf and cubic.
@@ -173,6 +174,7 @@ pub(crate) fn idle(count: u16) -> Result<(), String> {
 pub(crate) fn instructions() -> Result<(), String> {
     for (name, short, long) in [
         ("sim/tcp-bulk-instructions", "work/tcp-bulk-2s", "work/tcp-bulk-6s"),
+        ("sim/sctp-bulk-instructions", "work/sctp-bulk-2s", "work/sctp-bulk-6s"),
         ("sim/mptcp-two-path-instructions", "work/mptcp-two-path-10s", "work/mptcp-two-path-30s"),
     ] {
         let runs = count_work(short).zip(count_work(long));
@@ -186,7 +188,16 @@ pub(crate) fn instructions() -> Result<(), String> {
 
 /// A piece of `sim/tcp-bulk` for `instructions` to count; prints its packets.
 pub(crate) fn work(seconds: u64) -> Result<(), String> {
-    let mut world = build(&TCP_BULK)?;
+    piece(&TCP_BULK, seconds)
+}
+
+/// A piece of `sim/sctp-bulk`.
+pub(crate) fn work_sctp(seconds: u64) -> Result<(), String> {
+    piece(&SCTP_BULK, seconds)
+}
+
+fn piece(shape: &Shape, seconds: u64) -> Result<(), String> {
+    let mut world = build(shape)?;
     run_to(&mut world, seconds)?;
     println!("{}", world.counters(CLIENT).data_packets);
     Ok(())
@@ -221,6 +232,7 @@ const fn slow_connections(count: u16, traffic: Traffic) -> Shape {
         rate: Rate::from_mbit(1),
         delay: Duration::from_millis(20),
         traffic,
+        protocol: ProtocolConfig::default,
     }
 }
 
@@ -280,7 +292,7 @@ fn add_connection(
             listen: (host == SERVER).then_some(port),
             // Not in step with each other: spread over the first 300 ms.
             starts_at: Instant::from_micros(u64::from(number) * 300_000 / 1000),
-            socket: ProtocolConfig::default(),
+            socket: (shape.protocol)(),
         };
         let application = Half::new(&shape.traffic, role, false, u32::from(number));
         world.add_application(host, application, endpoint)?;

@@ -37,6 +37,8 @@ const FIGURES: &[(&str, Take)] = &[
     ("gaps", gaps::all),
     ("work/tcp-bulk-2s", || figures::work(2)),
     ("work/tcp-bulk-6s", || figures::work(6)),
+    ("work/sctp-bulk-2s", || figures::work_sctp(2)),
+    ("work/sctp-bulk-6s", || figures::work_sctp(6)),
     ("work/mptcp-two-path-10s", || figures::work_mptcp(10)),
     ("work/mptcp-two-path-30s", || figures::work_mptcp(30)),
     ("work/connections-1000", || figures::work_connections(1000)),

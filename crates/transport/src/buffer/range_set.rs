@@ -113,6 +113,9 @@ impl RangeSet {
 
     /// The range that covers `offset`.
     pub fn range_containing(&self, offset: u64) -> Option<Range<u64>> {
+        if self.ranges.is_empty() {
+            return None;
+        }
         let (&start, &end) = self.ranges.range(..=offset).next_back()?;
         (offset < end).then_some(start..end)
     }

@@ -25,6 +25,8 @@ const PER_INTERLEAVED_STREAM: u32 = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Abandonment {
     /// Both sides have FORWARD TSN.
+    supported: bool,
+    /// A message was queued that may be given up.
     enabled: bool,
     /// Chunks sent of messages that may be abandoned.
     sent: BTreeMap<MessageKey, Vec<Tsn>>,
@@ -66,9 +68,10 @@ enum Forward {
 }
 
 impl Abandonment {
-    pub(super) const fn new(enabled: bool) -> Abandonment {
+    pub(super) const fn new(supported: bool) -> Abandonment {
         Abandonment {
-            enabled,
+            supported,
+            enabled: false,
             sent: BTreeMap::new(),
             order: VecDeque::new(),
             expendable: BTreeSet::new(),
@@ -76,6 +79,11 @@ impl Abandonment {
             failed: Vec::new(),
             forward: Forward::Idle,
         }
+    }
+
+    /// A message is queued: if it may be given up, there is something to do from now on.
+    pub(super) fn on_message(&mut self, reliability: Reliability) {
+        self.enabled |= self.supported && reliability != Reliability::Full;
     }
 
     /// When FORWARD TSN is due.

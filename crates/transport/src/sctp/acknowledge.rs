@@ -7,20 +7,19 @@ use crate::congestion::{AckSample, CongestionControl, CongestionEvent, Congestio
 use base::{Context, Event, EventMask, LossReason, PathId};
 use wire::sctp::Tsn;
 
-/// What a SACK says beside its TSNs, and what it leads to.
+/// What a SACK leads to beyond the sender.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SackEffects {
-    /// Paths on which a chunk was acknowledged that was sent once and not taken for lost: they
-    /// work. One that T3-rtx took for lost arrived before the path failed, perhaps, and only its
-    /// SACK was lost.
-    pub alive: Vec<PathId>,
+    /// By path.
+    paths: Vec<Before>,
     /// Data were acknowledged.
     pub acknowledged: bool,
 }
 
 /// A path before a SACK, and what the SACK does there.
 #[derive(Clone, Copy, Debug)]
-struct Before {
+pub(super) struct Before {
+    path: PathId,
     in_flight: u64,
     earliest: Option<Tsn>,
     acked: u64,
@@ -28,6 +27,15 @@ struct Before {
     /// A chunk was acknowledged that was sent once and not taken for lost.
     alive: bool,
     cwnd: u64,
+}
+
+impl SackEffects {
+    /// Paths on which a chunk was acknowledged that was sent once and not taken for lost: they
+    /// work. One that T3-rtx took for lost arrived before the path failed, perhaps, and only its
+    /// SACK was lost.
+    pub(super) fn alive(&self) -> impl Iterator<Item = PathId> + '_ {
+        self.paths.iter().filter(|path| path.alive).map(|path| path.path)
+    }
 }
 
 impl Sender {
@@ -42,7 +50,9 @@ impl Sender {
         report: &Report<'_>,
         a_rwnd: u32,
     ) -> Result<SackEffects, SackError> {
-        let mut before: Vec<Before> = paths.iter().map(|path| self.before(path.id)).collect();
+        let mut before = std::mem::take(&mut self.spare_paths);
+        before.clear();
+        before.extend(paths.iter().map(|path| self.before(path.id)));
         let acked = self.outstanding.acknowledge(report)?;
         self.gaps.on_report(report, &acked);
         self.release(&acked.released);
@@ -75,15 +85,19 @@ impl Sender {
             self.restart_t3(cx, path, before, !acked.reneged.is_empty());
         }
         self.forget_acknowledged();
-        let alive = paths.iter().zip(&before).filter(|(_, before)| before.alive);
-        Ok(SackEffects {
-            alive: alive.map(|(path, _)| path.id).collect(),
-            acknowledged: !acked.newly.is_empty(),
-        })
+        let acknowledged = !acked.newly.is_empty();
+        self.outstanding.recycle(acked);
+        Ok(SackEffects { paths: before, acknowledged })
+    }
+
+    /// The vectors of `effects` are used for the next SACK.
+    pub(super) fn recycle(&mut self, effects: SackEffects) {
+        self.spare_paths = effects.paths;
     }
 
     fn before(&self, path: PathId) -> Before {
         Before {
+            path,
             in_flight: self.outstanding.in_flight_bytes(path),
             earliest: self.outstanding.earliest(path),
             acked: 0,
@@ -153,6 +167,9 @@ impl Sender {
 
     /// A window that is open again needs no probe; a SACK answers one that was sent.
     fn update_probe(&mut self) {
+        if self.probe == Probe::Off {
+            return;
+        }
         let least = self.streams.next_len(self.setup.fragment);
         let is_open =
             least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);

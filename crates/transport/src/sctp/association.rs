@@ -47,6 +47,8 @@ pub(crate) struct Association {
     auth: Option<Box<Authentication>>,
     /// The stack does not know all pairs of addresses yet.
     pairs_changed: bool,
+    /// The pairs that the stack knows.
+    bound: Vec<(Tuple, InterfaceId)>,
 }
 
 /// Where an association is in its life.
@@ -129,20 +131,22 @@ impl Association {
         (agreed, tags): (&Agreement, Tags),
     ) -> Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
-        // Where the INIT came from: the cookie was sent there, and only that address is verified,
-        // wherever the COOKIE ECHO comes from (RFC 9260 s5.4).
+        // The cookie was sent to where the INIT came from: only that address is verified, wherever
+        // the COOKIE ECHO comes from (RFC 9260 s5.4). The pair of that packet is one path.
         let remote = path.ends.remote.ip();
-        let first = agreed.peer_addresses.first().copied().unwrap_or(remote);
-        // The first address of this host is where the COOKIE ECHO arrived: its partner is where that
-        // came from, if it is an address of the peer.
-        let partner = if agreed.peer_addresses.contains(&remote) { remote } else { first };
-        let ends = Ends::new(ports, locals, vec![partner]);
+        let verified = agreed.peer_addresses.first().copied().unwrap_or(remote);
+        let is_listed = agreed.peer_addresses.contains(&remote);
+        let ends = Ends::new(ports, locals, vec![if is_listed { remote } else { verified }]);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         if let Some(UdpPorts { src, dst }) = udp {
             association.ends.learn_udp(remote, Some(UdpPorts { src: dst, dst: src }));
         }
-        association.establish(cx, agreed, &[first], ConnectionEvent::Accepted);
+        association.establish(cx, agreed, &[verified], ConnectionEvent::Accepted);
+        let primary = association.ends.path_with(verified);
+        if let (Phase::Open(open), Some(primary)) = (&mut association.phase, primary) {
+            open.transfer.states.set_primary(primary);
+        }
         association.acknowledge_cookie(&path.ends);
         association
     }
@@ -157,6 +161,7 @@ impl Association {
         if let Some(ports) = config.udp {
             ends.set_udp(ports);
         }
+        let bound = ends.tuples();
         Association {
             marks: SocketMarks::new(listener),
             socket,
@@ -169,6 +174,7 @@ impl Association {
             account: Account::default(),
             auth: None,
             pairs_changed: false,
+            bound,
         }
     }
 
@@ -458,6 +464,8 @@ impl Association {
             }
         }
         let Phase::Open(open) = &mut self.phase else { return };
+        chunks.clear();
+        open.transfer.spare_chunks = chunks;
         open.addresses.adopt_primary(&mut open.transfer, &self.ends);
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
@@ -482,7 +490,9 @@ impl Association {
         if let Phase::Open(open) = &self.phase
             && cx.wants(EventMask::ACCOUNT)
         {
-            let waiting = open.transfer.receiver.streams().waiting_bytes();
+            // A message whose last fragment is still to come waits for nothing that is missing.
+            let receiver = &open.transfer.receiver;
+            let waiting = if receiver.has_gap() { receiver.streams().waiting_bytes() } else { 0 };
             self.account.holds(cx, self.socket, waiting, waiting > 0);
         }
     }
@@ -614,7 +624,7 @@ impl Association {
         let number = self.ends.path_to(pair).unwrap_or(PathId(0));
         let to = self.ends.pair_of(pair)?;
         packet.udp = self.ends.udp_to(to.remote);
-        let body = Body::Sctp(Box::new(packet));
+        let body = Body::Sctp(packet);
         let mut packet = Box::new(Packet::new(to.local.address, to.remote, body));
         packet.flow = (self.socket.0 + 1) | u32::from(number.0) << FLOW_PATH_SHIFT;
         Some(Transmit { interface: to.local.interface, packet })
@@ -654,9 +664,10 @@ impl Association {
         source.is_some_and(|source| !self.ends.remotes().contains(&source))
     }
 
-    /// The pairs of addresses changed since the last call.
-    pub(crate) const fn take_pairs_changed(&mut self) -> bool {
-        std::mem::replace(&mut self.pairs_changed, false)
+    /// The pairs that the stack knew, if they changed since the last call.
+    pub(crate) fn take_pairs_changed(&mut self) -> Option<Vec<(Tuple, InterfaceId)>> {
+        let changed = std::mem::replace(&mut self.pairs_changed, false);
+        changed.then(|| std::mem::replace(&mut self.bound, self.ends.tuples()))
     }
 
     /// Queues a whole message; returns whether there was room.

@@ -22,6 +22,8 @@ pub struct Authentication {
     hmac: AuthHmac,
     /// Chunk types that the peer accepts authenticated only.
     required: Box<[u8]>,
+    /// Bytes that AUTH takes of every packet: none if only changes of addresses need it.
+    reserve: u32,
 }
 
 /// Which chunks of a packet are processed.
@@ -31,7 +33,7 @@ pub(super) struct Admission {
     authenticated_from: usize,
     /// Chunks from here on are dropped.
     dropped_from: usize,
-    /// What the peer is told.
+    /// Cause of the ERROR that answers.
     pub(super) cause: Option<Cause>,
 }
 
@@ -77,19 +79,26 @@ impl Authentication {
             _ => None,
         });
         let key = AuthKey::new(&[], &KeyVector::of(own), &KeyVector::of(peer));
-        Some(Authentication { key, hmac, required: required.unwrap_or_default() })
+        let required: Box<[u8]> = required.unwrap_or_default();
+        let reserve = match required.iter().all(|kind| OWN_CHUNKS.contains(kind)) {
+            true => 0,
+            false => Chunk::Auth(Auth::unsigned(0, hmac)).padded_len(),
+        };
+        Some(Authentication { key, hmac, required, reserve })
     }
 
     /// Bytes that AUTH takes of every packet: none if only changes of addresses need it.
-    pub(super) fn reserve(&self) -> u32 {
-        match self.required.iter().all(|kind| OWN_CHUNKS.contains(kind)) {
-            true => 0,
-            false => Chunk::Auth(Auth::unsigned(0, self.hmac)).padded_len(),
-        }
+    pub(super) const fn reserve(&self) -> u32 {
+        self.reserve
     }
 
     /// Puts AUTH before the first chunk that the peer wants authenticated.
     pub(super) fn protect(&self, packet: &mut SctpPacket) {
+        let is_common =
+            |chunk: &Chunk| matches!(chunk, Chunk::Data(_) | Chunk::Sack(_) | Chunk::NrSack(_));
+        if self.reserve == 0 && packet.chunks.iter().all(is_common) {
+            return;
+        }
         let needs = |chunk: &Chunk| self.required.contains(&chunk.kind());
         if let Some(at) = packet.chunks.iter().position(needs) {
             packet.chunks.insert(at, Chunk::Auth(Auth::unsigned(0, self.hmac)));

@@ -2,6 +2,7 @@
 //!
 //! Those that open or end an association are left to it.
 
+use super::acknowledge::SackEffects;
 use super::outstanding::{Report, SackError};
 use super::path::Heartbeat;
 use super::receiver::{Accepted, Answer};
@@ -172,7 +173,7 @@ impl Transfer {
         let a_rwnd = reported.a_rwnd.unwrap_or_else(|| self.sender.total_window());
         match self.sender.on_sack(cx, &mut self.paths, &report, a_rwnd) {
             Ok(effects) => {
-                self.on_acknowledged(cx, &effects.alive, effects.acknowledged);
+                self.on_acknowledged(cx, effects);
                 Verdict::Go
             }
             Err(SackError::Old) => Verdict::Go,
@@ -187,7 +188,7 @@ impl Transfer {
         let report = Report { cum_tsn, gaps: &[], nr_gaps: &[], complete: false };
         let a_rwnd = self.sender.total_window();
         match self.sender.on_sack(cx, &mut self.paths, &report, a_rwnd) {
-            Ok(effects) => self.on_acknowledged(cx, &effects.alive, effects.acknowledged),
+            Ok(effects) => self.on_acknowledged(cx, effects),
             Err(SackError::Old) => {}
             Err(SackError::NeverSent) => {
                 return Verdict::Abort(Cause::ProtocolViolation(b"TSN never sent"[..].into()));
@@ -197,15 +198,16 @@ impl Transfer {
     }
 
     /// Chunks were acknowledged: counters of errors are cleared (RFC 9260 s8.1, s8.2).
-    fn on_acknowledged(&mut self, cx: &mut Context<'_>, alive: &[PathId], any: bool) {
-        for path in alive {
-            if let Some((_, after)) = self.states.on_alive(*path) {
+    fn on_acknowledged(&mut self, cx: &mut Context<'_>, effects: SackEffects) {
+        for path in effects.alive() {
+            if let Some((_, after)) = self.states.on_alive(path) {
                 self.record_state(cx, after);
             }
         }
-        if any {
+        if effects.acknowledged {
             self.states.on_acknowledged();
         }
+        self.sender.recycle(effects);
     }
 
     /// HEARTBEAT ACK: it counts if it answers the last heartbeat of its path (RFC 9260 s8.3).

@@ -22,6 +22,7 @@ mod gaps;
 pub mod handshake;
 pub(crate) mod host;
 mod input;
+mod offset_set;
 mod output;
 mod outstanding;
 mod path;

@@ -38,7 +38,9 @@ impl Transfer {
         }
         let pair = self.receiver.sack_due()?;
         let room = self.room_to(pair);
-        Some(Outgoing { pair, chunks: vec![self.receiver.sack(room)] })
+        let mut chunks = std::mem::take(&mut self.spare_chunks);
+        chunks.push(self.receiver.sack(room));
+        Some(Outgoing { pair, chunks })
     }
 
     /// FORWARD TSN in a packet of its own, if it does not wait for data.
@@ -66,7 +68,10 @@ impl Transfer {
         let used: u32 = chunks.iter().map(Chunk::padded_len).sum();
         let left = self.paths[index].room.saturating_sub(used);
         let is_last = stage == Stage::ShutdownPending && self.sender.streams.queued_bytes() == 0;
-        if is_last || self.is_stopped_by_window(path) {
+        // A delayed SACK is for two packets: without another one in the network a closed window
+        // would wait for its timer (RFC 7053 s5.1).
+        let is_alone = self.sender.outstanding.total_in_flight_chunks() <= chunks.len();
+        if is_last || (is_alone && self.is_stopped_by_window(path)) {
             ask_for_sack(&mut chunks);
         }
         let rto = self.rto(path);
@@ -90,6 +95,9 @@ impl Transfer {
     /// More would be sent if a window allowed it.
     fn is_stopped_by_window(&self, path: PathId) -> bool {
         let Some(state) = self.paths.get(path.index()) else { return false };
+        if self.sender.outstanding.next_marked().is_some() {
+            return !self.sender.has_window(path);
+        }
         let why = self.sender.blocked(path, state.room, true);
         matches!(why, Some(Blocked::CongestionWindow | Blocked::ReceiveWindow))
     }
@@ -141,15 +149,19 @@ impl Transfer {
 
     /// New data of one packet; `None` if nothing may be sent.
     fn anew(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
-        let path = self.states.data_path()?;
-        let index = path.index();
-        let room = self.paths.get(index)?.room;
         if self.sender.streams.queued_bytes() == 0 {
             return None;
         }
+        let path = self.states.data_path()?;
+        let index = path.index();
+        let room = self.paths.get(index)?.room;
+        // An idle window, which may still decay, has room.
+        if !self.sender.has_window(path) {
+            return None;
+        }
         self.sender.prepare_burst(cx.now, &self.paths[index]);
-        let (mut chunks, mut left) = (Vec::new(), room);
-        loop {
+        let (mut chunks, mut left) = (std::mem::take(&mut self.spare_chunks), room);
+        while left > self.sender.header() {
             self.sender.abandon_begun(cx.now, path);
             if self.sender.blocked(path, left, chunks.is_empty()).is_some() {
                 break;
@@ -201,8 +213,8 @@ impl Transfer {
 
     /// Nothing is sent for now: whether a zero-window probe must wait for its timer.
     pub(super) fn arm_probe(&mut self, cx: &Context<'_>) {
-        let idle = self.sender.outstanding.total_in_flight_bytes() == 0;
-        if self.sender.probe != Probe::Off || !idle || !self.sender.has_data() {
+        let is_idle = || self.sender.outstanding.total_in_flight_bytes() == 0;
+        if self.sender.probe != Probe::Off || !is_idle() || !self.sender.has_data() {
             return;
         }
         let Some(path) = self.states.data_path() else { return };

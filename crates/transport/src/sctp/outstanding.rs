@@ -6,6 +6,7 @@
 //! s7.2.4), because what is reported was sent behind it. Windows, timers and the choice of a path
 //! are left to the owner.
 
+use super::offset_set::OffsetSet;
 use crate::buffer::RangeSet;
 use base::{Instant, PathId, ring};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -41,6 +42,18 @@ pub struct Outstanding<T> {
     advanced: u64,
     /// Chunks up to here are acknowledged for good or abandoned.
     scanned: u64,
+    /// The blocks of the last report, and vectors for those of the next one.
+    last: Blocks,
+    next: Blocks,
+    /// Vectors for the next answer.
+    spare: Acknowledged<T>,
+}
+
+/// Blocks of a report as ranges of offsets.
+#[derive(Clone, Debug, Default)]
+struct Blocks {
+    /// Those that the peer may discard, and those that it keeps.
+    ranges: [Vec<Range<u64>>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -73,7 +86,7 @@ enum State {
 #[derive(Clone, Debug, Default)]
 struct OnPath {
     bytes: u64,
-    chunks: BTreeSet<u64>,
+    chunks: OffsetSet,
 }
 
 /// The highest ends of reports, descending.
@@ -142,6 +155,17 @@ pub struct Acknowledged<T> {
     pub advanced: bool,
 }
 
+impl<T> Default for Acknowledged<T> {
+    fn default() -> Self {
+        Acknowledged {
+            newly: Vec::new(),
+            released: Vec::new(),
+            reneged: Vec::new(),
+            advanced: false,
+        }
+    }
+}
+
 /// Why a report is not processed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SackError {
@@ -167,6 +191,9 @@ impl<T> Outstanding<T> {
             counted: BTreeMap::new(),
             advanced: 0,
             scanned: 0,
+            last: Blocks::default(),
+            next: Blocks::default(),
+            spare: Acknowledged::default(),
         }
     }
 
@@ -238,7 +265,7 @@ impl<T> Outstanding<T> {
     pub fn mark_path(&mut self, path: PathId) -> u64 {
         let Some(on_path) = self.paths.get_mut(path.index()) else { return 0 };
         let OnPath { bytes, chunks } = std::mem::take(on_path);
-        for at in chunks {
+        for at in chunks.iter() {
             self.counted.remove(&at);
             self.marked.insert(at);
             if let Some(chunk) = self.chunk_mut(at) {
@@ -292,31 +319,34 @@ impl<T> Outstanding<T> {
     /// If it changes nothing because it is old, or acknowledges what was never sent.
     pub fn acknowledge(&mut self, report: &Report<'_>) -> Result<Acknowledged<T>, SackError> {
         let next = self.cum(report.cum_tsn).ok_or(SackError::Old)?;
-        let blocks = [report.gaps, report.nr_gaps].map(|blocks| ranges(blocks, next));
-        let highest = blocks.iter().flatten().map(|range| range.end).max().unwrap_or(0);
-        if highest.max(next) > self.end() {
+        let mut blocks = std::mem::take(&mut self.next);
+        blocks.set(report, next);
+        let highest = blocks.highest().max(next);
+        if highest > self.end() {
             return Err(SackError::NeverSent);
         }
-        let mut answer = Acknowledged {
-            newly: Vec::new(),
-            released: Vec::new(),
-            reneged: Vec::new(),
-            advanced: next > self.first,
-        };
+        let mut answer = std::mem::take(&mut self.spare);
+        answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
-        let [gaps, nr_gaps] = blocks;
-        let mut reported = RangeSet::new();
-        for (ranges, keep) in [(gaps, false), (nr_gaps, true)] {
-            for range in ranges {
-                reported.insert(range.clone());
-                self.take_gap(range, keep, &mut answer);
-            }
+        if !blocks.are_none() {
+            self.take_blocks(&blocks, &mut answer);
+            answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
         }
-        answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
-        let end = if report.complete { self.end() } else { highest };
-        self.take_back(&reported, next..end, &mut answer);
+        if !self.acked.is_empty() {
+            let end = if report.complete { self.end() } else { highest };
+            self.take_back(&blocks, next..end, &mut answer);
+        }
+        self.next = std::mem::replace(&mut self.last, blocks);
         self.check();
         Ok(answer)
+    }
+
+    /// The vectors of an answer are used for the next one.
+    pub fn recycle(&mut self, mut answer: Acknowledged<T>) {
+        answer.newly.clear();
+        answer.released.clear();
+        answer.reneged.clear();
+        self.spare = answer;
     }
 
     /// A report whose highest TSN that counts is `highest` says which chunks are missing: of all
@@ -333,12 +363,16 @@ impl<T> Outstanding<T> {
             None => &self.paths,
             Some(path) => self.paths.get(path.index()..=path.index()).unwrap_or(&[]),
         };
-        let fresh = |at: &&u64| {
-            let chunk = self.chunk(**at).filter(|chunk| chunk.retransmissions == 0 && !chunk.fast);
-            chunk.is_some() && !self.counted.contains_key(*at)
+        let is_behind = |on_path: &OnPath| on_path.chunks.first().is_none_or(|first| first >= end);
+        if on_paths.iter().all(is_behind) {
+            return Vec::new();
+        }
+        let fresh = |at: &u64| {
+            let chunk = self.chunk(*at).filter(|chunk| chunk.retransmissions == 0 && !chunk.fast);
+            chunk.is_some() && !self.counted.contains_key(at)
         };
         let missed = |on_path: &OnPath| -> Vec<u64> {
-            on_path.chunks.range(third.clone()).filter(fresh).copied().collect()
+            on_path.chunks.range(third.clone()).filter(fresh).collect()
         };
         let mut missing: Vec<u64> = on_paths.iter().flat_map(missed).collect();
         missing.extend(self.count_again(path, end));
@@ -357,6 +391,11 @@ impl<T> Outstanding<T> {
         self.paths.get(path.index()).map_or(0, |on_path| on_path.chunks.len())
     }
 
+    /// Chunks in the network on all paths.
+    pub fn total_in_flight_chunks(&self) -> usize {
+        self.paths.iter().map(|on_path| on_path.chunks.len()).sum()
+    }
+
     /// Bytes in the network on all paths.
     pub fn total_in_flight_bytes(&self) -> u64 {
         self.paths.iter().map(|on_path| on_path.bytes).sum()
@@ -365,7 +404,7 @@ impl<T> Outstanding<T> {
     /// The lowest TSN in the network on `path`, which T3-rtx is about.
     pub fn earliest(&self, path: PathId) -> Option<Tsn> {
         let on_path = self.paths.get(path.index())?;
-        on_path.chunks.first().map(|at| self.tsn(*at))
+        on_path.chunks.first().map(|at| self.tsn(at))
     }
 
     /// Bytes of data that must be kept because the peer may ask for them. With SACK this is
@@ -405,6 +444,18 @@ impl<T> Outstanding<T> {
         self.kept.remove_below(next);
     }
 
+    /// Chunks in blocks are acknowledged; what the last report had is known.
+    fn take_blocks(&mut self, blocks: &Blocks, answer: &mut Acknowledged<T>) {
+        let last = std::mem::take(&mut self.last);
+        let lists = blocks.ranges.iter().zip(&last.ranges);
+        for (keep, (ranges, last)) in [false, true].into_iter().zip(lists) {
+            for range in changed(ranges, last) {
+                self.take_gap(range, keep, answer);
+            }
+        }
+        self.last = last;
+    }
+
     /// Chunks in `range` are acknowledged by a gap block.
     fn take_gap(&mut self, range: Range<u64>, keep: bool, answer: &mut Acknowledged<T>) {
         let (known, state) = match keep {
@@ -417,15 +468,31 @@ impl<T> Outstanding<T> {
         self.acked.insert(range);
     }
 
-    /// Chunks of `range` that were acknowledged and are not `reported` any more are in the network
+    /// Chunks of `range` that were acknowledged and are not in a block any more are in the network
     /// again, unless the peer keeps them (RFC 9260 s6.2.1 D iii).
-    fn take_back(&mut self, reported: &RangeSet, range: Range<u64>, answer: &mut Acknowledged<T>) {
+    fn take_back(&mut self, blocks: &Blocks, range: Range<u64>, answer: &mut Acknowledged<T>) {
         let mut reneged = Vec::new();
-        for gap in reported.missing(range) {
-            let mut at = gap.start;
-            while let Some(overlap) = self.acked.first_overlap(at..gap.end) {
-                at = overlap.end;
-                reneged.extend(self.kept.missing(overlap).flatten());
+        let joined: Vec<Range<u64>>;
+        let reported = match blocks.in_order() {
+            Some(ranges) => ranges,
+            None => {
+                joined = blocks.joined();
+                &joined
+            }
+        };
+        let mut reported = reported.iter().peekable();
+        for acked in self.acked.iter() {
+            let (mut at, end) = (acked.start.max(range.start), acked.end.min(range.end));
+            while at < end {
+                while reported.next_if(|block| block.end <= at).is_some() {}
+                let (gap_end, next) = match reported.peek() {
+                    Some(block) => (block.start.min(end), block.end),
+                    None => (end, end),
+                };
+                if at < gap_end {
+                    reneged.extend(self.kept.missing(at..gap_end).flatten());
+                }
+                at = next;
             }
         }
         for at in reneged {
@@ -507,7 +574,7 @@ impl<T> Outstanding<T> {
     /// Chunk `at` is no longer in the network on `path`.
     fn leave(&mut self, at: u64, path: PathId, len: u32) {
         let on_path = &mut self.paths[path.index()];
-        let was_there = on_path.chunks.remove(&at);
+        let was_there = on_path.chunks.remove(at);
         debug_assert!(was_there, "a chunk in the network is on its path");
         on_path.bytes -= u64::from(len);
     }
@@ -554,13 +621,58 @@ impl Reports {
     }
 }
 
-/// Blocks as ranges of offsets, where `next` is the one behind the cumulative TSN.
-fn ranges(blocks: &[GapBlock], next: u64) -> Vec<Range<u64>> {
-    let range = |block: &GapBlock| {
-        let start = (next + u64::from(block.start)).saturating_sub(1);
-        start..(next + u64::from(block.end))
+impl Blocks {
+    /// Those of a report, where `next` is the offset behind its cumulative TSN.
+    fn set(&mut self, report: &Report<'_>, next: u64) {
+        for (ranges, blocks) in self.ranges.iter_mut().zip([report.gaps, report.nr_gaps]) {
+            ranges.clear();
+            ranges.extend(blocks.iter().map(|block| {
+                let start = (next + u64::from(block.start)).saturating_sub(1);
+                start..(next + u64::from(block.end))
+            }));
+        }
+    }
+
+    fn are_none(&self) -> bool {
+        self.ranges.iter().all(Vec::is_empty)
+    }
+
+    /// Offset behind the highest block; 0 without any.
+    fn highest(&self) -> u64 {
+        self.ranges.iter().flatten().map(|range| range.end).max().unwrap_or(0)
+    }
+
+    /// All blocks, if they are in order as they are: of one kind, and ascending.
+    fn in_order(&self) -> Option<&[Range<u64>]> {
+        let ranges = match &self.ranges {
+            [gaps, kept] if kept.is_empty() => gaps,
+            [gaps, kept] if gaps.is_empty() => kept,
+            _ => return None,
+        };
+        let follows = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
+        let is_range = |range: &Range<u64>| range.start < range.end;
+        (ranges.iter().all(is_range) && ranges.windows(2).all(follows)).then_some(ranges)
+    }
+
+    /// All blocks, in order and without overlap.
+    fn joined(&self) -> Vec<Range<u64>> {
+        let mut joined = RangeSet::new();
+        self.ranges.iter().flatten().for_each(|range| _ = joined.insert(range.clone()));
+        joined.iter().collect()
+    }
+}
+
+/// The blocks of `ranges` that are not in `last`, as far as both are ascending.
+fn changed<'a>(
+    ranges: &'a [Range<u64>],
+    last: &'a [Range<u64>],
+) -> impl Iterator<Item = Range<u64>> + 'a {
+    let mut last = last.iter().peekable();
+    let mut is_known = move |range: &Range<u64>| {
+        while last.next_if(|known| known.start < range.start).is_some() {}
+        last.peek().is_some_and(|known| *known == range)
     };
-    blocks.iter().map(range).collect()
+    ranges.iter().filter(move |range| !is_known(range)).cloned()
 }
 
 #[cfg(test)]

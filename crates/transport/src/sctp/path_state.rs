@@ -226,6 +226,9 @@ impl PathStates {
     /// else the one with the fewest errors that may have failed, else the inactive one with the
     /// fewest errors (RFC 7829 s5 and s6). `None` if none is confirmed.
     pub fn data_path(&self) -> Option<PathId> {
+        if self.state(self.primary) == Some(PathState::Active) {
+            return Some(self.primary);
+        }
         self.best_from(self.primary, None)
     }
 

@@ -76,7 +76,6 @@ const ALIASES: &[(&str, &str)] = &[
     ("rfc-9260", "rfc9260"),
     ("freebsd", "bsd"),
     ("usrsctp", "bsd"),
-    ("inet", "inet000"),
     ("000", "inet000"),
     ("003", "lab003"),
 ];

@@ -256,6 +256,11 @@ impl Receiver {
         true
     }
 
+    /// Whether TSNs are missing below one that has arrived.
+    pub(super) fn has_gap(&self) -> bool {
+        self.tsns.has_gap()
+    }
+
     /// Whether a SACK must be sent now, and where to.
     pub(super) const fn sack_due(&self) -> Option<PathId> {
         if self.sack_due { Some(self.reply_to) } else { None }

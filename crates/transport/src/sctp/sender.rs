@@ -5,6 +5,7 @@
 //! SACK does is in `acknowledge`.
 
 use super::abandon::Abandonment;
+use super::acknowledge::Before;
 use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
@@ -68,12 +69,29 @@ pub(super) struct Sender {
     pub(super) acked: u64,
     pub(super) probe: Probe,
     pub(super) abandonment: Abandonment,
-    /// A write was refused or cut short: room that it needs to go on, in bytes.
-    wanted_room: Option<u64>,
+    /// A write was refused or cut short: what it needs to go on.
+    wanted: Option<Wanted>,
+    /// The vector for the paths of the next SACK.
+    pub(super) spare_paths: Vec<Before>,
     /// The largest window that the peer has offered, in bytes.
     largest_rwnd: u64,
     pub(super) hold: Hold,
 }
+
+/// Room that a writer waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wanted {
+    /// For a whole message with this number of bytes.
+    Message(u64),
+    /// For bytes: a third of the buffer, as with TCP in Linux (`sk_stream_is_writeable`), or a
+    /// message as soon as little is queued.
+    Bytes,
+    /// Any, once streams are not being reset any more.
+    End,
+}
+
+/// Queued chunks below which a writer of bytes is woken at once.
+const FEW_CHUNKS: u64 = 8;
 
 /// Data that wait for a larger window of the peer, as those of TCP do (RFC 1122 s4.2.3.4): many
 /// small chunks cost more than few large ones.
@@ -120,7 +138,8 @@ impl Sender {
             acked: 0,
             probe: Probe::Off,
             abandonment: Abandonment::new(setup.partial),
-            wanted_room: None,
+            wanted: None,
+            spare_paths: Vec::new(),
             largest_rwnd: setup.peer_rwnd.into(),
             hold: Hold::Off,
         }
@@ -140,8 +159,7 @@ impl Sender {
     pub(super) fn write(&mut self, payload: &Payload) -> u32 {
         let taken = u64::from(payload.len()).min(self.room()) as u32;
         if taken < payload.len() {
-            let least = u64::from(self.setup.message_size.min(self.setup.buffer));
-            self.wanted_room = Some(least);
+            self.wanted = Some(Wanted::Bytes);
         }
         if taken > 0 {
             let size = self.setup.message_size;
@@ -161,30 +179,41 @@ impl Sender {
         self.make_room(len, message.reliability);
         let fits = len <= self.room() || self.buffered() == 0;
         if fits {
+            self.abandonment.on_message(message.reliability);
             self.streams.push(message)?;
         } else {
-            self.wanted_room = Some(len.min(self.setup.buffer.into()));
+            self.wanted = Some(Wanted::Message(len.min(self.setup.buffer.into())));
         }
         Ok(fits)
     }
 
     /// A message was refused because its stream is being reset: room does not help.
     pub(super) const fn refuse(&mut self) {
-        self.wanted_room = Some(u64::MAX);
+        self.wanted = Some(Wanted::End);
     }
 
     /// Streams are not being reset any more: a writer that was refused can continue.
     pub(super) fn resume(&mut self) {
-        if self.wanted_room == Some(u64::MAX) {
-            self.wanted_room = Some(0);
+        if self.wanted == Some(Wanted::End) {
+            self.wanted = Some(Wanted::Message(0));
         }
     }
 
     /// Whether a writer that was refused can continue: there is room for what it has to send.
     pub(super) fn take_writable(&mut self) -> bool {
-        let can = self.wanted_room.is_some_and(|wanted| wanted <= self.room());
+        let buffer = u64::from(self.setup.buffer);
+        let can = match self.wanted {
+            None | Some(Wanted::End) => false,
+            Some(Wanted::Message(len)) => len <= self.room(),
+            Some(Wanted::Bytes) => {
+                let room = self.room();
+                let few = FEW_CHUNKS * u64::from(self.setup.fragment);
+                let least = u64::from(self.setup.message_size).min(buffer);
+                room >= buffer / 3 || (room >= least && self.streams.queued_bytes() < few)
+            }
+        };
         if can {
-            self.wanted_room = None;
+            self.wanted = None;
         }
         can
     }
@@ -319,11 +348,11 @@ impl Sender {
         let payload = fragment.payload.len();
         let len = self.window_len(payload);
         let offset = self.bound;
-        let immediate = fragment.immediate;
-        let sent = Sent { fragment: fragment.clone(), offset };
-        let tsn = self.outstanding.send(cx.now, path.id, len, sent);
+        let tsn = self.outstanding.next_tsn();
+        let chunk = fragment.to_chunk(tsn);
         self.gaps.on_sent();
         self.abandonment.on_sent(tsn, &fragment);
+        self.outstanding.send(cx.now, path.id, len, Sent { fragment, offset });
         self.bound += u64::from(payload);
         self.held += u64::from(payload);
         self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());
@@ -334,7 +363,7 @@ impl Sender {
         path.timed.get_or_insert(tsn);
         path.counters.first_bytes += u64::from(payload);
         self.on_sent(cx, path, payload, offset, false);
-        Some(fragment.to_chunk(tsn, immediate))
+        Some(chunk)
     }
 
     /// Sends a marked chunk again on `path`.
@@ -344,7 +373,8 @@ impl Sender {
         path: &mut Path,
         tsn: Tsn,
     ) -> Option<Chunk> {
-        let Sent { fragment, offset } = self.outstanding.data(tsn)?.clone();
+        let Sent { fragment, offset } = self.outstanding.data(tsn)?;
+        let (chunk, payload, offset) = (fragment.to_chunk(tsn), fragment.payload.len(), *offset);
         let (before, len) = self.outstanding.sent_on(tsn)?;
         if !self.outstanding.retransmit(cx.now, tsn, path.id) {
             return None;
@@ -356,10 +386,10 @@ impl Sender {
         path.counters.retransmitted += 1;
         if before != path.id {
             path.counters.moved += 1;
-            path.counters.moved_bytes += u64::from(fragment.payload.len());
+            path.counters.moved_bytes += u64::from(payload);
         }
-        self.on_sent(cx, path, fragment.payload.len(), offset, true);
-        Some(fragment.to_chunk(tsn, fragment.immediate))
+        self.on_sent(cx, path, payload, offset, true);
+        Some(chunk)
     }
 
     fn on_sent(

@@ -18,7 +18,7 @@ use crate::congestion::{CongestionControl, PathStart};
 use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::SctpPacket;
-use wire::sctp::{Data, Features, IData, Tsn};
+use wire::sctp::{Chunk, Data, Features, IData, Tsn};
 
 /// The two sides of an established association and the paths between them.
 pub(super) struct Transfer {
@@ -33,6 +33,8 @@ pub(super) struct Transfer {
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
+    /// The list of chunks of a packet that was processed, for one that is sent.
+    pub(super) spare_chunks: Vec<Chunk>,
     pub(super) probes: Probes,
     draws: Draws,
 }
@@ -109,6 +111,7 @@ impl Transfer {
             shutdown_path: None,
             config: Box::new(config.clone()),
             reserve,
+            spare_chunks: Vec::new(),
             probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };

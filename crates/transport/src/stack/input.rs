@@ -38,10 +38,10 @@ impl Stack {
                 let ends = Tuple { local, remote };
                 self.handle_flow(cx, interface, (IpProtocol::Tcp, &ends), &mut packet.body);
             }
-            _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Sctp(sctp) => {
                 SctpInput::new(self, interface, (src, dst), sctp).handle(cx, &mut packet.body);
             }
+            _ if self.addressing.interface_of(dst).is_none() => {}
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
             // The driver of a stack parses packets before it passes them in.

@@ -246,9 +246,8 @@ impl Stack {
         self.addressing.on_interface_event(interface, event);
         for id in self.sockets.ids() {
             let Ok(endpoint) = self.sockets.endpoint_mut(id) else { continue };
-            let before = endpoint.paths();
             if endpoint.on_addresses(cx, &addresses, interface, change) {
-                SctpInput::rebind(self, id, &before);
+                SctpInput::rebind(self, id);
                 self.wake(id);
             }
         }

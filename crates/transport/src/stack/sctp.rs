@@ -41,6 +41,16 @@ impl<'a> SctpInput<'a> {
     /// Processes the packet.
     pub(super) fn handle(&mut self, cx: &mut Context<'_>, body: &mut Body) {
         let Body::Sctp(packet) = body else { return };
+        let opens = matches!(
+            packet.chunks.first(),
+            Some(Chunk::Init(_) | Chunk::CookieEcho(_) | Chunk::Auth(_))
+        );
+        if !opens && let Some(flow) = self.known() {
+            return self.deliver(cx, flow, body);
+        }
+        if self.stack.addressing.interface_of(self.ends.local.ip()).is_none() {
+            return;
+        }
         match packet.chunks.first() {
             Some(Chunk::Init(_)) => self.on_init(cx, packet),
             Some(Chunk::CookieEcho(_)) => self.on_cookie(cx, body),
@@ -56,41 +66,46 @@ impl<'a> SctpInput<'a> {
 
     /// The association of a packet: by its addresses, otherwise by its tag.
     fn flow(&self, tag: VerificationTag) -> Option<FlowRef> {
-        let known = self.stack.addressing.receiver(IpProtocol::Sctp, &self.ends);
         let by_tag = || {
             let tag = Tag::Verification(self.ends.local.port(), tag);
             let socket = self.stack.addressing.tagged(tag)?;
-            Some(FlowRef { socket, path: UNKNOWN_PAIR })
+            Some(FlowRef { socket, path: UNKNOWN_PAIR }).filter(|flow| self.is_live(flow))
         };
-        let is_live = |flow: &FlowRef| {
-            self.stack.sockets.endpoint(flow.socket).is_some_and(|endpoint| !endpoint.is_closed())
-        };
-        known.or_else(by_tag).filter(is_live)
+        self.known().or_else(by_tag)
+    }
+
+    /// The association of a packet by its addresses.
+    fn known(&self) -> Option<FlowRef> {
+        let known = self.stack.addressing.receiver(IpProtocol::Sctp, &self.ends);
+        known.filter(|flow| self.is_live(flow))
+    }
+
+    fn is_live(&self, flow: &FlowRef) -> bool {
+        self.stack.sockets.endpoint(flow.socket).is_some_and(|endpoint| !endpoint.is_closed())
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
-        let local = self.stack.sctp_locals(self.interface, self.ends.local.ip());
+        let is_unknown = flow.path == UNKNOWN_PAIR;
+        let local =
+            is_unknown.then(|| self.stack.sctp_locals(self.interface, self.ends.local.ip()));
         if let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(flow.socket) {
-            let before = association.paths();
-            let path = match flow.path {
-                UNKNOWN_PAIR => association.on_stray(local, self.ends.remote.ip()),
-                path => path,
+            let path = match local {
+                Some(local) => association.on_stray(local, self.ends.remote.ip()),
+                None => flow.path,
             };
             association.handle(cx, path, body);
-            SctpInput::rebind(self.stack, flow.socket, &before);
+            SctpInput::rebind(self.stack, flow.socket);
             self.stack.reader = Some(flow.socket);
             self.stack.wake(flow.socket);
         }
     }
 
-    /// Binds the pairs of addresses of an association whose list changed from `before`.
-    pub(super) fn rebind(stack: &mut Stack, id: SocketId, before: &[(Tuple, InterfaceId)]) {
+    /// Binds the pairs of addresses of an association if their list changed.
+    pub(super) fn rebind(stack: &mut Stack, id: SocketId) {
         let Some(Socket::Sctp(association)) = stack.sockets.get_mut(id) else { return };
-        if !association.take_pairs_changed() {
-            return;
-        }
+        let Some(before) = association.take_pairs_changed() else { return };
         for (ends, _) in before {
-            stack.addressing.unbind_flow(IpProtocol::Sctp, ends, id);
+            stack.addressing.unbind_flow(IpProtocol::Sctp, &ends, id);
         }
         for (path, (ends, _)) in (0..).zip(association.paths()) {
             let flow = FlowRef { socket: id, path: PathId(path) };
@@ -125,7 +140,7 @@ impl<'a> SctpInput<'a> {
         let answer = self.stack.sctp.on_init(cx, &mut self.stack.draws, &datagram, config, present);
         if let Some(answer) = answer {
             let (local, remote) = (self.ends.local.ip(), self.ends.remote.ip());
-            self.stack.send_stray(self.interface, local, remote, Body::Sctp(Box::new(answer)));
+            self.stack.send_stray(self.interface, local, remote, Body::Sctp(answer));
         }
         if let Some(id) = known {
             self.stack.wake(id);
@@ -146,7 +161,7 @@ impl<'a> SctpInput<'a> {
                     return self.deliver(cx, flow, body);
                 }
                 let (local, remote) = (self.ends.local.ip(), self.ends.remote.ip());
-                self.stack.send_stray(self.interface, local, remote, Body::Sctp(Box::new(answer)));
+                self.stack.send_stray(self.interface, local, remote, Body::Sctp(answer));
             }
             Cookie::Valid(agreed, tags) => {
                 let (tag, udp) = (packet.tag, packet.udp);
@@ -172,7 +187,6 @@ impl<'a> SctpInput<'a> {
         tags: Tags,
     ) -> Option<SocketId> {
         let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(id) else { return None };
-        let before = association.paths();
         let goes_on = match compare(association.tags(), &tags) {
             CookieAction::Restart => {
                 association.restart(cx, &self.ends, agreed, tags);
@@ -184,7 +198,7 @@ impl<'a> SctpInput<'a> {
             }
             CookieAction::Late | CookieAction::Discard => false,
         };
-        SctpInput::rebind(self.stack, id, &before);
+        SctpInput::rebind(self.stack, id);
         self.stack.wake(id);
         goes_on.then_some(id)
     }
@@ -205,7 +219,7 @@ impl<'a> SctpInput<'a> {
         let (path, listener) = ((&path, udp), (listener, &config));
         let made = Association::accept(cx, path, listener, locals, (agreed, tags));
         let id = self.stack.insert(Socket::Sctp(Box::new(made)));
-        SctpInput::rebind(self.stack, id, &[]);
+        SctpInput::rebind(self.stack, id);
         Some(id)
     }
 
@@ -213,7 +227,7 @@ impl<'a> SctpInput<'a> {
         let datagram = Datagram { src: self.ends.remote.ip(), dst: self.ends.local.ip(), packet };
         if let Some(answer) = self.stack.sctp.on_stray(cx.now, &datagram) {
             let (local, remote) = (self.ends.local.ip(), self.ends.remote.ip());
-            self.stack.send_stray(self.interface, local, remote, Body::Sctp(Box::new(answer)));
+            self.stack.send_stray(self.interface, local, remote, Body::Sctp(answer));
         }
     }
 

@@ -447,7 +447,7 @@ fn parsed(model: &Passing, mut bytes: Vec<u8>) -> Option<SctpPacket> {
     let checksum = crc32c(&bytes);
     bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
     let packet = SctpPacket::parse(&bytes).ok()?;
-    let _ = Packet::new(model.src, model.dst, wire::Body::Sctp(Box::new(packet.clone())));
+    let _ = Packet::new(model.src, model.dst, wire::Body::Sctp(packet.clone()));
     Some(packet)
 }
 

@@ -5,7 +5,7 @@ use base::Duration;
 use transport::SocketEventKind;
 use transport::sctp::SctpConfig;
 use transport::sctp::streams::Message;
-use wire::sctp::{Chunk, UdpPorts};
+use wire::sctp::{Chunk, DataFlags, UdpPorts};
 
 #[test]
 fn messages_arrive_whole_and_in_order_and_both_sides_end() {
@@ -90,4 +90,31 @@ fn writer_of_a_message_larger_than_the_room_is_not_woken_before_it_fits() {
     pair.pass(Duration::from_secs(1));
     assert!(pair.host(Client).has(SocketEventKind::Writable));
     assert_eq!(pair.stack(Client).send_message(socket, message(0, 10_000)), Ok(true));
+}
+
+#[test]
+fn chunk_that_fills_the_window_alone_asks_for_a_sack() {
+    let asks = |chunk: &Chunk| match chunk {
+        Chunk::Data(data) => data.flags.contains(DataFlags::IMMEDIATE),
+        _ => false,
+    };
+    let mut pair = Pair::open(1);
+    pair.send(Client, message(0, 100_000));
+    pair.pass(Duration::from_millis(200));
+    assert!(!pair.sent(Client).any(|packet| packet.has(asks)), "two packets get a SACK anyway");
+    // Everything is lost until T3-rtx expires: then the window is one packet.
+    let mut left = 3;
+    pair.rule = Some(Box::new(move |passing| match passing.has_data() && left > 0 {
+        true => {
+            left -= 1;
+            Fate::Drop
+        }
+        false => Fate::Pass,
+    }));
+    let lost_from = pair.now;
+    pair.send(Client, message(0, 4000));
+    pair.pass(Duration::from_secs(3));
+    assert_eq!(pair.host(Server).lens(), [100_000, 4000]);
+    let mut again = pair.sent(Client).filter(|packet| packet.at > lost_from && packet.has_data());
+    assert!(again.next().expect("a retransmission").has(asks));
 }

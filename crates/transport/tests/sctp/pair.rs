@@ -333,14 +333,14 @@ impl Pair {
 
     /// Passes a packet of somebody else to `side` at once.
     pub(crate) fn inject(&mut self, side: Side, src: IpAddr, dst: IpAddr, packet: SctpPacket) {
-        let packet = Box::new(Packet::new(src, dst, Body::Sctp(Box::new(packet))));
+        let packet = Box::new(Packet::new(src, dst, Body::Sctp(packet)));
         self.arrive(side, 0, packet);
         self.settle();
     }
 
     /// An ICMP message about a packet that `side` has sent arrives.
     pub(crate) fn unreachable(&mut self, side: Side, sent: &Passing, code: u8, mtu: u16) {
-        let quoted = Packet::new(sent.src, sent.dst, Body::Sctp(Box::new(sent.packet.clone())));
+        let quoted = Packet::new(sent.src, sent.dst, Body::Sctp(sent.packet.clone()));
         let mut original = Vec::new();
         quoted.emit(&mut original);
         original.truncate(60);
@@ -389,7 +389,7 @@ impl Pair {
         assert_eq!(passed, *packet, "the bytes of a packet are the packet");
         let Body::Sctp(sctp) = &passed.body else { return };
         let (src, dst) = (passed.src, passed.dst);
-        let packet = (**sctp).clone();
+        let packet = sctp.clone();
         let mut passing = Passing { at: self.now, from, src, dst, packet, dropped: false };
         let fate = self.rule.as_mut().map_or(Fate::Pass, |rule| rule(&passing));
         let route = self.addresses.iter().find(|(address, ..)| *address == dst).copied();

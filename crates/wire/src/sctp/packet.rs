@@ -55,11 +55,13 @@ impl SctpPacket {
     pub const HEADER: u32 = crc::HEADER as u32;
 
     /// Common header and chunks with their padding, in bytes; UDP not included.
+    #[inline]
     pub fn wire_len(&self) -> u32 {
         Self::HEADER + self.chunks.iter().map(Chunk::padded_len).sum::<u32>()
     }
 
     /// Bytes of user data.
+    #[inline]
     pub fn payload_len(&self) -> u32 {
         self.chunks.iter().filter_map(Chunk::payload).map(crate::Payload::len).sum()
     }

@@ -18,7 +18,7 @@ fn as_received(mut packet: Packet) -> Packet {
     match &mut packet.body {
         Body::Tcp(segment) => segment.payload = segment.payload.to_bytes().into(),
         Body::Udp(datagram) => datagram.payload = datagram.payload.to_bytes().into(),
-        Body::Sctp(sctp) => **sctp = as_received_sctp((**sctp).clone()),
+        Body::Sctp(sctp) => *sctp = as_received_sctp(sctp.clone()),
         Body::Icmp(_) | Body::Opaque(_) => {}
     }
     packet

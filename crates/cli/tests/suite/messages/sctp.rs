@@ -17,7 +17,7 @@ fn options_of_sctp() {
         &["--failover", "pf", "--protocols", "tcp,mptcp"],
         &["--failover", "probe", "--protocols", "sctp"],
         &["--failover", "pff", "--protocols", "sctp"],
-        &["--sctp-profile", "inet", "--protocols", "sctp"],
+        &["--sctp-profile", "ns3", "--protocols", "sctp"],
         &["--rtx-policy", "fastest", "--protocols", "sctp"],
         &["--message-size", "1MiB", "--protocols", "sctp"],
         &["--streams", "0", "--protocols", "sctp"],

@@ -57,7 +57,7 @@ impl Made {
     }
 
     fn write(&mut self, millis: u64, path: usize, src: IpAddr, dst: IpAddr, packet: SctpPacket) {
-        let packet = Packet::new(src, dst, Body::Sctp(Box::new(packet)));
+        let packet = Packet::new(src, dst, Body::Sctp(packet));
         self.writer.write(path, Instant::from_micros(millis * 1000), &packet).unwrap();
     }
 

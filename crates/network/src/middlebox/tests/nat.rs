@@ -114,7 +114,7 @@ fn sctp_is_translated_only_if_udp_carries_it() {
         let chunks = vec![Chunk::CookieAck];
         let packet =
             SctpPacket { src_port: 5000, dst_port: 7, udp, chunks, ..SctpPacket::default() };
-        Body::Sctp(Box::new(packet))
+        Body::Sctp(packet)
     };
     let ports = |src, dst| Some(UdpPorts { src, dst });
     let mut nat = nat();

@@ -22,7 +22,7 @@ impl Joined {
     }
 
     fn push_plain(&mut self, piece: Payload) {
-        if self.last.is_empty() || continues(&self.last, &piece) {
+        if self.last.is_empty() || self.last.is_continued_by(&piece) {
             self.last.append(piece);
         } else {
             self.pieces.push(std::mem::replace(&mut self.last, piece));
@@ -37,11 +37,6 @@ impl Joined {
         self.pieces.push(self.last);
         Payload::Mixed(self.pieces.into_boxed_slice())
     }
-}
-
-fn continues(last: &Payload, next: &Payload) -> bool {
-    matches!((last, next), (Payload::Virtual(last), Payload::Virtual(next))
-        if last.continues_with(next))
 }
 
 #[cfg(test)]

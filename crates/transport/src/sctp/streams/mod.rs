@@ -11,6 +11,7 @@ mod message;
 mod outbound;
 mod partial;
 mod scheduler;
+mod table;
 
 pub use inbound::{InboundStreams, Violation};
 pub use message::{Framing, Message, MessageKey, Received, Reliability};

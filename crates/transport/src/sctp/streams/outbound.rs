@@ -4,6 +4,7 @@
 //! leaves no gap. TSNs, paths and what was sent already are left to the association.
 
 use super::scheduler::{Share, StreamScheduler};
+use super::table::StreamTable;
 use super::{Framing, Message, MessageKey, Reliability, StreamOrder};
 use base::Instant;
 use std::cmp::Reverse;
@@ -16,7 +17,7 @@ use wire::sctp::{Chunk, Data, DataFlags, IData, Mid, Ssn, Tsn};
 pub struct OutboundStreams {
     framing: Framing,
     count: u16,
-    streams: BTreeMap<u16, Stream>,
+    streams: StreamTable<Stream>,
     scheduler: StreamScheduler,
     /// DATA: the stream whose first message has begun; its fragments have consecutive TSNs.
     started: Option<u16>,
@@ -57,13 +58,18 @@ struct Queued {
     ppid: u32,
     unordered: bool,
     immediate: bool,
-    /// It consists of byte traffic, which may still be appended.
-    appended: bool,
     reliability: Reliability,
+    /// A message; with byte traffic several of them, which share the key.
     payload: Payload,
-    /// Bytes taken.
+    /// Byte traffic: bytes of a message.
+    size: Option<u32>,
+    /// Bytes of `payload` taken.
     taken: u32,
-    /// Of the next fragment; meaningful once some bytes are taken.
+    /// Bytes of `payload` up to the end of the current message.
+    end: u32,
+    /// Some of the current message was taken.
+    begun: bool,
+    /// Of the next fragment; meaningful once the message has begun.
     sequence: Sequence,
 }
 
@@ -136,7 +142,7 @@ impl OutboundStreams {
         OutboundStreams {
             framing,
             count: streams,
-            streams: BTreeMap::new(),
+            streams: StreamTable::new(),
             scheduler: StreamScheduler::new(order),
             started: None,
             begun: BTreeMap::new(),
@@ -166,19 +172,19 @@ impl OutboundStreams {
         payload: Payload,
         size: u32,
     ) -> Result<(), InvalidStream> {
-        let (size, len) = (size.max(1), payload.len());
+        let (size, len, next_key) = (size.max(1), payload.len(), self.next_key);
         let last = self.stream_mut(stream)?.queue.back_mut();
         let mut at = 0;
-        if let Some(last) = last.filter(|last| last.appended && last.taken == 0) {
-            at = size.saturating_sub(last.payload.len()).min(len);
-            last.payload.append(payload.slice(0, at));
+        if let Some(last) = last.filter(|last| last.size == Some(size)) {
+            // Bytes behind messages of other streams must not overtake them.
+            let is_newest = last.key.0 + 1 == next_key;
+            let all = is_newest && last.payload.is_continued_by(&payload);
+            at = if all { len } else { last.room().min(len) };
+            last.extend(payload.slice(0, at));
             self.queued_bytes += u64::from(at);
         }
-        while at < len {
-            let piece = size.min(len - at);
-            let queued = Queued::new(payload.slice(at, piece));
-            self.enqueue(stream, Queued { appended: true, ..queued });
-            at += piece;
+        if at < len {
+            self.enqueue(stream, Queued::bytes(payload.slice(at, len - at), size));
         }
         Ok(())
     }
@@ -187,7 +193,7 @@ impl OutboundStreams {
         if stream >= self.count {
             return Err(InvalidStream::Unknown);
         }
-        Ok(self.streams.entry(stream).or_default())
+        Ok(self.streams.entry(stream))
     }
 
     /// Queues a message in a stream that exists.
@@ -196,7 +202,7 @@ impl OutboundStreams {
         self.next_key += 1;
         self.queued_bytes += u64::from(queued.payload.len());
         self.limits.insert(queued.reliability, key, id);
-        let stream = self.streams.entry(id).or_default();
+        let stream = self.streams.entry(id);
         stream.queue.push_back(Queued { key, ..queued });
         if stream.queue.len() == 1 {
             self.scheduler.update(id, &mut stream.share, Some(key));
@@ -210,7 +216,7 @@ impl OutboundStreams {
 
     /// Bytes of user data that [`Self::take`] would give.
     pub fn next_len(&self, max_payload: u32) -> Option<u32> {
-        let head = self.streams.get(&self.next_stream()?)?.queue.front()?;
+        let head = self.streams.get(self.next_stream()?)?.queue.front()?;
         (max_payload > 0).then(|| head.left().min(max_payload))
     }
 
@@ -218,15 +224,16 @@ impl OutboundStreams {
     /// is queued, or if the current packet may have no data of another stream.
     pub fn take(&mut self, max_payload: u32) -> Option<Fragment> {
         let id = self.next_stream().filter(|_| max_payload > 0)?;
-        let stream = self.streams.get_mut(&id)?;
+        let stream = self.streams.get_mut(id)?;
         let head = stream.queue.front_mut()?;
-        let begin = head.taken == 0;
+        let begin = !head.begun;
         if begin {
             head.sequence = stream.numbers.bind(self.framing, head.unordered);
             self.limits.remove(head.reliability, head.key, id);
         }
         let len = head.left().min(max_payload);
         let fragment = head.cut(id, len);
+        let is_over = head.is_over();
         self.queued_bytes -= u64::from(len);
         match (begin, fragment.end) {
             (true, false) => {
@@ -237,7 +244,7 @@ impl OutboundStreams {
             }
             _ => {}
         }
-        if fragment.end {
+        if is_over {
             stream.queue.pop_front();
         }
         if fragment.end || self.framing == Framing::Interleaved {
@@ -253,8 +260,8 @@ impl OutboundStreams {
 
     /// The message whose fragment [`Self::take`] would give, if some of it was taken before.
     pub fn next_begun(&self) -> Option<(MessageKey, Reliability)> {
-        let head = self.streams.get(&self.next_stream()?)?.queue.front()?;
-        (head.taken > 0).then_some((head.key, head.reliability))
+        let head = self.streams.get(self.next_stream()?)?.queue.front()?;
+        head.begun.then_some((head.key, head.reliability))
     }
 
     fn next_stream(&self) -> Option<u16> {
@@ -264,7 +271,7 @@ impl OutboundStreams {
     /// A packet ends: with [`StreamOrder::RoundRobinPacket`] the next one has another stream.
     pub fn end_packet(&mut self) {
         if let Some(id) = self.scheduler.take_packet()
-            && let Some(stream) = self.streams.get_mut(&id)
+            && let Some(stream) = self.streams.get_mut(id)
         {
             self.scheduler.requeue(id, &mut stream.share);
         }
@@ -307,10 +314,10 @@ impl OutboundStreams {
 
     /// Drops a message that has not begun.
     fn drop_message(&mut self, key: MessageKey, id: u16) -> Option<Dropped> {
-        let stream = self.streams.get_mut(&id)?;
+        let stream = self.streams.get_mut(id)?;
         let index = stream.queue.binary_search_by_key(&key, |queued| queued.key).ok()?;
         let queued = stream.queue.remove(index)?;
-        debug_assert_eq!(queued.taken, 0, "what has begun has no limit here");
+        debug_assert!(!queued.begun, "what has begun has no limit here");
         self.limits.remove(queued.reliability, key, id);
         let bytes = u64::from(queued.payload.len());
         self.queued_bytes -= bytes;
@@ -325,7 +332,7 @@ impl OutboundStreams {
     /// fragment next to one that is not the last would be a protocol violation.
     pub fn abandon(&mut self, message: MessageKey) -> u64 {
         let Some(id) = self.begun.remove(&message) else { return 0 };
-        let Some(stream) = self.streams.get_mut(&id) else { return 0 };
+        let Some(stream) = self.streams.get_mut(id) else { return 0 };
         let Some(head) = stream.queue.pop_front_if(|head| head.key == message) else { return 0 };
         let left = u64::from(head.left());
         self.queued_bytes -= left;
@@ -347,7 +354,7 @@ impl OutboundStreams {
 
     fn set_share(&mut self, id: u16, set: impl FnOnce(&mut Share)) {
         if id < self.count {
-            let stream = self.streams.entry(id).or_default();
+            let stream = self.streams.entry(id);
             set(&mut stream.share);
             let head = stream.head();
             self.scheduler.changed(id, &mut stream.share, head);
@@ -371,7 +378,7 @@ impl OutboundStreams {
             self.streams.values_mut().for_each(|stream| stream.numbers = Numbers::default());
         }
         for id in streams {
-            if let Some(stream) = self.streams.get_mut(id) {
+            if let Some(stream) = self.streams.get_mut(*id) {
                 stream.numbers = Numbers::default();
             }
         }
@@ -379,7 +386,7 @@ impl OutboundStreams {
 
     /// Whether a stream has nothing queued.
     pub fn is_idle(&self, stream: u16) -> bool {
-        self.streams.get(&stream).is_none_or(|stream| stream.queue.is_empty())
+        self.streams.get(stream).is_none_or(|stream| stream.queue.is_empty())
     }
 }
 
@@ -435,35 +442,75 @@ impl Numbers {
 
 impl Queued {
     /// An ordered, reliable message; its key follows.
-    const fn new(payload: Payload) -> Self {
+    fn new(payload: Payload) -> Self {
         Queued {
             key: MessageKey(0),
             ppid: 0,
             unordered: false,
             immediate: false,
-            appended: false,
             reliability: Reliability::Full,
-            payload,
+            size: None,
             taken: 0,
+            end: payload.len(),
+            begun: false,
             sequence: Sequence::Ssn(Ssn(0)),
+            payload,
         }
     }
 
-    fn left(&self) -> u32 {
-        self.payload.len() - self.taken
+    /// Byte traffic in messages of `size` bytes, of which the last one may be shorter.
+    fn bytes(payload: Payload, size: u32) -> Self {
+        let end = size.min(payload.len());
+        Queued { size: Some(size), end, ..Queued::new(payload) }
+    }
+
+    /// Bytes by which the last message can grow: none if it has begun.
+    fn room(&self) -> u32 {
+        let Some(size) = self.size else { return 0 };
+        let start = if self.begun { self.end } else { self.taken };
+        match (self.payload.len() - start) % size {
+            0 => 0,
+            last => size - last,
+        }
+    }
+
+    /// More bytes of byte traffic.
+    fn extend(&mut self, payload: Payload) {
+        self.payload.append(payload);
+        if !self.begun {
+            self.begin_next();
+        }
+    }
+
+    /// The current message is that behind what was taken.
+    fn begin_next(&mut self) {
+        let size = self.size.unwrap_or(u32::MAX);
+        self.end = self.taken.saturating_add(size).min(self.payload.len());
+        self.begun = false;
+    }
+
+    /// Bytes left of the current message.
+    const fn left(&self) -> u32 {
+        self.end - self.taken
+    }
+
+    /// Everything was taken.
+    fn is_over(&self) -> bool {
+        self.taken >= self.payload.len()
     }
 
     /// The next `len` bytes as a fragment.
     fn cut(&mut self, stream: u16, len: u32) -> Fragment {
-        let (begin, end) = (self.taken == 0, len == self.left());
-        let payload = if begin && end {
+        let (begin, end) = (!self.begun, len == self.left());
+        let payload = if len == self.payload.len() {
             std::mem::take(&mut self.payload)
         } else {
             self.payload.slice(self.taken, len)
         };
         let sequence = self.sequence;
-        if !end {
-            self.taken += len;
+        (self.taken, self.begun) = (self.taken + len, true);
+        if end && !self.is_over() {
+            self.begin_next();
         }
         if let Sequence::Mid { fsn, .. } = &mut self.sequence {
             *fsn = fsn.wrapping_add(1);
@@ -484,13 +531,13 @@ impl Queued {
 }
 
 impl Fragment {
-    /// The chunk with this TSN; `immediate` sets the I bit, as the user's wish does.
-    pub fn to_chunk(&self, tsn: Tsn, immediate: bool) -> Chunk {
+    /// The chunk with this TSN.
+    pub fn to_chunk(&self, tsn: Tsn) -> Chunk {
         let flag = |is_set: bool, flag| if is_set { flag } else { DataFlags::default() };
         let flags = flag(self.begin, DataFlags::BEGIN)
             | flag(self.end, DataFlags::END)
             | flag(self.unordered, DataFlags::UNORDERED)
-            | flag(self.immediate || immediate, DataFlags::IMMEDIATE);
+            | flag(self.immediate, DataFlags::IMMEDIATE);
         let (stream, ppid, payload) = (self.stream, self.ppid, self.payload.clone());
         match self.sequence {
             Sequence::Ssn(ssn) => Chunk::Data(Data { flags, tsn, stream, ssn, ppid, payload }),

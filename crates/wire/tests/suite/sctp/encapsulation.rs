@@ -7,7 +7,7 @@ use wire::{Body, Layer, Packet, ParseError, Payload, SctpPacket};
 const PORTS: UdpPorts = UdpPorts { src: 9899, dst: 40_000 };
 
 fn datagram(packet: SctpPacket) -> Packet {
-    Packet::new([10, 1, 1, 1].into(), [10, 1, 2, 1].into(), Body::Sctp(Box::new(packet)))
+    Packet::new([10, 1, 1, 1].into(), [10, 1, 2, 1].into(), Body::Sctp(packet))
 }
 
 fn bytes_of(packet: &Packet) -> Vec<u8> {

@@ -27,7 +27,7 @@ fn datagrams(corrupted: bool) -> Vec<Packet> {
         carriers.into_iter().flat_map(move |udp| {
             VECTORS.iter().map(move |vector| {
                 let packet = SctpPacket { udp, ..packet(vector.name) };
-                let datagram = Packet::new(src, dst, Body::Sctp(Box::new(packet)));
+                let datagram = Packet::new(src, dst, Body::Sctp(packet));
                 Packet { corrupted, ..datagram }
             })
         })

@@ -61,16 +61,17 @@ fn video_frame_of_3958_bytes_is_three_fragments() {
 #[test]
 fn chunks_have_the_bits_and_numbers_of_their_fragment() {
     let mut out = fcfs(Framing::Data);
-    out.push(Message { unordered: true, ..message(2, 10) }).unwrap();
-    let Some(Chunk::Data(data)) = out.take(4).map(|f| f.to_chunk(Tsn(9), true)) else {
-        panic!("DATA")
-    };
-    assert_eq!(data.flags, DataFlags::BEGIN | DataFlags::UNORDERED | DataFlags::IMMEDIATE);
-    assert_eq!((data.tsn, data.stream, data.ppid, data.payload.len()), (Tsn(9), 2, 7, 4));
+    out.push(Message { unordered: true, immediate: true, ..message(2, 8) }).unwrap();
+    let ends = [DataFlags::BEGIN, DataFlags::END | DataFlags::IMMEDIATE];
+    for (fragment, end) in drain(&mut out, 4).iter().zip(ends) {
+        let Chunk::Data(data) = fragment.to_chunk(Tsn(9)) else { panic!("DATA") };
+        assert_eq!(data.flags, end | DataFlags::UNORDERED);
+        assert_eq!((data.tsn, data.stream, data.ppid, data.payload.len()), (Tsn(9), 2, 7, 4));
+    }
 
     let mut out = fcfs(Framing::Interleaved);
     out.push(message(2, 10)).unwrap();
-    let chunks: Vec<_> = drain(&mut out, 4).iter().map(|f| f.to_chunk(Tsn(9), false)).collect();
+    let chunks: Vec<_> = drain(&mut out, 4).iter().map(|f| f.to_chunk(Tsn(9))).collect();
     let fields = chunks.iter().map(|chunk| match chunk {
         Chunk::IData(data) => (data.flags, data.mid, data.ppid_or_fsn),
         other => panic!("{other:?}"),
