@@ -117,7 +117,9 @@ impl Arrivals {
             let Ok(acked) = sender.acknowledge(report) else { return 0 };
             let highest = acked.newly.last().map(|chunk| chunk.tsn);
             black_box(highest.map(|highest| sender.count_misses(None, highest)));
-            acked.newly.len()
+            let newly = acked.newly.len();
+            sender.recycle(acked);
+            newly
         })
     }
 

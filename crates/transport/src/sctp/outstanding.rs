@@ -6,9 +6,12 @@
 //! s7.2.4), because what is reported was sent behind it. Windows, timers and the choice of a path
 //! are left to the owner.
 
+mod last_report;
+
 use super::offset_set::OffsetSet;
 use crate::buffer::RangeSet;
 use base::{Instant, PathId, ring};
+use last_report::{LastReport, Rest, range_of};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use wire::sctp::{GapBlock, Tsn};
@@ -42,18 +45,11 @@ pub struct Outstanding<T> {
     advanced: u64,
     /// Chunks up to here are acknowledged for good or abandoned.
     scanned: u64,
-    /// The blocks of the last report, and vectors for those of the next one.
-    last: Blocks,
-    next: Blocks,
+    last: LastReport,
+    /// A chunk that no block of the last report has may be acknowledged and not kept.
+    has_unreported: bool,
     /// Vectors for the next answer.
     spare: Acknowledged<T>,
-}
-
-/// Blocks of a report as ranges of offsets.
-#[derive(Clone, Debug, Default)]
-struct Blocks {
-    /// Those that the peer may discard, and those that it keeps.
-    ranges: [Vec<Range<u64>>; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -191,8 +187,8 @@ impl<T> Outstanding<T> {
             counted: BTreeMap::new(),
             advanced: 0,
             scanned: 0,
-            last: Blocks::default(),
-            next: Blocks::default(),
+            last: LastReport::default(),
+            has_unreported: false,
             spare: Acknowledged::default(),
         }
     }
@@ -319,24 +315,30 @@ impl<T> Outstanding<T> {
     /// If it changes nothing because it is old, or acknowledges what was never sent.
     pub fn acknowledge(&mut self, report: &Report<'_>) -> Result<Acknowledged<T>, SackError> {
         let next = self.cum(report.cum_tsn).ok_or(SackError::Old)?;
-        let mut blocks = std::mem::take(&mut self.next);
-        blocks.set(report, next);
-        let highest = blocks.highest().max(next);
-        if highest > self.end() {
+        let last = std::mem::take(&mut self.last);
+        let rests = last.compare(report, next);
+        let highest = rests.iter().map(Rest::highest).max().unwrap_or(0);
+        if highest.max(next) > self.end() {
+            self.last = last;
             return Err(SackError::NeverSent);
         }
         let mut answer = std::mem::take(&mut self.spare);
         answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
-        if !blocks.are_none() {
-            self.take_blocks(&blocks, &mut answer);
+        for (rest, keep) in rests.into_iter().zip([false, true]) {
+            rest.changed().for_each(|range| self.take_gap(range, keep, &mut answer));
+        }
+        if highest > 0 {
             answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
         }
-        if !self.acked.is_empty() {
-            let end = if report.complete { self.end() } else { highest };
-            self.take_back(&blocks, next..end, &mut answer);
+        if !self.acked.is_empty() && (self.has_unreported || !rests[0].has_all()) {
+            self.take_back(report, next, &mut answer);
         }
-        self.next = std::mem::replace(&mut self.last, blocks);
+        let is_same = rests.iter().all(Rest::is_empty);
+        self.last = last;
+        if !is_same {
+            self.last.set(report, next);
+        }
         self.check();
         Ok(answer)
     }
@@ -444,18 +446,6 @@ impl<T> Outstanding<T> {
         self.kept.remove_below(next);
     }
 
-    /// Chunks in blocks are acknowledged; what the last report had is known.
-    fn take_blocks(&mut self, blocks: &Blocks, answer: &mut Acknowledged<T>) {
-        let last = std::mem::take(&mut self.last);
-        let lists = blocks.ranges.iter().zip(&last.ranges);
-        for (keep, (ranges, last)) in [false, true].into_iter().zip(lists) {
-            for range in changed(ranges, last) {
-                self.take_gap(range, keep, answer);
-            }
-        }
-        self.last = last;
-    }
-
     /// Chunks in `range` are acknowledged by a gap block.
     fn take_gap(&mut self, range: Range<u64>, keep: bool, answer: &mut Acknowledged<T>) {
         let (known, state) = match keep {
@@ -468,18 +458,16 @@ impl<T> Outstanding<T> {
         self.acked.insert(range);
     }
 
-    /// Chunks of `range` that were acknowledged and are not in a block any more are in the network
+    /// Chunks that were acknowledged and are not in a block of a report any more are in the network
     /// again, unless the peer keeps them (RFC 9260 s6.2.1 D iii).
-    fn take_back(&mut self, blocks: &Blocks, range: Range<u64>, answer: &mut Acknowledged<T>) {
+    fn take_back(&mut self, report: &Report<'_>, next: u64, answer: &mut Acknowledged<T>) {
         let mut reneged = Vec::new();
-        let joined: Vec<Range<u64>>;
-        let reported = match blocks.in_order() {
-            Some(ranges) => ranges,
-            None => {
-                joined = blocks.joined();
-                &joined
-            }
-        };
+        let reported = in_order(report, next);
+        let blocks = report.gaps.iter().chain(report.nr_gaps);
+        let highest = next + u64::from(blocks.map(|block| block.end).max().unwrap_or(0));
+        let end = if report.complete { self.end() } else { highest };
+        let range = next..end;
+        self.has_unreported = self.acked.last().is_some_and(|acked| acked.end > end);
         let mut reported = reported.iter().peekable();
         for acked in self.acked.iter() {
             let (mut at, end) = (acked.start.max(range.start), acked.end.min(range.end));
@@ -621,58 +609,18 @@ impl Reports {
     }
 }
 
-impl Blocks {
-    /// Those of a report, where `next` is the offset behind its cumulative TSN.
-    fn set(&mut self, report: &Report<'_>, next: u64) {
-        for (ranges, blocks) in self.ranges.iter_mut().zip([report.gaps, report.nr_gaps]) {
-            ranges.clear();
-            ranges.extend(blocks.iter().map(|block| {
-                let start = (next + u64::from(block.start)).saturating_sub(1);
-                start..(next + u64::from(block.end))
-            }));
-        }
+/// All blocks of a report as ranges of offsets, in order and without overlap; `next` is the offset
+/// behind the cumulative TSN.
+fn in_order(report: &Report<'_>, next: u64) -> Vec<Range<u64>> {
+    let blocks = report.gaps.iter().chain(report.nr_gaps);
+    let ranges: Vec<Range<u64>> = blocks.map(|block| range_of(block, next)).collect();
+    let follows = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
+    if ranges.iter().all(|range| range.start < range.end) && ranges.windows(2).all(follows) {
+        return ranges;
     }
-
-    fn are_none(&self) -> bool {
-        self.ranges.iter().all(Vec::is_empty)
-    }
-
-    /// Offset behind the highest block; 0 without any.
-    fn highest(&self) -> u64 {
-        self.ranges.iter().flatten().map(|range| range.end).max().unwrap_or(0)
-    }
-
-    /// All blocks, if they are in order as they are: of one kind, and ascending.
-    fn in_order(&self) -> Option<&[Range<u64>]> {
-        let ranges = match &self.ranges {
-            [gaps, kept] if kept.is_empty() => gaps,
-            [gaps, kept] if gaps.is_empty() => kept,
-            _ => return None,
-        };
-        let follows = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
-        let is_range = |range: &Range<u64>| range.start < range.end;
-        (ranges.iter().all(is_range) && ranges.windows(2).all(follows)).then_some(ranges)
-    }
-
-    /// All blocks, in order and without overlap.
-    fn joined(&self) -> Vec<Range<u64>> {
-        let mut joined = RangeSet::new();
-        self.ranges.iter().flatten().for_each(|range| _ = joined.insert(range.clone()));
-        joined.iter().collect()
-    }
-}
-
-/// The blocks of `ranges` that are not in `last`, as far as both are ascending.
-fn changed<'a>(
-    ranges: &'a [Range<u64>],
-    last: &'a [Range<u64>],
-) -> impl Iterator<Item = Range<u64>> + 'a {
-    let mut last = last.iter().peekable();
-    let mut is_known = move |range: &Range<u64>| {
-        while last.next_if(|known| known.start < range.start).is_some() {}
-        last.peek().is_some_and(|known| *known == range)
-    };
-    ranges.iter().filter(move |range| !is_known(range)).cloned()
+    let mut joined = RangeSet::new();
+    ranges.into_iter().for_each(|range| _ = joined.insert(range));
+    joined.iter().collect()
 }
 
 #[cfg(test)]

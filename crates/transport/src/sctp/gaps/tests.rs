@@ -190,6 +190,7 @@ proptest! {
             let newly: Vec<Tsn> = acked.newly.iter().map(|chunk| chunk.tsn).collect();
             prop_assert_eq!(&answer.newly, &newly);
             prop_assert_eq!(&answer.reneged, &acked.reneged);
+            out.recycle(acked);
         }
     }
 

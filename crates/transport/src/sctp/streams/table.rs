@@ -33,12 +33,12 @@ impl<T> StreamTable<T> {
 
     /// Streams that were used, ascending.
     pub(super) fn keys(&self) -> impl Iterator<Item = u16> + '_ {
-        let used = |(page, values): (usize, &Box<Page<T>>)| {
+        let used = |(page, values): (usize, &Page<T>)| {
             let has_value: [bool; PAGE] = std::array::from_fn(|index| values[index].is_some());
             (0..PAGE).filter(move |index| has_value[*index]).map(move |index| page * PAGE + index)
         };
         let pages = self.pages.iter().enumerate();
-        let pages = pages.filter_map(|(page, values)| Some((page, values.as_ref()?)));
+        let pages = pages.filter_map(|(page, values)| Some((page, values.as_deref()?)));
         pages.flat_map(used).map(|stream| stream as u16)
     }
 
