@@ -25,9 +25,13 @@ fairness: ## shares, gains and balance of coupled congestion control, some minut
 	@$(CARGO) test --locked --release --quiet -p anabranch-simulator --test fairness -- \
 	  --ignored --nocapture --test-threads 1 study
 
-soak: ## 1 GiB both ways with the kernel's MPTCP (as root) and with usrsctp
+soak: ## 1 GiB both ways with kernel and usrsctp; CASES (100000) random operations of SCTP
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
 	  sixty_four_mebibytes -- --show-output
+	@PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test --locked --release --quiet \
+	  -p anabranch-transport --test sctp -- whatever_is_abandoned damaged_packets
+	@PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test --locked --release --quiet \
+	  -p anabranch-simulator --test suite -- sctp::every_byte
 
 properties: ## the random tests ROUNDS (10) times, with new cases each time
 	@for round in $$(seq $(or $(ROUNDS),10)); do \

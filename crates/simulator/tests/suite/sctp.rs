@@ -139,10 +139,16 @@ fn any_sctp() -> impl Strategy<Value = RunSetup> {
     })
 }
 
+/// Random cases: `usual`, or the number in `PROPTEST_CASES`.
+fn cases(usual: u32) -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok());
+    asked.unwrap_or(usual)
+}
+
 proptest! {
     // What is found becomes a named test below.
     #![proptest_config(ProptestConfig {
-        cases: 96,
+        cases: cases(96),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
