@@ -213,10 +213,6 @@ impl Transfer {
 
     /// Nothing is sent for now: whether a zero-window probe must wait for its timer.
     pub(super) fn arm_probe(&mut self, cx: &Context<'_>) {
-        // The path whose timer the probe waited for has gone.
-        if self.sender.probe == Probe::Waiting && self.paths.iter().all(|path| path.t3.is_none()) {
-            self.sender.probe = Probe::Off;
-        }
         let is_idle = || self.sender.outstanding.total_in_flight_bytes() == 0;
         if self.sender.probe != Probe::Off || !is_idle() || !self.sender.has_data() {
             return;

@@ -254,8 +254,7 @@ impl Sender {
     }
 
     /// When a message that has not begun expires, data have waited long enough for a larger window,
-    /// or FORWARD TSN is due. Without a path for data
-    /// that waits until there is one.
+    /// or FORWARD TSN is due, which waits until there is a path for data.
     pub(super) fn next_expiry(&self, has_path: bool) -> Instant {
         let expiry = self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE);
         let hold = if let Hold::Until(at) = self.hold { at } else { Instant::FAR_FUTURE };
@@ -302,8 +301,8 @@ impl Sender {
 
     /// Nothing is sent for now: data that wait for a larger window do not wait for ever.
     pub(super) fn arm_hold(&mut self, now: Instant) {
-        let next = self.next_new_len();
-        let waits = next > 0 && u64::from(next) <= self.peer_rwnd && self.waits_for_window();
+        let fits = |next: u32| next > 0 && u64::from(next) <= self.peer_rwnd;
+        let waits = self.waits_for_window() && fits(self.next_new_len());
         self.hold = match self.hold {
             Hold::Off if waits => Hold::Until(now + SILLY_OVERRIDE),
             Hold::Until(_) if !waits => Hold::Off,

@@ -265,8 +265,12 @@ impl Transfer {
             }
             return;
         }
-        path.t3 = None;
+        let had_timer = path.t3.take().is_some();
         path.recovery_exit = None;
+        if had_timer && self.sender.probe == Probe::Waiting {
+            // The timer of the probe is that of another path from now on.
+            self.sender.probe = Probe::Off;
+        }
         if let Some((_, after)) = self.states.fail(id) {
             self.record_state(cx, after);
         }

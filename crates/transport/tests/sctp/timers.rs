@@ -4,6 +4,7 @@
 use crate::pair::{Client, DELAY, Fate, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
 use std::net::IpAddr;
+use transport::InterfaceEvent;
 use transport::sctp::SctpConfig;
 use wire::sctp::{Chunk, Tsn};
 
@@ -156,4 +157,35 @@ fn zero_window_is_probed_after_1_2_and_4_s() {
     pair.receive(Server);
     pair.pass(Duration::from_secs(60));
     assert_eq!(pair.host(Server).lens(), [1000; 20], "nothing is lost");
+}
+
+/// Regression: the timer of a zero-window probe stopped with the path that went down, and the
+/// sender waited for it for good if the SACK that opened the window was lost.
+#[test]
+fn zero_window_is_probed_on_another_path_when_the_one_of_the_timer_goes_down() {
+    let server = SctpConfig { receive_buffer: 6000, ..config() };
+    let mut pair = Pair::new([2, 2], [config(), server]);
+    pair.run_until("establishment", Duration::from_secs(2), |pair| {
+        pair.hosts.iter().all(|host| host.is_open())
+    });
+    pair.pass(Duration::from_secs(1));
+    pair.hosts[Server as usize].paused = true;
+    for _ in 0..20 {
+        pair.send(Client, message(0, 1000));
+    }
+    let closes = |chunk: &Chunk| matches!(chunk, Chunk::NrSack(sack) if sack.a_rwnd == 0);
+    pair.run_until("a closed window", Duration::from_secs(2), |pair| {
+        pair.sent(Server).any(|passing| passing.has(closes))
+    });
+    pair.pass(Duration::from_millis(500));
+    pair.rule =
+        Some(Box::new(|passing| if passing.from == Server { Fate::Drop } else { Fate::Pass }));
+    pair.hosts[Server as usize].paused = false;
+    pair.receive(Server);
+    pair.settle();
+    pair.interface(Client, 0, InterfaceEvent::Down);
+    pair.pass(Duration::from_millis(100));
+    pair.rule = None;
+    pair.pass(Duration::from_secs(60));
+    assert_eq!(pair.host(Server).lens(), [1000; 20]);
 }
