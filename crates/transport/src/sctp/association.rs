@@ -9,6 +9,7 @@ mod endpoint;
 use super::accept::{OwnTags, has_right_tag};
 use super::addresses::{AddressChanges, Change, From};
 use super::authentication::{Admission, Authentication};
+use super::cmt::PathMode;
 use super::config::SctpConfig;
 use super::describe;
 use super::ends::{Ends, LocalAddress};
@@ -160,6 +161,9 @@ impl Association {
     ) -> Association {
         if let Some(ports) = config.udp {
             ends.set_udp(ports);
+        }
+        if config.cmt.is_some_and(|cmt| cmt.path_mode == PathMode::Mesh) {
+            ends.use_all_pairs();
         }
         let bound = ends.tuples();
         Association {
