@@ -7,6 +7,7 @@ mod aggregate;
 mod backup;
 mod burst_table;
 mod capture;
+mod cmt;
 mod determinism;
 mod drepas;
 mod failover;

@@ -212,6 +212,9 @@ impl Sender {
         let sent = self.abandonment.sent.remove(&message).unwrap_or_default();
         let mut last: Option<Sent> = None;
         for tsn in sent {
+            if let (Some(cmt), Some((path, _))) = (&mut self.cmt, self.outstanding.sent_on(tsn)) {
+                cmt.marks.forget(self.outstanding.position(tsn), path);
+            }
             self.gaps.on_abandoned(tsn);
             if let Some(data) = self.outstanding.abandon(tsn) {
                 let Fragment { stream, unordered, sequence, .. } = data.fragment;

@@ -1,8 +1,8 @@
 //! What a SACK or NR-SACK does to a sender, in the order of RFC 9260 s6.2.1 and s7.2.
 
-use super::outstanding::{AckedChunk, Report, SackError};
+use super::outstanding::{AckedChunk, Acknowledged, Report, SackError};
 use super::path::Path;
-use super::sender::{Probe, Sender};
+use super::sender::{Probe, Sender, Sent};
 use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
 use base::{Context, Event, EventMask, LossReason, PathId};
 use wire::sctp::Tsn;
@@ -26,6 +26,8 @@ pub(super) struct Before {
     chunks: u32,
     /// A chunk was acknowledged that was sent once and not taken for lost.
     alive: bool,
+    /// The cumulative TSN advanced over a chunk.
+    advanced: bool,
     cwnd: u64,
 }
 
@@ -48,7 +50,7 @@ impl Sender {
         cx: &mut Context<'_>,
         paths: &mut [Path],
         report: &Report<'_>,
-        a_rwnd: u32,
+        (a_rwnd, dac_packets): (u32, u8),
     ) -> Result<SackEffects, SackError> {
         let mut before = std::mem::take(&mut self.spare_paths);
         before.clear();
@@ -62,14 +64,8 @@ impl Sender {
         if acked.advanced {
             self.acked = self.acked_up_to();
         }
-        let in_recovery = paths.iter().any(|path| path.recovery_exit.is_some());
-        let highest = match (in_recovery && acked.advanced, acked.newly.last()) {
-            // Everything that is reported missing counts (RFC 9260 s7.2.4).
-            (true, _) => Some(highest_of(report)),
-            (false, newly) => newly.map(|chunk| chunk.tsn),
-        };
-        let missing = highest.map(|highest| self.outstanding.count_misses(None, highest));
-        let missing = missing.unwrap_or_default();
+        self.update_marks(report, &acked);
+        let missing = self.missing(paths, report, &acked, dac_packets);
         for path in paths.iter_mut() {
             self.leave_recovery(cx, path);
         }
@@ -78,7 +74,11 @@ impl Sender {
         self.peer_rwnd = u64::from(a_rwnd).saturating_sub(in_flight);
         self.update_probe();
         for (path, before) in paths.iter_mut().zip(&before) {
-            self.grow(cx, path, before, acked.advanced);
+            let may_grow = match &self.cmt {
+                None => acked.advanced || !self.rules.grows_with_cum_tsn,
+                Some(cmt) => cmt.marks.advance(path.id, before.advanced).grows,
+            };
+            self.grow(cx, path, before, may_grow);
         }
         self.lose(cx, paths, &missing);
         for (path, before) in paths.iter_mut().zip(&before) {
@@ -95,6 +95,53 @@ impl Sender {
         self.spare_paths = effects.paths;
     }
 
+    /// CMT: notes what arrived on which path.
+    fn update_marks(&mut self, report: &Report<'_>, acked: &Acknowledged<Sent>) {
+        let Some(cmt) = &mut self.cmt else { return };
+        let (outstanding, skips) = (&self.outstanding, cmt.config.smart.fast_rtx);
+        let next = outstanding.position(outstanding.cum_tsn() + 1);
+        let highest = outstanding.position(highest_of(report));
+        let newly = acked.newly.iter().map(|chunk| {
+            (outstanding.position(chunk.tsn), chunk.path, !(skips && chunk.timed_out))
+        });
+        cmt.marks.on_report(newly, (next, highest));
+        for tsn in &acked.reneged {
+            if let Some((path, _)) = outstanding.sent_on(*tsn) {
+                cmt.marks.on_reneged(outstanding.position(*tsn), path);
+            }
+        }
+    }
+
+    /// Chunks that three reports miss, which are marked.
+    fn missing(
+        &mut self,
+        paths: &[Path],
+        report: &Report<'_>,
+        acked: &Acknowledged<Sent>,
+        dac_packets: u8,
+    ) -> Vec<Tsn> {
+        // Everything that is reported missing counts (RFC 9260 s7.2.4).
+        let counts_all = |path: &Path| acked.advanced && path.recovery_exit.is_some();
+        let Some(cmt) = self.cmt.as_ref().filter(|cmt| cmt.config.algorithms.sfr) else {
+            let highest = match (paths.iter().any(counts_all), acked.newly.last()) {
+                (true, _) => Some(highest_of(report)),
+                (false, newly) => newly.map(|chunk| chunk.tsn),
+            };
+            let missing = highest.map(|highest| self.outstanding.count_misses(None, highest));
+            return missing.unwrap_or_default();
+        };
+        let mut missing = Vec::new();
+        let highest = self.outstanding.position(highest_of(report));
+        for path in paths {
+            let Some(mut misses) = cmt.marks.misses(path.id, dac_packets) else { continue };
+            if counts_all(path) {
+                misses.below = misses.below.max(highest);
+            }
+            missing.extend(self.outstanding.count_misses_of(Some(path.id), &misses));
+        }
+        missing
+    }
+
     fn before(&self, path: PathId) -> Before {
         Before {
             path,
@@ -103,6 +150,7 @@ impl Sender {
             acked: 0,
             chunks: 0,
             alive: false,
+            advanced: false,
             cwnd: self.control.cwnd_bytes(path),
         }
     }
@@ -122,6 +170,7 @@ impl Sender {
         before.acked += u64::from(chunk.len);
         before.chunks += 1;
         before.alive |= chunk.sent_once && chunk.in_flight;
+        before.advanced |= chunk.tsn <= self.outstanding.cum_tsn();
         path.counters.acked_bytes += u64::from(chunk.len);
         if path.timed == Some(chunk.tsn) {
             path.timed = None;
@@ -159,7 +208,10 @@ impl Sender {
     /// Leaves fast recovery if everything that was outstanding at its beginning is acknowledged.
     fn leave_recovery(&mut self, cx: &Context<'_>, path: &mut Path) {
         let cum_tsn = self.outstanding.cum_tsn();
-        if path.recovery_exit.is_some_and(|exit| cum_tsn >= exit) {
+        let Some(exit) = path.recovery_exit else { return };
+        let up_to = self.cmt.as_ref().and_then(|cmt| cmt.marks.advance(path.id, false).up_to);
+        let has_passed = || up_to.is_some_and(|up_to| up_to > self.outstanding.position(exit));
+        if cum_tsn >= exit || has_passed() {
             path.recovery_exit = None;
             self.control.on_recovery_exit(path.id, cx.now);
         }
@@ -184,7 +236,7 @@ impl Sender {
     }
 
     /// The window of a path may grow (RFC 9260 s7.2.1, s7.2.2).
-    fn grow(&mut self, cx: &mut Context<'_>, path: &Path, before: &Before, advanced: bool) {
+    fn grow(&mut self, cx: &mut Context<'_>, path: &Path, before: &Before, may_grow: bool) {
         if before.acked > 0 {
             let in_flight = self.outstanding.in_flight_bytes(path.id);
             let acked = path.counters.acked_bytes;
@@ -199,7 +251,7 @@ impl Sender {
                     min_rtt: path.min_rtt.unwrap_or_default(),
                     inflight_before_segs: 0,
                     cwnd_limited: before.in_flight >= before.cwnd,
-                    may_grow: advanced || !self.rules.grows_with_cum_tsn,
+                    may_grow,
                     state: path.ca_state(),
                     snd_una: acked,
                     snd_nxt: acked + in_flight,
@@ -237,7 +289,12 @@ impl Sender {
                 path.timed = None;
             }
             if path.recovery_exit.is_none() {
-                path.recovery_exit = Some(self.outstanding.highest_tsn());
+                let latest = self.outstanding.latest(path.id).filter(|latest| *latest > *tsn);
+                let exit = match &self.cmt {
+                    Some(cmt) if cmt.config.algorithms.frc => latest.unwrap_or(*tsn),
+                    _ => self.outstanding.highest_tsn(),
+                };
+                path.recovery_exit = Some(exit);
                 path.owes_packet = true;
                 self.reduce(cx, path, CongestionKind::FastRecovery);
             }

@@ -9,6 +9,7 @@ mod endpoint;
 use super::accept::{OwnTags, has_right_tag};
 use super::addresses::{AddressChanges, Change, From};
 use super::authentication::{Admission, Authentication};
+use super::cmt::PathMode;
 use super::config::SctpConfig;
 use super::describe;
 use super::ends::{Ends, LocalAddress};
@@ -160,6 +161,9 @@ impl Association {
     ) -> Association {
         if let Some(ports) = config.udp {
             ends.set_udp(ports);
+        }
+        if config.cmt.is_some_and(|cmt| cmt.path_mode == PathMode::Mesh) {
+            ends.use_all_pairs();
         }
         let bound = ends.tuples();
         Association {
@@ -446,6 +450,7 @@ impl Association {
         let readable = self.readable();
         let Phase::Open(open) = &mut self.phase else { return };
         open.shutdown.on_packet();
+        open.transfer.heard_on = self.ends.path_to(pair);
         open.transfer.receiver.begin_packet();
         if let Some(cause) = admission.cause.clone() {
             open.transfer.control.push(pair, Chunk::Error(vec![cause]));

@@ -1,5 +1,6 @@
 //! The configuration of an association or of an SCTP listener.
 
+use super::cmt::CmtConfig;
 use super::ends::LocalAddress;
 use super::gaps::GapStructure;
 use super::handshake::Offer;
@@ -44,6 +45,8 @@ pub struct SctpConfig {
     pub udp: Option<UdpPorts>,
     /// Chunks that arrived out of order may be discarded when memory runs out (RFC 9260 s6.2).
     pub reneging: bool,
+    /// Data go on all paths at once; `None`: on one at a time.
+    pub cmt: Option<CmtConfig>,
     /// How TSNs above the cumulative one are kept; it has a cost and changes no packet.
     pub gap_structure: GapStructure,
 }
@@ -82,6 +85,7 @@ impl SctpConfig {
             message_size: None,
             udp: None,
             reneging: false,
+            cmt: None,
             gap_structure: GapStructure::Tree,
         }
     }

@@ -12,6 +12,9 @@ use wire::sctp::UdpPorts;
 /// Pairs of addresses of one association at most, so that they have numbers of paths.
 const MAX_PAIRS: usize = 128;
 
+/// Paths of a mesh at most.
+const MAX_MESH: usize = 8;
+
 /// An address of this host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LocalAddress {
@@ -43,6 +46,8 @@ pub(super) struct Ends {
     paths: usize,
     /// A pair that is not the association's, from which a packet came or to which one goes.
     stray: Option<Pair>,
+    /// Every pair is a path.
+    is_mesh: bool,
     /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first; `None`
     /// for an address whose packets come without UDP.
     udp: Vec<(Option<IpAddr>, Option<UdpPorts>)>,
@@ -64,17 +69,30 @@ impl Ends {
             pairs: Vec::new(),
             paths: 0,
             stray: None,
+            is_mesh: false,
             udp: vec![],
         };
         ends.pair();
         ends
     }
 
+    /// Every pair of addresses is a path, up to 8 of them.
+    pub(super) fn use_all_pairs(&mut self) {
+        self.is_mesh = true;
+        self.pair();
+    }
+
     /// Lists the pairs anew; paths that there are keep their numbers.
     fn pair(&mut self) {
         let mut paths: Vec<Pair> = self.pairs[..self.paths].to_vec();
-        for pair in paired(&self.locals, &self.remotes) {
-            if !paths.contains(&pair) && paths.len() < MAX_PAIRS {
+        let mut wanted = paired(&self.locals, &self.remotes);
+        let mut most = MAX_PAIRS;
+        if self.is_mesh {
+            most = MAX_MESH;
+            wanted.extend(crossed(&self.locals, &self.remotes));
+        }
+        for pair in wanted {
+            if !paths.contains(&pair) && paths.len() < most {
                 paths.push(pair);
             }
         }
@@ -143,6 +161,9 @@ impl Ends {
 
     /// Adds a path for an address, unless there is one that `has` it.
     fn cover(&mut self, path: Option<Pair>, has: impl Fn(&Pair) -> bool) {
+        if self.is_mesh {
+            return self.pair();
+        }
         let is_covered = self.live_pairs().iter().any(has);
         let mut paths: Vec<Pair> = self.pairs[..self.paths].to_vec();
         paths.extend(path.filter(|_| !is_covered && self.paths < MAX_PAIRS));
@@ -333,6 +354,15 @@ fn paired_of_version(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
     (0..count).map(at).collect()
 }
 
+/// All pairs.
+fn crossed(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
+    let with = |local: &LocalAddress| {
+        let local = *local;
+        remotes.iter().map(move |remote| Pair { local, remote: *remote })
+    };
+    locals.iter().flat_map(with).filter(same_family).collect()
+}
+
 fn same_family(pair: &Pair) -> bool {
     pair.local.address.is_ipv4() == pair.remote.is_ipv4()
 }
@@ -389,6 +419,18 @@ mod tests {
         assert_eq!(paths(&ends(&[1, 2], &[1])), [pair(1, 1), pair(2, 1)], "one server address");
         assert_eq!(paths(&ends(&[1], &[1, 2])), [pair(1, 1), pair(1, 2)]);
         assert_eq!(paths(&ends(&[1], &[1])), [pair(1, 1)]);
+    }
+
+    #[test]
+    fn mesh_has_the_primary_then_equal_numbers_then_the_cross_pairs() {
+        let pair = |l, r| (local(l).address, remote(r));
+        let mut ends = ends(&[1, 2], &[2, 1]);
+        ends.use_all_pairs();
+        assert_eq!(paths(&ends), [pair(1, 2), pair(2, 1), pair(1, 1), pair(2, 2)]);
+        assert!(ends.add_local(local(3)));
+        assert_eq!(ends.paths(), 6);
+        assert!(ends.add_local(local(4)) && ends.add_local(local(5)));
+        assert_eq!(ends.paths(), MAX_MESH);
     }
 
     #[test]

@@ -32,6 +32,8 @@ struct Reported<'a> {
     gaps: &'a [GapBlock],
     nr_gaps: &'a [GapBlock],
     a_rwnd: Option<u32>,
+    /// Packets that it acknowledges, if the peer counts them (DAC).
+    dac_packets: u8,
 }
 
 impl Transfer {
@@ -53,6 +55,7 @@ impl Transfer {
                     gaps: &sack.gaps,
                     nr_gaps: &[],
                     a_rwnd: Some(sack.a_rwnd),
+                    dac_packets: sack.dac_packets,
                 },
             ),
             Chunk::NrSack(sack) => self.on_report(
@@ -62,6 +65,7 @@ impl Transfer {
                     gaps: &sack.gaps,
                     nr_gaps: &sack.nr_gaps,
                     a_rwnd: Some(sack.a_rwnd),
+                    dac_packets: sack.dac_packets,
                 },
             ),
             Chunk::Heartbeat(parameters) => {
@@ -171,7 +175,8 @@ impl Transfer {
             complete: !is_full && span <= i32::from(u16::MAX),
         };
         let a_rwnd = reported.a_rwnd.unwrap_or_else(|| self.sender.total_window());
-        match self.sender.on_sack(cx, &mut self.paths, &report, a_rwnd) {
+        let window = (a_rwnd, reported.dac_packets);
+        match self.sender.on_sack(cx, &mut self.paths, &report, window) {
             Ok(effects) => {
                 self.on_acknowledged(cx, effects);
                 Verdict::Go
@@ -186,8 +191,8 @@ impl Transfer {
     /// The cumulative TSN of a SHUTDOWN, which says nothing of gaps (RFC 9260 s3.3.8).
     pub(super) fn on_shutdown_tsn(&mut self, cx: &mut Context<'_>, cum_tsn: Tsn) -> Verdict {
         let report = Report { cum_tsn, gaps: &[], nr_gaps: &[], complete: false };
-        let a_rwnd = self.sender.total_window();
-        match self.sender.on_sack(cx, &mut self.paths, &report, a_rwnd) {
+        let window = (self.sender.total_window(), 0);
+        match self.sender.on_sack(cx, &mut self.paths, &report, window) {
             Ok(effects) => self.on_acknowledged(cx, effects),
             Err(SackError::Old) => {}
             Err(SackError::NeverSent) => {

@@ -14,6 +14,7 @@ mod acknowledge;
 mod addresses;
 pub(crate) mod association;
 mod authentication;
+pub mod cmt;
 mod config;
 mod control;
 mod describe;

@@ -70,6 +70,23 @@ impl OffsetSet {
         }
     }
 
+    /// The highest offset; linear in what was removed behind it.
+    pub(super) fn last(&self) -> Option<u64> {
+        let queued = self.queue.iter().rev().find(|entry| !entry.removed).map(|entry| entry.at);
+        queued.max(self.others.last().copied())
+    }
+
+    /// The lowest offset that is not below `from`.
+    pub(super) fn first_from(&self, from: u64) -> Option<u64> {
+        let index = self.queue.partition_point(|entry| entry.at < from);
+        let queued = self.queue.iter().skip(index).find(|entry| !entry.removed);
+        let other = self.others.range(from..).next().copied();
+        match (queued.map(|entry| entry.at), other) {
+            (Some(queued), Some(other)) => Some(queued.min(other)),
+            (queued, other) => queued.or(other),
+        }
+    }
+
     /// The offsets in `range`, in no particular order.
     pub(super) fn range(&self, range: Range<u64>) -> impl Iterator<Item = u64> + '_ {
         let Range { start, end } = range;
@@ -122,6 +139,8 @@ mod tests {
                 );
                 prop_assert_eq!(sorted(set.iter()), sorted(model.iter().copied()));
                 prop_assert_eq!(set.first(), model.first().copied());
+                prop_assert_eq!(set.last(), model.last().copied());
+                prop_assert_eq!(set.first_from(at), model.range(at..).next().copied());
                 prop_assert_eq!(set.len(), model.len());
             }
         }

@@ -1,6 +1,7 @@
 //! Packets that an association sends: control chunks, then retransmissions, then new data, with a
 //! SACK where there is room for one (RFC 9260 s6.1, s6.10).
 
+use super::cmt::{PathKey, SendAllKey};
 use super::outstanding::Marked;
 use super::path::Path;
 use super::path_state::PathState;
@@ -10,7 +11,7 @@ use super::shutdown::Stage;
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
 use base::{Blocked, Chance, Context, PathId};
-use wire::sctp::{Chunk, DataFlags};
+use wire::sctp::{Chunk, DataFlags, Tsn};
 
 /// Chunks of one packet to a pair of addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,11 +37,20 @@ impl Transfer {
         if let Some(outgoing) = self.forward_packet(cx) {
             return Some(outgoing);
         }
-        let pair = self.receiver.sack_due()?;
+        self.receiver.sack_due()?;
+        let pair = self.sack_pair();
         let room = self.room_to(pair);
         let mut chunks = std::mem::take(&mut self.spare_chunks);
-        chunks.push(self.receiver.sack(room));
+        chunks.push(self.receiver.sack(pair, room));
         Some(Outgoing { pair, chunks })
+    }
+
+    /// Where the next SACK goes: to where the last data came from, unless data use all paths.
+    fn sack_pair(&self) -> PathId {
+        let standard = self.receiver.reply_to();
+        let Some(cmt) = &self.config.cmt else { return standard };
+        let srtt = |path: PathId| self.paths.get(path.index()).and_then(|path| path.rto.srtt());
+        self.receiver.route.choose(cmt.sack_path, (standard, self.states.primary()), srtt)
     }
 
     /// FORWARD TSN in a packet of its own, if it does not wait for data.
@@ -62,8 +72,18 @@ impl Transfer {
 
     /// A packet with data, if one may be sent.
     fn data_packet(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
-        let marked = self.next_marked(cx).is_some();
-        let (path, mut chunks) = if marked { self.again(cx)? } else { self.anew(cx)? };
+        let is_marked = self.next_marked(cx).is_some();
+        let (path, mut chunks) = match &self.sender.cmt {
+            Some(_) => self.concurrent(cx)?,
+            None if is_marked => {
+                let path = self.next_rtx_path(cx.chance)?;
+                (path, self.again(cx, path)?)
+            }
+            None => {
+                let path = self.states.data_path()?;
+                (path, self.anew(cx, path)?)
+            }
+        };
         let index = path.index();
         let used: u32 = chunks.iter().map(Chunk::padded_len).sum();
         let left = self.paths[index].room.saturating_sub(used);
@@ -81,8 +101,8 @@ impl Transfer {
             chunks.insert(0, forward);
         }
         let sack_fits = self.receiver.has_pending_sack() && self.receiver.sack_len() <= left;
-        if sack_fits && self.receiver.reply_to() == path {
-            chunks.insert(0, self.receiver.sack(left));
+        if sack_fits && self.sack_pair() == path {
+            chunks.insert(0, self.receiver.sack(path, left));
         }
         let state = &mut self.paths[index];
         state.counters.packets += 1;
@@ -110,49 +130,91 @@ impl Transfer {
         self.sender.outstanding.next_marked()
     }
 
-    /// Retransmissions of one packet, lowest first; `None` if no window allows any.
-    fn again(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
-        let path = self.next_rtx_path(cx.chance)?;
+    /// CMT: a packet of the path whose turn it is, which sends as much as its window allows before
+    /// the next one.
+    fn concurrent(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
+        if self.round.current().is_none() {
+            self.begin_round(cx.chance);
+        }
+        while let Some(path) = self.round.current() {
+            let chunks = match self.again(cx, path) {
+                Some(chunks) => Some(chunks),
+                None => self.anew(cx, path),
+            };
+            if let Some(chunks) = chunks {
+                return Some((path, chunks));
+            }
+            self.round.advance();
+        }
+        None
+    }
+
+    /// CMT: sorts the paths that data may go to.
+    fn begin_round(&mut self, chance: Chance) {
+        let Some(key) = self.sender.cmt.as_ref().map(|cmt| cmt.config.send_all) else { return };
+        let is_random = key == SendAllKey::Random;
+        let mut keys = Vec::new();
+        for index in 0..self.paths.len() {
+            let path = PathId(index as u8);
+            if !self.states.is_usable(path) {
+                continue;
+            }
+            let control = &self.sender.control;
+            let in_flight = self.sender.outstanding.in_flight_bytes(path);
+            keys.push(PathKey {
+                path,
+                last_sent: self.paths[index].last_sent,
+                ssthresh: control.ssthresh_bytes(path).unwrap_or(u64::MAX),
+                space: control.cwnd_bytes(path).saturating_sub(in_flight),
+                random: if is_random { self.draw(chance) } else { 0 },
+            });
+        }
+        self.round.begin(key, &mut keys);
+    }
+
+    /// Retransmissions of one packet on `path`, lowest first; `None` if there are none, or no
+    /// window allows any.
+    fn again(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
         let index = path.index();
-        let marked = self.sender.outstanding.next_marked()?;
+        let (first, len, _) = self.next_marked_to(cx, path)?;
         let idle = self.sender.outstanding.total_in_flight_bytes() == 0;
         let may_send = self.paths.get(index)?.owes_packet || self.sender.has_window(path);
-        let is_taken = self.sender.peer_takes(marked.len) || (idle && self.sender.peer_rwnd > 0);
+        let is_taken = self.sender.peer_takes(len) || (idle && self.sender.peer_rwnd > 0);
         if !may_send || !is_taken {
             return None;
         }
         let earliest = self.sender.outstanding.earliest(path);
-        let (mut chunks, mut left) = (Vec::new(), self.paths[index].room);
-        let mut restarts = false;
-        while let Some(marked) = self.next_marked(cx) {
-            let (tsn, timed_out) = (marked.tsn, marked.timed_out);
-            let payload = marked.data.fragment.payload.len();
-            let len = (self.sender.header() + payload).next_multiple_of(4);
-            let first = chunks.is_empty();
-            if (!first && len > left) || self.next_rtx_path(cx.chance) != Some(path) {
+        let mut chunks = std::mem::take(&mut self.spare_chunks);
+        let mut left = self.paths[index].room;
+        let (mut restarts, mut next) = (false, Some(first));
+        while let Some(tsn) = next {
+            let Some(sent) = self.sender.outstanding.data(tsn) else { break };
+            let len = (self.sender.header() + sent.fragment.payload.len()).next_multiple_of(4);
+            if !chunks.is_empty() && len > left {
                 break;
             }
+            let timed_out = self.sender.outstanding.is_timed_out(tsn);
             let state = &mut self.paths[index];
             let Some(chunk) = self.sender.send_again(cx, state, tsn) else { break };
             // Fast retransmission of the earliest chunk restarts T3-rtx (RFC 9260 s7.2.4 4).
             restarts |= !timed_out && earliest.is_none_or(|earliest| tsn <= earliest);
             left = left.saturating_sub(len);
             chunks.push(chunk);
+            next = self.next_marked_to(cx, path).map(|(tsn, ..)| tsn);
         }
         let state = &mut self.paths[index];
         state.owes_packet = false;
         if restarts {
             state.start_t3(cx.now);
         }
-        (!chunks.is_empty()).then_some((path, chunks))
+        (!chunks.is_empty()).then_some(chunks)
     }
 
-    /// New data of one packet; `None` if nothing may be sent.
-    fn anew(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
+    /// New data of one packet on `path`; `None` if nothing may be sent.
+    fn anew(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
         if self.sender.streams.queued_bytes() == 0 {
             return None;
         }
-        let path = self.states.data_path()?;
         let index = path.index();
         let room = self.paths.get(index)?.room;
         // An idle window, which may still decay, has room.
@@ -171,14 +233,43 @@ impl Transfer {
             chunks.push(chunk);
         }
         self.sender.streams.end_packet();
-        (!chunks.is_empty()).then_some((path, chunks))
+        (!chunks.is_empty()).then_some(chunks)
     }
 
-    /// The path that the lowest marked chunk takes: after a fast retransmission the one that lost
-    /// it, if that is active, otherwise what the policy chooses once.
+    /// The path that the lowest marked chunk takes.
     fn next_rtx_path(&mut self, chance: Chance) -> Option<PathId> {
         let marked = self.sender.outstanding.next_marked()?;
         let (lost, timed_out) = (marked.path, marked.timed_out);
+        self.rtx_path(chance, lost, timed_out)
+    }
+
+    /// The lowest marked chunk that takes `path`: its TSN, the bytes that it takes of windows, and
+    /// whether it timed out. With data on one path at a time the lowest of all comes first.
+    fn next_marked_to(&mut self, cx: &Context<'_>, path: PathId) -> Option<(Tsn, u32, bool)> {
+        let of = |marked: Marked<'_, Sent>| (marked.tsn, marked.len, marked.timed_out);
+        if self.sender.cmt.is_none() {
+            let found = self.next_marked(cx).map(of)?;
+            return (self.next_rtx_path(cx.chance) == Some(path)).then_some(found);
+        }
+        self.next_marked(cx)?;
+        let mut lowest: Option<(Tsn, u32, bool)> = None;
+        for index in 0..self.paths.len() {
+            for timed_out in [false, true] {
+                let lost = PathId(index as u8);
+                let marked = self.sender.outstanding.next_marked_of(lost, timed_out).map(of);
+                let Some(marked) = marked else { continue };
+                let is_lower = lowest.is_none_or(|lowest| marked.0 < lowest.0);
+                if is_lower && self.rtx_path(cx.chance, lost, timed_out) == Some(path) {
+                    lowest = Some(marked);
+                }
+            }
+        }
+        lowest
+    }
+
+    /// The path of what was lost on `lost`: after a fast retransmission the same one, if that is
+    /// active, otherwise what the policy chooses once.
+    fn rtx_path(&mut self, chance: Chance, lost: PathId, timed_out: bool) -> Option<PathId> {
         let is_active = |path: PathId| self.states.state(path) == Some(PathState::Active);
         if !timed_out && is_active(lost) {
             return Some(lost);

@@ -8,6 +8,7 @@
 
 mod last_report;
 
+use super::cmt::Misses;
 use super::offset_set::OffsetSet;
 use crate::buffer::RangeSet;
 use base::{Instant, PathId, ring};
@@ -50,6 +51,8 @@ pub struct Outstanding<T> {
     has_unreported: bool,
     /// Vectors for the next answer.
     spare: Acknowledged<T>,
+    /// Acknowledgements are never taken back.
+    keeps_acks: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -83,6 +86,10 @@ enum State {
 struct OnPath {
     bytes: u64,
     chunks: OffsetSet,
+    /// Data of chunks sent here last that the peer may still ask for, in bytes.
+    held_bytes: u64,
+    /// Chunks sent here last that are marked: because of misses, and for another reason.
+    marked: [BTreeSet<u64>; 2],
 }
 
 /// The highest ends of reports, descending.
@@ -119,6 +126,8 @@ pub struct AckedChunk {
     pub sent_once: bool,
     /// It was in the network, and not marked for retransmission.
     pub in_flight: bool,
+    /// It was sent again for another reason than misses.
+    pub timed_out: bool,
 }
 
 /// A chunk that is to be sent again.
@@ -190,6 +199,7 @@ impl<T> Outstanding<T> {
             last: LastReport::default(),
             has_unreported: false,
             spare: Acknowledged::default(),
+            keeps_acks: false,
         }
     }
 
@@ -208,7 +218,14 @@ impl<T> Outstanding<T> {
         });
         self.held_bytes += u64::from(len);
         self.enter(at);
+        self.paths[path.index()].held_bytes += u64::from(len);
         self.tsn(at)
+    }
+
+    /// Acknowledgements by gap blocks are never taken back: SACKs come on several paths, so that
+    /// one with fewer blocks may only be late.
+    pub(super) const fn keep_acks(&mut self) {
+        self.keeps_acks = true;
     }
 
     /// The next chunk has the TSN `next` (RFC 6525 s5.2.4). Nothing is outstanding.
@@ -219,7 +236,16 @@ impl<T> Outstanding<T> {
 
     /// The lowest chunk marked for retransmission.
     pub fn next_marked(&self) -> Option<Marked<'_, T>> {
-        let at = *self.marked.first()?;
+        self.marked_at(*self.marked.first()?)
+    }
+
+    /// The lowest marked chunk of those sent on `path` last, because of misses or not.
+    pub(super) fn next_marked_of(&self, path: PathId, timed_out: bool) -> Option<Marked<'_, T>> {
+        let marked = &self.paths.get(path.index())?.marked[usize::from(timed_out)];
+        self.marked_at(*marked.first()?)
+    }
+
+    fn marked_at(&self, at: u64) -> Option<Marked<'_, T>> {
         let chunk = self.chunk(at)?;
         let &Chunk { len, path, timed_out, retransmissions, .. } = chunk;
         let data = chunk.data.as_ref()?;
@@ -230,6 +256,11 @@ impl<T> Outstanding<T> {
     pub fn sent_on(&self, tsn: Tsn) -> Option<(PathId, u32)> {
         let chunk = self.chunk(self.offset(tsn)?)?;
         Some((chunk.path, chunk.len))
+    }
+
+    /// Whether a chunk was marked for another reason than misses last.
+    pub(super) fn is_timed_out(&self, tsn: Tsn) -> bool {
+        self.offset(tsn).and_then(|at| self.chunk(at)).is_some_and(|chunk| chunk.timed_out)
     }
 
     /// What it takes to send a chunk again; `None` if the peer never asks for it.
@@ -244,8 +275,10 @@ impl<T> Outstanding<T> {
 
     /// A marked chunk is sent again; returns whether it was marked.
     pub fn retransmit(&mut self, now: Instant, tsn: Tsn, path: PathId) -> bool {
-        let Some(at) = self.offset(tsn).filter(|at| self.marked.remove(at)) else { return false };
+        let Some(at) = self.offset(tsn).filter(|at| self.marked.contains(at)) else { return false };
+        self.unmark(at);
         let Some(chunk) = self.chunk_mut(at) else { return false };
+        let (before, len) = (chunk.path, u64::from(chunk.len));
         (chunk.path, chunk.sent_at) = (path, now);
         chunk.retransmissions = chunk.retransmissions.saturating_add(1);
         chunk.state = State::InFlight;
@@ -253,6 +286,8 @@ impl<T> Outstanding<T> {
             self.counted.insert(at, 0);
         }
         self.enter(at);
+        self.paths[before.index()].held_bytes -= len;
+        self.paths[path.index()].held_bytes += len;
         true
     }
 
@@ -260,13 +295,14 @@ impl<T> Outstanding<T> {
     /// the path is gone (RFC 9260 s6.3.3 E3); returns the bytes.
     pub fn mark_path(&mut self, path: PathId) -> u64 {
         let Some(on_path) = self.paths.get_mut(path.index()) else { return 0 };
-        let OnPath { bytes, chunks } = std::mem::take(on_path);
+        let chunks = std::mem::take(&mut on_path.chunks);
+        let bytes = std::mem::take(&mut on_path.bytes);
         for at in chunks.iter() {
             self.counted.remove(&at);
-            self.marked.insert(at);
             if let Some(chunk) = self.chunk_mut(at) {
                 (chunk.state, chunk.timed_out) = (State::Marked, true);
             }
+            self.enter_marked(at);
         }
         bytes
     }
@@ -275,16 +311,16 @@ impl<T> Outstanding<T> {
     /// Returns what it takes to send it, unless the peer never asks for it.
     pub fn abandon(&mut self, tsn: Tsn) -> Option<T> {
         let at = self.offset(tsn)?;
+        self.unmark(at);
         let chunk = self.chunk_mut(at)?;
         let before = std::mem::replace(&mut chunk.state, State::Abandoned);
         let (len, path, data) = (chunk.len, chunk.path, chunk.data.take());
         match before {
             State::InFlight => self.leave(at, path, len),
-            State::Marked => _ = self.marked.remove(&at),
-            State::Acked | State::Kept | State::Abandoned => {}
+            State::Marked | State::Acked | State::Kept | State::Abandoned => {}
         }
         if data.is_some() {
-            self.held_bytes -= u64::from(len);
+            self.give_back(path, len);
         }
         self.counted.remove(&at);
         self.acked.insert(at..at + 1);
@@ -331,7 +367,8 @@ impl<T> Outstanding<T> {
         if highest > 0 {
             answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
         }
-        if !self.acked.is_empty() && (self.has_unreported || !rests[0].has_all()) {
+        let may_renege = !self.keeps_acks && (self.has_unreported || !rests[0].has_all());
+        if may_renege && !self.acked.is_empty() {
             self.take_back(report, next, &mut answer);
         }
         let is_same = rests.iter().all(Rest::is_empty);
@@ -355,10 +392,17 @@ impl<T> Outstanding<T> {
     /// paths, or of `path` alone, if only what was sent there counts. Chunks that three reports
     /// miss are marked for retransmission (RFC 9260 s7.2.4); returns them, lowest first.
     pub fn count_misses(&mut self, path: Option<PathId>, highest: Tsn) -> Vec<Tsn> {
-        let Some(end) = self.offset(highest) else { return Vec::new() };
+        let Some(below) = self.offset(highest) else { return Vec::new() };
+        self.count_misses_of(path, &Misses { below, far_below: below, more: 0 })
+    }
+
+    /// The same for a report that may count more than once.
+    pub(super) fn count_misses_of(&mut self, path: Option<PathId>, misses: &Misses) -> Vec<Tsn> {
+        let end = misses.below;
         let reports = self.reports.entry(path).or_default();
         let before = reports.highest[MISSES - 1];
         reports.add(end);
+        (0..misses.more.min(MISSES as u32)).for_each(|_| reports.add(misses.far_below));
         // Chunks below the bound that was there before have been marked, or are counted.
         let third = before..reports.highest[MISSES - 1];
         let on_paths: &[OnPath] = match path {
@@ -377,10 +421,20 @@ impl<T> Outstanding<T> {
             on_path.chunks.range(third.clone()).filter(fresh).collect()
         };
         let mut missing: Vec<u64> = on_paths.iter().flat_map(missed).collect();
-        missing.extend(self.count_again(path, end));
+        missing.extend(self.count_again(path, misses));
         missing.sort_unstable();
         missing.iter().for_each(|at| self.mark(*at));
         missing.into_iter().map(|at| self.tsn(at)).collect()
+    }
+
+    /// Offset of a TSN from the initial one, 0 below that.
+    pub(super) fn position(&self, tsn: Tsn) -> u64 {
+        self.offset(tsn).unwrap_or(0)
+    }
+
+    /// The highest TSN in the network on `path`.
+    pub(super) fn latest(&self, path: PathId) -> Option<Tsn> {
+        self.paths.get(path.index())?.chunks.last().map(|at| self.tsn(at))
     }
 
     /// Bytes in the network on `path`.
@@ -413,6 +467,11 @@ impl<T> Outstanding<T> {
     /// everything above the cumulative TSN, with NR-SACK less.
     pub const fn held_bytes(&self) -> u64 {
         self.held_bytes
+    }
+
+    /// The part of these that was sent on `path` last.
+    pub(super) fn held_bytes_of(&self, path: PathId) -> u64 {
+        self.paths.get(path.index()).map_or(0, |on_path| on_path.held_bytes)
     }
 
     /// Last TSN acknowledged cumulatively.
@@ -506,33 +565,36 @@ impl<T> Outstanding<T> {
         chunk.state = state;
         let (len, path, sent_at) = (chunk.len, chunk.path, chunk.sent_at);
         let sent_once = chunk.retransmissions == 0;
+        let timed_out = chunk.timed_out && !sent_once;
         let released = if state == State::Kept { chunk.data.take() } else { None };
         if released.is_some() {
-            self.held_bytes -= u64::from(len);
+            self.give_back(path, len);
         }
         answer.released.extend(released);
         let in_flight = before == State::InFlight;
         match before {
             State::InFlight => self.leave(at, path, len),
-            State::Marked => _ = self.marked.remove(&at),
+            State::Marked => self.unmark(at),
             State::Acked | State::Kept | State::Abandoned => return,
         }
         self.counted.remove(&at);
-        answer.newly.push(AckedChunk { tsn, path, len, sent_at, sent_once, in_flight });
+        let acked = AckedChunk { tsn, path, len, sent_at, sent_once, in_flight, timed_out };
+        answer.newly.push(acked);
     }
 
-    /// Counts a miss of every chunk below `end` that is counted; returns those with three.
-    fn count_again(&mut self, path: Option<PathId>, end: u64) -> Vec<u64> {
+    /// Counts the misses of every chunk that is counted; returns those with three.
+    fn count_again(&mut self, path: Option<PathId>, misses: &Misses) -> Vec<u64> {
         let mut missing = Vec::new();
         let (first, chunks) = (self.first, &self.chunks);
         let is_there = |at: u64| {
             let chunk = at.checked_sub(first).and_then(|index| chunks.get(index as usize));
             chunk.is_some_and(|chunk| path.is_none_or(|path| path == chunk.path))
         };
-        for (at, misses) in self.counted.range_mut(..end) {
+        for (at, count) in self.counted.range_mut(..misses.below) {
             if is_there(*at) {
-                *misses += 1;
-                missing.extend((*misses >= MISSES).then_some(*at));
+                let more = if *at < misses.far_below { misses.more as usize } else { 0 };
+                *count += 1 + more;
+                missing.extend((*count >= MISSES).then_some(*at));
             }
         }
         missing
@@ -545,7 +607,32 @@ impl<T> Outstanding<T> {
         let (path, len) = (chunk.path, chunk.len);
         self.leave(at, path, len);
         self.counted.remove(&at);
+        self.enter_marked(at);
+    }
+
+    /// Chunk `at` has the state of a marked one.
+    fn enter_marked(&mut self, at: u64) {
+        let Some(chunk) = self.chunk(at) else { return };
+        let (path, timed_out) = (chunk.path.index(), chunk.timed_out);
         self.marked.insert(at);
+        self.paths[path].marked[usize::from(timed_out)].insert(at);
+    }
+
+    /// Chunk `at` is not marked any more, if it was.
+    fn unmark(&mut self, at: u64) {
+        if !self.marked.remove(&at) {
+            return;
+        }
+        let Some(chunk) = self.chunk(at) else { return };
+        let (path, timed_out) = (chunk.path.index(), chunk.timed_out);
+        let was_there = self.paths[path].marked[usize::from(timed_out)].remove(&at);
+        debug_assert!(was_there, "a marked chunk is one of its path");
+    }
+
+    /// The peer does not ask for data again that were sent on `path` last.
+    fn give_back(&mut self, path: PathId, len: u32) {
+        self.held_bytes -= u64::from(len);
+        self.paths[path.index()].held_bytes -= u64::from(len);
     }
 
     /// Chunk `at` is in the network.

@@ -232,6 +232,19 @@ impl PathStates {
         self.best_from(self.primary, None)
     }
 
+    /// Whether data may go to a path while they go to several: it is active, or it is the one that
+    /// is used while none is.
+    pub fn is_usable(&self, path: PathId) -> bool {
+        let is_active = |path: &Destination| path.state == PathState::Active;
+        match self.state(path) {
+            Some(PathState::Active) => true,
+            Some(PathState::PotentiallyFailed | PathState::Inactive) => {
+                !self.paths.iter().any(is_active) && self.data_path() == Some(path)
+            }
+            Some(PathState::Unconfirmed) | None => false,
+        }
+    }
+
     /// The path for a retransmission of what was lost on `path`: another active one if there is
     /// one (RFC 9260 s6.4.1).
     pub fn alternative(&self, path: PathId) -> Option<PathId> {

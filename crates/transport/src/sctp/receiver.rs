@@ -4,13 +4,16 @@
 //! Messages are put together by `InboundStreams`, TSNs are kept by `ReceivedTsns`, and `SackTiming`
 //! decides when to report. Where a SACK goes is left to the association.
 
+use super::cmt::SackRoute;
 use super::gaps::GapStructure;
 use super::received::{Arrival, Keep, ReceivedTsns};
 use super::sack_timing::{Content, DataPacket, Gap, SackTiming};
 use super::streams::{Framing, InboundStreams, Received, Violation};
 use base::{Duration, Instant, PathId};
 use wire::Payload;
-use wire::sctp::{Cause, Chunk, Data, DataFlags, ForwardTsn, IData, IForwardTsn, NrSack, Ssn, Tsn};
+use wire::sctp::{
+    Cause, Chunk, Data, DataFlags, ForwardTsn, IData, IForwardTsn, NrSack, Sack, Ssn, Tsn,
+};
 
 /// Advertised windows below this many packets are advertised as 0 (silly window syndrome).
 const SILLY_PACKETS: u32 = 2;
@@ -32,6 +35,8 @@ pub(super) struct ReceiverSetup {
     pub sack_delay: Duration,
     /// Whether chunks that were reported may be discarded.
     pub keep: Keep,
+    /// Delayed acknowledgements for data on several paths.
+    pub dac: bool,
     pub gap_structure: GapStructure,
 }
 
@@ -50,6 +55,8 @@ pub(super) struct Receiver {
     sack_due: bool,
     /// Where the last packet with data came from.
     reply_to: PathId,
+    /// Where all came from since the last SACK.
+    pub(super) route: SackRoute,
     /// The window in the last SACK.
     advertised: u32,
     /// User data that the application took, in bytes.
@@ -95,13 +102,14 @@ impl Receiver {
     pub(super) fn new(setup: ReceiverSetup) -> Receiver {
         Receiver {
             tsns: ReceivedTsns::with_structure(setup.initial_tsn, setup.gap_structure),
-            timing: SackTiming::new(setup.sack_delay, false),
+            timing: SackTiming::new(setup.sack_delay, setup.dac),
             streams: InboundStreams::new(setup.streams, setup.framing),
             setup,
             packet: PacketContent::default(),
             had_gap: false,
             sack_due: false,
             reply_to: PathId(0),
+            route: SackRoute::default(),
             advertised: setup.buffer,
             taken: 0,
             arrived: 0,
@@ -243,6 +251,7 @@ impl Receiver {
             return false;
         }
         self.reply_to = pair;
+        self.route.on_data(pair);
         let gap = match (self.had_gap, self.tsns.has_gap()) {
             (_, true) => Gap::Open,
             (true, false) => Gap::Closed,
@@ -300,15 +309,18 @@ impl Receiver {
         self.sack_due |= self.timing.deadline().is_some_and(|deadline| deadline <= now);
     }
 
-    /// The SACK or NR-SACK to send in at most `room` bytes.
-    pub(super) fn sack(&mut self, room: u32) -> Chunk {
+    /// The SACK or NR-SACK to send to a pair in at most `room` bytes.
+    pub(super) fn sack(&mut self, to: PathId, room: u32) -> Chunk {
         let a_rwnd = self.window();
+        let dac_packets = if self.setup.dac { self.timing.dac_packets() } else { 0 };
         (self.sack_due, self.advertised) = (false, a_rwnd);
         self.timing.on_sack();
+        self.route.on_sack(to);
         if self.setup.nr_sack {
-            Chunk::NrSack(Box::new(self.tsns.nr_sack(a_rwnd, room)))
+            let sack = self.tsns.nr_sack(a_rwnd, room);
+            Chunk::NrSack(Box::new(NrSack { dac_packets, ..sack }))
         } else {
-            Chunk::Sack(self.tsns.sack(a_rwnd, room))
+            Chunk::Sack(Sack { dac_packets, ..self.tsns.sack(a_rwnd, room) })
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::abandon::Abandonment;
 use super::acknowledge::Before;
+use super::cmt::{BufferBasis, CmtConfig, Marks, split};
 use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
@@ -76,6 +77,16 @@ pub(super) struct Sender {
     /// The largest window that the peer has offered, in bytes.
     largest_rwnd: u64,
     pub(super) hold: Hold,
+    /// Data go on all paths at once.
+    pub(super) cmt: Option<Box<Concurrent>>,
+}
+
+/// What a sender on all paths has in addition.
+pub(super) struct Concurrent {
+    pub config: CmtConfig,
+    pub marks: Marks,
+    /// Number of paths, of which each has its share of the buffers.
+    pub paths: u64,
 }
 
 /// Room that a writer waits for.
@@ -124,10 +135,22 @@ pub(super) enum Probe {
 
 impl Sender {
     /// Nothing is sent. Paths are added to `control` by the caller.
-    pub(super) fn new(setup: SenderSetup, rules: SctpParameters, control: Controller) -> Sender {
+    pub(super) fn new(
+        setup: SenderSetup,
+        rules: SctpParameters,
+        control: Controller,
+        cmt: Option<CmtConfig>,
+    ) -> Sender {
+        let mut outstanding = Outstanding::new(setup.initial_tsn);
+        if cmt.is_some_and(|cmt| cmt.smart.reneging) {
+            outstanding.keep_acks();
+        }
+        let concurrent = |config: CmtConfig| {
+            Box::new(Concurrent { config, marks: Marks::new(config.algorithms), paths: 1 })
+        };
         Sender {
             streams: OutboundStreams::new(setup.streams, setup.framing, setup.order),
-            outstanding: Outstanding::new(setup.initial_tsn),
+            outstanding,
             gaps: SentGaps::new(setup.gap_structure, setup.initial_tsn),
             control,
             setup,
@@ -140,6 +163,7 @@ impl Sender {
             abandonment: Abandonment::new(setup.partial),
             wanted: None,
             spare_paths: Vec::new(),
+            cmt: cmt.map(concurrent),
             largest_rwnd: setup.peer_rwnd.into(),
             hold: Hold::Off,
         }
@@ -337,9 +361,29 @@ impl Sender {
         if ahead >= MAX_OUTSTANDING || !is_taken {
             return Some(Blocked::ReceiveWindow);
         }
+        if !self.has_share(path) {
+            return Some(Blocked::SendBuffer);
+        }
         let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
         let waits = self.outstanding.total_in_flight_bytes() > 0;
         (self.setup.nagle && is_first && is_small && waits).then_some(Blocked::Nagle)
+    }
+
+    /// Whether `path` leaves the other ones their shares of the buffers.
+    fn has_share(&self, path: PathId) -> bool {
+        let Some(cmt) = &self.cmt else { return true };
+        let taken = match cmt.config.buffer_split.basis {
+            BufferBasis::Outstanding => self.outstanding.in_flight_bytes(path),
+            BufferBasis::Queued => self.outstanding.held_bytes_of(path),
+        };
+        let shares = split::Shares {
+            paths: cmt.paths,
+            taken,
+            packet: u64::from(self.setup.fragment + self.header()),
+            send_buffer: self.setup.buffer.into(),
+            window: self.total_window().into(),
+        };
+        split::admits(cmt.config.buffer_split.sides, &shares)
     }
 
     /// The next new chunk, sent on `path`; the caller made sure that one can be sent.
@@ -353,6 +397,9 @@ impl Sender {
         self.gaps.on_sent();
         self.abandonment.on_sent(tsn, &fragment);
         self.outstanding.send(cx.now, path.id, len, Sent { fragment, offset });
+        if let Some(cmt) = &mut self.cmt {
+            cmt.marks.on_sent(self.outstanding.position(tsn), path.id);
+        }
         self.bound += u64::from(payload);
         self.held += u64::from(payload);
         self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());
@@ -378,6 +425,9 @@ impl Sender {
         let (before, len) = self.outstanding.sent_on(tsn)?;
         if !self.outstanding.retransmit(cx.now, tsn, path.id) {
             return None;
+        }
+        if let Some(cmt) = &mut self.cmt {
+            cmt.marks.on_sent_again(self.outstanding.position(tsn), before, path.id);
         }
         self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());
         if self.probe == Probe::Due {

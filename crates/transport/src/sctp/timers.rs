@@ -283,7 +283,8 @@ impl Transfer {
     }
 
     /// T2-shutdown of a path expired: an error of the path, so that the next SHUTDOWN takes another
-    /// one if there is any (RFC 9260 s9.2).
+    /// one if there is any (RFC 9260 s9.2). The last resort is the path that the peer was heard on:
+    /// heartbeats have stopped, so that an address which is not verified by now never is.
     pub(super) fn on_t2(&mut self, cx: &mut Context<'_>, id: PathId) {
         let socket = self.socket;
         let timer = "t2-shutdown";
@@ -295,7 +296,8 @@ impl Transfer {
         if let Some((_, after)) = self.states.on_error(id, false).changed {
             self.record_state(cx, after);
         }
-        if let Some(other) = self.states.alternative(id) {
+        let other = self.states.alternative(id).filter(|other| *other != id);
+        if let Some(other) = other.or(self.heard_on) {
             self.shutdown_path = Some(other);
         }
     }

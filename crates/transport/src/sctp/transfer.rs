@@ -4,6 +4,7 @@
 //! handshake is left to `Initiator` and the host, the end to `Shutdown`.
 
 use super::authentication::Authentication;
+use super::cmt::SendRound;
 use super::config::SctpConfig;
 use super::control::ControlQueue;
 use super::ends::Ends;
@@ -30,9 +31,13 @@ pub(super) struct Transfer {
     pub(super) control: ControlQueue,
     /// The path of the next SHUTDOWN or SHUTDOWN ACK after one was not answered.
     pub(super) shutdown_path: Option<PathId>,
+    /// The path that the last packet of the peer came on.
+    pub(super) heard_on: Option<PathId>,
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
+    /// CMT: paths that may still send before the next event.
+    pub(super) round: SendRound,
     /// The list of chunks of a packet that was processed, for one that is sent.
     pub(super) spare_chunks: Vec<Chunk>,
     pub(super) probes: Probes,
@@ -71,7 +76,11 @@ impl Transfer {
         };
         let is_confirmed = |remote: &IpAddr| confirmed.contains(remote);
         let pairs = || (0..ends.paths()).filter_map(|path| ends.pair_of(PathId(path as u8)));
-        let known: Vec<bool> = pairs().map(|pair| is_confirmed(&pair.remote)).collect();
+        // With data on all paths each is verified from its own local address.
+        let all = config.cmt.is_none();
+        let known =
+            pairs().enumerate().map(|(at, pair)| (all || at == 0) && is_confirmed(&pair.remote));
+        let known: Vec<bool> = known.collect();
         let reserve = agreed.auth.as_ref().map_or(0, Authentication::reserve);
         let room = room(ends.mtu(), ends.remotes()[0], ends.uses_udp()).saturating_sub(reserve);
         let fragment = fragment_size(room, framing);
@@ -99,18 +108,21 @@ impl Transfer {
             nr_sack: agreed.features.contains(Features::NR_SACK),
             sack_delay: config.parameters.sack_delay,
             keep: if config.reneging { Keep::Renegable } else { Keep::Forever },
+            dac: config.cmt.is_some_and(|cmt| cmt.algorithms.dac),
             gap_structure: config.gap_structure,
         };
         let mut transfer = Transfer {
             socket,
             paths: Vec::new(),
             states: PathStates::new(config.parameters.limits, &known),
-            sender: Sender::new(setup, config.parameters, config.new_controller()),
+            sender: Sender::new(setup, config.parameters, config.new_controller(), config.cmt),
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),
             shutdown_path: None,
+            heard_on: None,
             config: Box::new(config.clone()),
             reserve,
+            round: SendRound::default(),
             spare_chunks: Vec::new(),
             probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
@@ -145,6 +157,9 @@ impl Transfer {
             path.heartbeat = Heartbeat::Next(first);
             self.sender.record_window(cx, &path);
             self.paths.push(path);
+        }
+        if let Some(cmt) = &mut self.sender.cmt {
+            cmt.paths = self.paths.len().max(1) as u64;
         }
     }
 

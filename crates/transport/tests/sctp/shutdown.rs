@@ -99,6 +99,30 @@ fn peer_that_has_data_sends_them_before_its_shutdown_ack() {
     assert_eq!(pair.host(Client).lens(), [20_000]);
 }
 
+/// Regression: the peer's second address was not verified when SHUTDOWN ACK ended the heartbeats.
+/// The first path was dead, and SHUTDOWN ACK, whose answer had been lost, was only repeated there.
+#[test]
+fn shutdown_ack_is_repeated_where_the_peer_was_heard_if_the_only_verified_path_is_dead() {
+    let mut pair = Pair::new([2, 2], [config(), config()]);
+    let dead = [address(Client, 0), address(Server, 0)];
+    let (mut cut, mut completes) = (false, 0);
+    pair.rule = Some(Box::new(move |passing: &Passing| {
+        let is_answer = passing.has(|chunk| matches!(chunk, Chunk::HeartbeatAck(_)));
+        cut |= passing.has_data();
+        let is_dead = cut && (dead.contains(&passing.src) || dead.contains(&passing.dst));
+        let is_complete = passing.has(is_complete);
+        completes += u32::from(is_complete);
+        let unverified = passing.from == Client && is_answer;
+        let is_lost = is_dead || unverified || (is_complete && completes == 1);
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.pass(Duration::from_secs(2));
+    pair.send(Client, message(0, 1000));
+    pair.shutdown(Client);
+    pair.run_until("end", Duration::from_secs(60), is_over);
+    assert_eq!(pair.host(Server).lens(), [1000]);
+}
+
 #[test]
 fn data_after_shutdown_are_answered_with_shutdown_and_sack_at_once() {
     let mut pair = Pair::open(1);
