@@ -25,6 +25,10 @@ pub(super) struct Path {
     pub recovery_exit: Option<Tsn>,
     /// The path of retransmissions after T3-rtx expired here, once it is chosen.
     pub rtx_to: Option<PathId>,
+    /// It takes no new data until then.
+    pub blocked_until: Option<Instant>,
+    /// A chunk of the path that a SACK over another path reported, and when it was sent.
+    pub unmeasured: Option<(Tsn, Instant)>,
     /// One packet may be sent whatever the window is: the first retransmission after a loss.
     pub owes_packet: bool,
     /// Bytes of chunks in a packet to this path.
@@ -112,6 +116,8 @@ impl Path {
             timed: None,
             recovery_exit: None,
             rtx_to: None,
+            blocked_until: None,
+            unmeasured: None,
             owes_packet: false,
             room,
             in_udp: false,
@@ -152,6 +158,11 @@ impl Path {
         }
     }
 
+    /// Whether it takes no new data now.
+    pub(super) fn is_blocked(&self, now: Instant) -> bool {
+        self.blocked_until.is_some_and(|until| now < until)
+    }
+
     /// Starts T3-rtx anew.
     pub(super) fn start_t3(&mut self, now: Instant) {
         self.t3 = Some(now + self.rto.rto());
@@ -163,6 +174,7 @@ impl Path {
             Heartbeat::Off => Instant::FAR_FUTURE,
             Heartbeat::Next(at) | Heartbeat::Answer(at) => at,
         };
-        self.t3.unwrap_or(Instant::FAR_FUTURE).min(heartbeat)
+        let blocked = self.blocked_until.unwrap_or(Instant::FAR_FUTURE);
+        self.t3.unwrap_or(Instant::FAR_FUTURE).min(heartbeat).min(blocked)
     }
 }
