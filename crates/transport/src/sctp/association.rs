@@ -450,7 +450,10 @@ impl Association {
         let readable = self.readable();
         let Phase::Open(open) = &mut self.phase else { return };
         open.shutdown.on_packet();
-        open.transfer.heard_on = self.ends.path_to(pair);
+        let path = self.ends.path_to(pair);
+        if let Some(path) = path.and_then(|path| open.transfer.paths.get_mut(path.index())) {
+            path.heard = true;
+        }
         open.transfer.receiver.begin_packet();
         if let Some(cause) = admission.cause.clone() {
             open.transfer.control.push(pair, Chunk::Error(vec![cause]));

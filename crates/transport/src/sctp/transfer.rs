@@ -31,8 +31,6 @@ pub(super) struct Transfer {
     pub(super) control: ControlQueue,
     /// The path of the next SHUTDOWN or SHUTDOWN ACK after one was not answered.
     pub(super) shutdown_path: Option<PathId>,
-    /// The path that the last packet of the peer came on.
-    pub(super) heard_on: Option<PathId>,
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
@@ -119,7 +117,6 @@ impl Transfer {
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),
             shutdown_path: None,
-            heard_on: None,
             config: Box::new(config.clone()),
             reserve,
             round: SendRound::default(),
