@@ -72,6 +72,7 @@ macro_rules! controllers {
             fn penalise(&mut self, path: PathId, kind: Penalty, now: Instant) -> ();
             fn on_application_limited(&mut self, path: PathId, used_segs: u32) -> ();
             fn limit_window(&mut self, path: PathId, bytes: u64, keeps: bool) -> ();
+            fn set_segment_size(&mut self, path: PathId, mss: u32) -> ();
             fn prefetch(&self) -> ();
             fn cwnd_bytes(&self, path: PathId) -> u64;
             fn cwnd_segs(&self, path: PathId) -> u32;

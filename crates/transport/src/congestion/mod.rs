@@ -69,6 +69,9 @@ pub trait CongestionControl {
     /// A burst is about to be sent: a larger window than `bytes` becomes that (Max.Burst, RFC 9260
     /// s6.1 D). `keeps`: the threshold keeps the window before.
     fn limit_window(&mut self, _path: PathId, _bytes: u64, _keeps: bool) {}
+    /// The largest segment of the path changed, to `mss` bytes of payload; SCTP: its PMDCS. Windows
+    /// in segments stay.
+    fn set_segment_size(&mut self, _path: PathId, _mss: u32) {}
     /// Prefetches the memory of the first path.
     fn prefetch(&self) {}
     /// The window in bytes.

@@ -188,8 +188,11 @@ impl Transfer {
         let least = if remote.is_ipv4() { 576 } else { 1280 };
         let Some(path) = self.paths.get_mut(id.index()) else { return };
         let room = room(mtu.max(least), remote, path.in_udp).saturating_sub(self.reserve);
-        path.room = path.room.min(room);
-        self.cut_to_smallest();
+        if room < path.room {
+            path.room = room;
+            self.sender.control.set_segment_size(id, room);
+            self.cut_to_smallest();
+        }
     }
 
     /// Packets to some addresses are carried in UDP from now on, or no longer: their paths have 8
@@ -198,12 +201,15 @@ impl Transfer {
         for path in &mut self.paths {
             let Some(pair) = ends.pair_of(path.id) else { continue };
             let in_udp = ends.udp_to(pair.remote).is_some();
-            path.room = match (path.in_udp, in_udp) {
-                (false, true) => path.room.saturating_sub(UDP_HEADER),
-                (true, false) => path.room + UDP_HEADER,
-                _ => path.room,
+            if path.in_udp == in_udp {
+                continue;
+            }
+            path.room = match in_udp {
+                true => path.room.saturating_sub(UDP_HEADER),
+                false => path.room + UDP_HEADER,
             };
             path.in_udp = in_udp;
+            self.sender.control.set_segment_size(path.id, path.room);
         }
         self.cut_to_smallest();
     }
