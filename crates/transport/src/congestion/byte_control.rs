@@ -184,6 +184,12 @@ impl CongestionControl for ByteControl {
         Some((self.law.reduced)(&self.flows, own))
     }
 
+    fn set_segment_size(&mut self, path: PathId, mss: u32) {
+        if let Some(path) = self.path_mut(path) {
+            path.window.set_pmdcs(mss);
+        }
+    }
+
     fn cwnd_bytes(&self, path: PathId) -> u64 {
         self.path(path).map_or(0, |path| path.window.cwnd())
     }

@@ -91,6 +91,14 @@ impl ByteWindow {
         self.pmdcs
     }
 
+    /// The path has another MTU: steps and floors are those of its PMDCS from now on. The window
+    /// stays in bytes, at least one PMDCS.
+    pub(super) fn set_pmdcs(&mut self, pmdcs: u32) {
+        self.pmdcs = pmdcs.max(1);
+        self.cwnd = self.cwnd.max(self.pmdcs.into());
+        self.ssthresh = self.ssthresh.max(self.pmdcs.into());
+    }
+
     /// Slow start: the window is at most the threshold (s7.2.1; RFC 5681 leaves equality open).
     pub(super) const fn in_slow_start(&self) -> bool {
         self.cwnd <= self.ssthresh
@@ -295,6 +303,20 @@ mod tests {
             window.limit(8808, how);
             assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, Some(ssthresh)), "{how:?}");
         }
+    }
+
+    #[test]
+    fn steps_and_floors_follow_the_pmdcs_of_the_path() {
+        let mut window = ByteWindow::new(P, 4404, None);
+        window.set_pmdcs(548);
+        assert_eq!((window.cwnd(), window.ssthresh()), (4404, None), "bytes in the network stay");
+        assert_eq!(window.on_ack(1, full(2936)), Step::SlowStart(548));
+        window.decay(Duration::from_secs(60), Duration::from_secs(1));
+        assert_eq!(window.cwnd(), 4 * 548);
+        window.on_timeout(4 * 548);
+        assert_eq!((window.cwnd(), window.ssthresh()), (548, Some(4 * 548)));
+        window.set_pmdcs(P);
+        assert_eq!((window.cwnd(), window.ssthresh()), (1468, Some(4 * 548)), "one PMDCS at least");
     }
 
     #[test]

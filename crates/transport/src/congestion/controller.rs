@@ -73,6 +73,7 @@ macro_rules! controllers {
             fn on_application_limited(&mut self, path: PathId, used_segs: u32) -> ();
             fn limit_window(&mut self, path: PathId, bytes: u64, how: BurstLimit) -> ();
             fn reduced_window(&mut self, path: PathId) -> Option<f64>;
+            fn set_segment_size(&mut self, path: PathId, mss: u32) -> ();
             fn prefetch(&self) -> ();
             fn cwnd_bytes(&self, path: PathId) -> u64;
             fn cwnd_segs(&self, path: PathId) -> u32;

@@ -87,6 +87,9 @@ pub trait CongestionControl {
     fn reduced_window(&mut self, _path: PathId) -> Option<f64> {
         None
     }
+    /// The largest segment of the path changed, to `mss` bytes of payload; SCTP: its PMDCS. Windows
+    /// in segments stay.
+    fn set_segment_size(&mut self, _path: PathId, _mss: u32) {}
     /// Prefetches the memory of the first path.
     fn prefetch(&self) {}
     /// The window in bytes.

@@ -503,6 +503,11 @@ impl<T> Outstanding<T> {
         on_path.chunks.first().map(|at| self.tsn(at))
     }
 
+    /// Chunks that must be kept because the peer may ask for them, in the order of their TSNs.
+    pub fn held(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().filter_map(|chunk| chunk.data.as_ref())
+    }
+
     /// Bytes of data that must be kept because the peer may ask for them. With SACK this is
     /// everything above the cumulative TSN, with NR-SACK less.
     pub const fn held_bytes(&self) -> u64 {

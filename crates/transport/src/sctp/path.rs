@@ -35,6 +35,8 @@ pub(super) struct Path {
     pub room: u32,
     /// Packets to it are carried in UDP (RFC 6951).
     pub in_udp: bool,
+    /// A packet of the peer has come on it.
+    pub heard: bool,
     /// Smallest round trip measured.
     pub min_rtt: Option<Duration>,
     /// Share of chunks that were lost, averaged.
@@ -121,6 +123,7 @@ impl Path {
             owes_packet: false,
             room,
             in_udp: false,
+            heard: false,
             min_rtt: None,
             loss: 0.0,
             counters: Counters {

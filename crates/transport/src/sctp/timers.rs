@@ -290,7 +290,7 @@ impl Transfer {
     }
 
     /// T2-shutdown of a path expired: an error of the path, so that the next SHUTDOWN takes another
-    /// one if there is any (RFC 9260 s9.2). The last resort is the path that the peer was heard on:
+    /// one if there is any (RFC 9260 s9.2). The last resort is a path that the peer was heard on:
     /// heartbeats have stopped, so that an address which is not verified by now never is.
     pub(super) fn on_t2(&mut self, cx: &mut Context<'_>, id: PathId) {
         let socket = self.socket;
@@ -304,9 +304,15 @@ impl Transfer {
             self.record_state(cx, after);
         }
         let other = self.states.alternative(id).filter(|other| *other != id);
-        if let Some(other) = other.or(self.heard_on) {
+        if let Some(other) = other.or_else(|| self.next_heard(id)) {
             self.shutdown_path = Some(other);
         }
+    }
+
+    /// The next path in a circle behind `path` that the peer was heard on.
+    fn next_heard(&self, path: PathId) -> Option<PathId> {
+        let (before, behind) = self.paths.split_at(self.paths.len().min(path.index() + 1));
+        behind.iter().chain(before).find(|path| path.heard).map(|path| path.id)
     }
 
     /// No more heartbeats: SHUTDOWN or SHUTDOWN ACK was sent (RFC 9260 s8.3).
