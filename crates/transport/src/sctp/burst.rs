@@ -15,7 +15,8 @@ pub enum BurstRule {
     UseItOrLoseIt,
     /// The same, and the threshold is at least the new window.
     CwndLimiting,
-    /// The same, and the threshold keeps the window before, so that slow start regains it (FreeBSD).
+    /// The same, and the threshold keeps the window before, so that slow start regains it
+    /// (FreeBSD).
     CwndLimitingBsd,
     /// The window is cut for this burst only.
     UseItOrLoseItTemp,

@@ -47,9 +47,7 @@ impl Transfer {
         chunk: &mut Chunk,
         stage: Stage,
     ) -> Verdict {
-        if self.config.cmt.is_some_and(|cmt| cmt.primary_first) {
-            self.round.lead(self.states.primary());
-        }
+        self.lead_with_primary();
         match chunk {
             Chunk::Data(_) | Chunk::IData(_) if !stage.takes_data() => Verdict::Go,
             Chunk::Data(_) | Chunk::IData(_) => self.on_user_data(cx, (pair, path), chunk),
@@ -109,6 +107,13 @@ impl Transfer {
                 Verdict::Abort(Cause::ProtocolViolation(b"malformed chunk"[..].into()))
             }
             _ => Verdict::Go,
+        }
+    }
+
+    /// CMT: after a packet the primary sends first, if the configuration has it so.
+    fn lead_with_primary(&mut self) {
+        if self.config.cmt.is_some_and(|cmt| cmt.primary_first) {
+            self.round.lead(self.states.primary());
         }
     }
 
