@@ -130,10 +130,10 @@ fn keys_and_values_of_freebsd_and_of_inet_are_those_of_sctp() {
     let found = scenario(&format!("{elsewhere}{own}"));
     let sctp = &found.choices.sctp;
     assert!(!sctp.nr_sack);
-    assert_eq!((&sctp.failovers[..], &sctp.rtx_policies[..]), (
-        &[SctpFailover::Pmr][..],
-        &[RtxPolicy::Next][..],
-    ));
+    assert_eq!(
+        (&sctp.failovers[..], &sctp.rtx_policies[..]),
+        (&[SctpFailover::Pmr][..], &[RtxPolicy::Next][..],)
+    );
     assert!(found.to_toml().contains("nr-sack = \"off\""), "the own name is written");
     refused_with(
         &format!("path_pf_threshold = 7\n{own}"),
