@@ -239,7 +239,7 @@ impl Stretches {
     /// The reason in words.
     pub fn reason(&self, scenario: &Scenario, variant: &Variant, one: &Stretch) -> String {
         let (rule, policy) = match variant.carrier {
-            Carrier::Multihomed { failover, rtx_policy } => (failover, rtx_policy),
+            Carrier::Multihomed { failover, rtx_policy, .. } => (failover, rtx_policy),
             _ => (SctpFailover::Pf, RtxPolicy::default()),
         };
         let first = self.name(scenario, PathId(0));

@@ -4,6 +4,7 @@
 //! with the keys that are read. A schema cannot express everything (that a name in `first` is a
 //! path's, that a path is up at some time); `options` and `path_spec` check the rest.
 
+use super::cmt::SEND_ALL;
 use super::flow_table;
 use super::host_cost;
 use super::sctp::SCTP_FAILOVERS;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
+use transport::sctp::cmt::{BufferBasis, CucRule, PathMode, SackPath, SendAllKey, Sides};
 use transport::sctp::streams::StreamOrder;
 use transport::sctp::{GapStructure, RtxPolicy, SctpProfile};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
@@ -252,7 +254,7 @@ pub(super) fn controls(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn schedulers(_: &mut SchemaGenerator) -> Schema {
-    let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name);
+    let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name).chain([SEND_ALL]);
     let with_parameters = |name: &str| {
         let reinjection = format!("reinjection=({})", reinjection_names().join("|"));
         let weight = (name == "wrr").then(|| "[0-9]+".to_owned());
@@ -260,7 +262,9 @@ pub(super) fn schedulers(_: &mut SchemaGenerator) -> Schema {
         with_parameters(name, scheduler::parameters(name), more)
     };
     let set: Vec<String> = known().filter_map(with_parameters).collect();
-    let mut more = vec!["minrtt"];
+    let keys: Vec<&str> = SendAllKey::ALL.iter().map(|(_, name, _)| *name).collect();
+    let send_all = format!("{SEND_ALL}:key=({})", keys.join("|"));
+    let mut more = vec!["minrtt", &send_all];
     more.extend(set.iter().map(String::as_str));
     names(known(), &more)
 }
@@ -352,6 +356,30 @@ pub(super) fn streams(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn stream_schedulers(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": StreamOrder::names().collect::<Vec<_>>()})
+}
+
+pub(super) fn on_or_off_list(_: &mut SchemaGenerator) -> Schema {
+    names(["on", "off"].into_iter(), &[])
+}
+
+pub(super) fn cmt_path_modes(_: &mut SchemaGenerator) -> Schema {
+    names(PathMode::ALL.iter().map(|mode| mode.name()), &[])
+}
+
+pub(super) fn cuc(_: &mut SchemaGenerator) -> Schema {
+    names(CucRule::ALL.iter().map(|rule| rule.name()), &[])
+}
+
+pub(super) fn sides(_: &mut SchemaGenerator) -> Schema {
+    names(Sides::ALL.iter().map(|sides| sides.name()), &[])
+}
+
+pub(super) fn bases(_: &mut SchemaGenerator) -> Schema {
+    names(BufferBasis::ALL.iter().map(|basis| basis.name()), &[])
+}
+
+pub(super) fn sack_paths(_: &mut SchemaGenerator) -> Schema {
+    names(SackPath::ALL.iter().map(|path| path.name()), &[])
 }
 
 pub(super) fn on_or_off(_: &mut SchemaGenerator) -> Schema {

@@ -5,6 +5,7 @@
 
 use super::Options;
 use super::choice::{Complaint, chosen};
+use super::cmt::{CmtChoices, switched};
 use super::options::said;
 use super::table::Key;
 use crate::error::{Given, InputError};
@@ -13,6 +14,7 @@ use crate::words::nearest_help;
 use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
+use transport::sctp::cmt::CmtConfig;
 use transport::sctp::streams::StreamOrder;
 use transport::sctp::{Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile};
 use wire::sctp::Features;
@@ -79,7 +81,7 @@ pub struct SctpChoices {
     pub congestion: Vec<ControllerChoice>,
     /// Fail-over rules; empty: that of the profile.
     pub failovers: Vec<SctpFailover>,
-    /// Policies for the path of a retransmission after a time-out.
+    /// Policies for the path of a retransmission after a time-out; empty: that of the protocol.
     pub rtx_policies: Vec<RtxPolicy>,
     /// Bytes of the messages that data are cut into; `None`: what fits one chunk.
     pub message_size: Option<u32>,
@@ -93,6 +95,8 @@ pub struct SctpChoices {
     pub interleaving: bool,
     /// Structure of TSNs above the cumulative one.
     pub gap_structure: GapStructure,
+    /// What only CMT-SCTP has.
+    pub cmt: CmtChoices,
 }
 
 impl Default for SctpChoices {
@@ -102,13 +106,14 @@ impl Default for SctpChoices {
             profile: SctpProfile::default(),
             congestion: vec![ControllerChoice::RENO],
             failovers: Vec::new(),
-            rtx_policies: vec![RtxPolicy::default()],
+            rtx_policies: Vec::new(),
             message_size: None,
             streams: 1,
             stream_order: SctpConfig::default().stream_order,
             nr_sack: true,
             interleaving: false,
             gap_structure: GapStructure::default(),
+            cmt: CmtChoices::default(),
         }
     }
 }
@@ -130,7 +135,7 @@ impl SctpChoices {
     /// `is_used`: SCTP is compared, or competes. A page over streams has more of them.
     pub(super) fn resolve(
         options: &Options,
-        is_used: bool,
+        (is_used, concurrent): (bool, bool),
         compared: SctpChoices,
         traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
@@ -161,15 +166,17 @@ impl SctpChoices {
         }
         let structure = said(options.text(Key::GapStructure), gap_structure)?;
         let order = said(options.text(Key::StreamScheduler), stream_order)?;
+        let configs = CmtChoices::configs(options, concurrent, CmtConfig::of(profile))?;
         Ok(SctpChoices {
             profile,
             streams,
             stream_order: order.unwrap_or(compared.stream_order),
             interleaving,
             gap_structure: structure.unwrap_or_default(),
-            rtx_policies: chosen(texts, vec![RtxPolicy::default()], &every, rtx_policy)?,
+            rtx_policies: chosen(texts, Vec::new(), &every, rtx_policy)?,
             message_size: said(options.text(Key::MessageSize), message_size)?.or(usual),
             nr_sack: said(options.text(Key::NrSack), on_or_off)?.unwrap_or(true),
+            cmt: CmtChoices { configs, ..compared.cmt },
             ..compared
         })
     }
@@ -179,6 +186,14 @@ impl SctpChoices {
         match self.failovers.is_empty() {
             true => vec![SctpFailover::usual(self.profile)],
             false => self.failovers.clone(),
+        }
+    }
+
+    /// The retransmission policies to compare, of which `usual` is that of the protocol.
+    pub(crate) fn policies(&self, usual: RtxPolicy) -> Vec<RtxPolicy> {
+        match self.rtx_policies.is_empty() {
+            true => vec![usual],
+            false => self.rtx_policies.clone(),
         }
     }
 
@@ -319,19 +334,10 @@ fn gap_structure(given: &Given) -> Result<GapStructure, InputError> {
 
 /// `on` or `off`; also as the switches of FreeBSD have it, 1 or 0.
 fn on_or_off(given: &Given) -> Result<bool, InputError> {
-    match given.text.to_ascii_lowercase().as_str() {
-        "on" | "1" | "true" | "yes" => Ok(true),
-        "off" | "0" | "false" | "no" => Ok(false),
-        other => {
-            let problem = format!("`{other}` is neither on nor off");
-            Err(given.refuse_whole(problem, "write `on` or `off`"))
-        }
-    }
-}
-
-/// The spelling of a switch.
-pub(super) const fn show_switch(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
+    switched(&given.text).ok_or_else(|| {
+        let problem = format!("`{}` is neither on nor off", given.text.to_ascii_lowercase());
+        given.refuse_whole(problem, "write `on` or `off`")
+    })
 }
 
 #[cfg(test)]

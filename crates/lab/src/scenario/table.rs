@@ -5,14 +5,17 @@
 //! single values are in `values`, `choice` and `flow`. A row declares which part of a result an
 //! option affects, and a test checks it.
 
+use super::cmt::{self, switch_name};
 use super::schema::Pattern::{self, Of, Plain, Regex};
-use super::sctp::show_switch;
 use super::{
     Runs, Scenario, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers,
 };
 use crate::path_spec::show_time;
 use crate::traffic_spec;
 use traffic::Traffic;
+use transport::Protocol;
+use transport::sctp::RtxPolicy;
+use transport::sctp::cmt::{CmtConfig, SendAllKey};
 
 /// Type of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,9 +193,9 @@ fn maybe(text: Option<&String>) -> Option<String> {
     text.map(|text| quoted(text))
 }
 
-/// A value for studies with multi-path protocols only.
+/// A value for studies with MPTCP only.
 fn multipath(scenario: &Scenario, value: impl FnOnce() -> String) -> Option<String> {
-    scenario.has_multipath().then(|| quoted(&value()))
+    scenario.compares(Protocol::Mptcp).then(|| quoted(&value()))
 }
 
 /// A value for studies with SCTP only.
@@ -201,6 +204,26 @@ fn of_sctp(
     value: impl FnOnce(&SctpChoices) -> Option<String>,
 ) -> Option<String> {
     let value = scenario.has_sctp().then(|| value(&scenario.choices.sctp)).flatten()?;
+    Some(quoted(&value))
+}
+
+/// The schedulers of the protocols compared.
+fn schedulers(scenario: &Scenario) -> Option<String> {
+    let choices = &scenario.choices;
+    let of_mptcp = scenario.compares(Protocol::Mptcp).then(|| names_of(&choices.schedulers));
+    let send_all = &choices.sctp.cmt.send_all;
+    let is_usual = *send_all == [SendAllKey::default()];
+    let of_cmt = || send_all.iter().map(|key| cmt::scheduler_name(*key)).collect::<Vec<_>>();
+    let of_cmt = (scenario.compares(Protocol::CmtSctp) && !is_usual).then(|| of_cmt().join(","));
+    let names: Vec<String> = of_mptcp.into_iter().chain(of_cmt).collect();
+    (!names.is_empty()).then(|| quoted(&names.join(",")))
+}
+
+/// The values of a switch of CMT-SCTP, unless it is that of the profile.
+fn of_cmt(scenario: &Scenario, key: Key) -> Option<String> {
+    let sctp = &scenario.choices.sctp;
+    let shown = || sctp.cmt.shown(key, &CmtConfig::of(sctp.profile));
+    let value = scenario.compares(Protocol::CmtSctp).then(shown).flatten()?;
     Some(quoted(&value))
 }
 
@@ -421,16 +444,17 @@ options! {
         .counts(Counts::Variants, "reno");
     Schedulers: list(
             "schedulers",
-            "Schedulers of mptcp to compare. Default: linux; lrf with the profiles of old kernels.",
+            "Schedulers of mptcp to compare, and send-all of cmt-sctp. Default: linux; lrf with the \
+             profiles of old kernels; send-all with cmt-sctp.",
         )
         .argument(
             11,
             "LIST",
-            "Schedulers of mptcp to compare, or all, see `anabranch list schedulers` [default: \
-             linux; lrf with the profiles of old kernels]",
+            "Schedulers of mptcp and cmt-sctp to compare, or all, see `anabranch list schedulers` \
+             [default: linux; lrf with the profiles of old kernels; send-all with cmt-sctp]",
         )
         .pattern(Of(schema::schedulers))
-        .shown(|s| multipath(s, || names_of(&s.choices.schedulers)))
+        .shown(schedulers)
         .counts(Counts::Variants, "rr");
     Reinjection: text(
             "reinjection",
@@ -562,20 +586,22 @@ options! {
     RtxPolicy: list(
             "rtx-policy",
             "Paths of sctp's retransmissions after a time-out; a list is compared: same, next, \
-             asap, cwnd, ssthresh, lossrate, rtt. Default: next.",
+             asap, cwnd, ssthresh, lossrate, rtt. Default: next; rtt with cmt-sctp.",
         )
         .argument(
             41,
             "LIST",
             "Path of sctp's retransmissions after a time-out; a list is compared: same, next, \
              asap, cwnd, ssthresh, lossrate, rtt, see `anabranch list rtx-policies` [default: \
-             next]",
+             next; rtt with cmt-sctp]",
         )
         .pattern(Of(schema::rtx_policies))
         .shown(|s| {
             let of = |sctp: &SctpChoices| {
-                let names = sctp.rtx_policies.iter().map(|policy| policy.name());
-                Some(names.collect::<Vec<_>>().join(","))
+                let names = sctp.policies(RtxPolicy::default()).into_iter();
+                let names: Vec<&str> = names.map(RtxPolicy::name).collect();
+                let one = !sctp.rtx_policies.is_empty() || !s.compares(Protocol::CmtSctp);
+                one.then(|| names.join(","))
             };
             of_sctp(s, of)
         })
@@ -623,7 +649,7 @@ options! {
             "Offer NR-SACK, which frees the send buffer of sctp earlier [default: on]",
         )
         .pattern(Of(schema::on_or_off))
-        .shown(|s| of_sctp(s, |sctp| Some(show_switch(sctp.nr_sack).to_owned())))
+        .shown(|s| of_sctp(s, |sctp| Some(switch_name(sctp.nr_sack).to_owned())))
         .counts(Counts::StudyKey, "off");
     Interleaving: text(
             "interleaving",
@@ -637,8 +663,150 @@ options! {
              --http streams]",
         )
         .pattern(Of(schema::on_or_off))
-        .shown(|s| of_sctp(s, |sctp| Some(show_switch(sctp.interleaving).to_owned())))
+        .shown(|s| of_sctp(s, |sctp| Some(switch_name(sctp.interleaving).to_owned())))
         .counts(Counts::StudyKey, "on");
+    PathMode: list(
+            "path-mode",
+            "Pairs of addresses that cmt-sctp uses; a list is compared: paired, mesh. \
+             Default: paired.",
+        )
+        .argument(
+            48,
+            "LIST",
+            "Pairs of addresses that cmt-sctp uses; a list is compared: paired, mesh \
+             [default: paired]",
+        )
+        .pattern(Of(schema::cmt_path_modes))
+        .shown(|s| of_cmt(s, Key::PathMode))
+        .counts(Counts::Variants, "mesh");
+    Sfr: list(
+            "sfr",
+            "Split fast retransmit of cmt-sctp: a chunk is missing only if a later one of \
+             its path arrived; on,off compares both. Default: on.",
+        )
+        .argument(
+            49,
+            "LIST",
+            "Split fast retransmit of cmt-sctp: a chunk is missing only if a later one of \
+             its path arrived; on,off compares both [default: on]",
+        )
+        .pattern(Of(schema::on_or_off_list))
+        .shown(|s| of_cmt(s, Key::Sfr))
+        .counts(Counts::Variants, "off");
+    Cuc: list(
+            "cuc",
+            "When a window of cmt-sctp grows (CUC); a list is compared: normal, v1, v2. \
+             Default: v2.",
+        )
+        .argument(
+            50,
+            "LIST",
+            "When a window of cmt-sctp grows (CUC); a list is compared: normal, v1, v2 \
+             [default: v2]",
+        )
+        .pattern(Of(schema::cuc))
+        .shown(|s| of_cmt(s, Key::Cuc))
+        .counts(Counts::Variants, "v1");
+    Dac: list(
+            "dac",
+            "Delayed acknowledgements of cmt-sctp: a gap alone forces no SACK; on,off \
+             compares both. Default: on; off with lab003 and bsd.",
+        )
+        .argument(
+            51,
+            "LIST",
+            "Delayed acknowledgements of cmt-sctp: a gap alone forces no SACK; on,off \
+             compares both [default: on; off with lab003 and bsd]",
+        )
+        .pattern(Of(schema::on_or_off_list))
+        .shown(|s| of_cmt(s, Key::Dac))
+        .counts(Counts::Variants, "off");
+    Frc: list(
+            "frc",
+            "Fast recovery of each path of cmt-sctp alone; on,off compares both. Default: \
+             on.",
+        )
+        .argument(
+            52,
+            "LIST",
+            "Fast recovery of each path of cmt-sctp alone; on,off compares both [default: \
+             on]",
+        )
+        .pattern(Of(schema::on_or_off_list))
+        .shown(|s| of_cmt(s, Key::Frc))
+        .counts(Counts::Variants, "off");
+    BufferSplit: list(
+            "buffer-split",
+            "Buffers of which no path of cmt-sctp takes more than its share; a list is \
+             compared: none, sender, receiver, both. Default: both.",
+        )
+        .argument(
+            53,
+            "LIST",
+            "Buffers of which no path of cmt-sctp takes more than its share; a list is \
+             compared: none, sender, receiver, both [default: both]",
+        )
+        .pattern(Of(schema::sides))
+        .shown(|s| of_cmt(s, Key::BufferSplit))
+        .counts(Counts::Variants, "none");
+    BufferSplitBasis: list(
+            "buffer-split-basis",
+            "Bytes of a path that count for buffer-split; a list is compared: outstanding, \
+             queued. Default: outstanding.",
+        )
+        .argument(
+            54,
+            "LIST",
+            "Bytes of a path that count for --buffer-split; a list is compared: \
+             outstanding, queued [default: outstanding]",
+        )
+        .pattern(Of(schema::bases))
+        .shown(|s| of_cmt(s, Key::BufferSplitBasis))
+        .counts(Counts::Variants, "queued");
+    SackPath: list(
+            "sack-path",
+            "Path of a SACK of cmt-sctp; a list is compared: standard, primary, \
+             round-robin, smallest-srtt. Default: smallest-srtt; standard with lab003 and \
+             bsd.",
+        )
+        .argument(
+            55,
+            "LIST",
+            "Path of a SACK of cmt-sctp; a list is compared: standard, primary, \
+             round-robin, smallest-srtt [default: smallest-srtt; standard with lab003 and \
+             bsd]",
+        )
+        .pattern(Of(schema::sack_paths))
+        .shown(|s| of_cmt(s, Key::SackPath))
+        .counts(Counts::Variants, "primary");
+    SmartFastRtx: list(
+            "smart-fast-rtx",
+            "Chunks that T3-rtx sent again are no sign of missing ones (INET); on,off \
+             compares both. Default: on.",
+        )
+        .argument(
+            56,
+            "LIST",
+            "Chunks that T3-rtx sent again are no sign of missing ones (INET); on,off \
+             compares both [default: on]",
+        )
+        .pattern(Of(schema::on_or_off_list))
+        .shown(|s| of_cmt(s, Key::SmartFastRtx))
+        .counts(Counts::Variants, "off");
+    SmartReneging: list(
+            "smart-reneging",
+            "A SACK of cmt-sctp with fewer blocks takes nothing back (INET); on,off \
+             compares both. Default: on; off with inet000.",
+        )
+        .argument(
+            57,
+            "LIST",
+            "A SACK of cmt-sctp with fewer blocks takes nothing back (INET); on,off \
+             compares both [default: on; off with inet000]",
+        )
+        .pattern(Of(schema::on_or_off_list))
+        .shown(|s| of_cmt(s, Key::SmartReneging))
+        .counts(Counts::Variants, "off");
     Buffers: text(
             "buffers",
             "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off. \

@@ -9,6 +9,7 @@
 
 mod config;
 mod marks;
+mod names;
 mod sack_route;
 mod send_round;
 pub(super) mod split;

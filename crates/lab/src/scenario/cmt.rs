@@ -1,0 +1,272 @@
+//! Choices of CMT-SCTP: its own schedulers and its switches, of which lists are compared.
+//!
+//! Values are those of the engine's `CmtConfig`. Every switch is an option of its own; a value
+//! other than that of the profile is a part of a variant's name: `cmt-sctp/send-all/reno/sfr=off`.
+
+use super::Options;
+use super::choice::{Complaint, chosen};
+use super::table::Key;
+use crate::error::{Given, InputError};
+use crate::words::nearest_help;
+use transport::congestion::ControllerChoice;
+use transport::parameters::Refused;
+use transport::sctp::cmt::{
+    BufferBasis, CmtConfig, CucRule, PathMode, SackPath, SendAllKey, Sides,
+};
+
+/// The scheduler of CMT-SCTP that sends as much as windows allow, path after path.
+pub(super) const SEND_ALL: &str = "send-all";
+/// Its parameter.
+const KEY: &str = "key";
+
+/// Choices of CMT-SCTP, each list in the order given.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CmtChoices {
+    /// Congestion controls that it has, of those compared; otherwise `reno`.
+    pub congestion: Vec<ControllerChoice>,
+    /// Orders in which paths send.
+    pub send_all: Vec<SendAllKey>,
+    /// Every combination of its switches.
+    pub configs: Vec<CmtConfig>,
+}
+
+impl Default for CmtChoices {
+    /// The defaults of the command line.
+    fn default() -> Self {
+        CmtChoices {
+            congestion: vec![ControllerChoice::RENO],
+            send_all: vec![SendAllKey::default()],
+            configs: vec![CmtConfig::default()],
+        }
+    }
+}
+
+/// A switch.
+struct Switch {
+    key: Key,
+    /// What is unknown if the word is.
+    kind: &'static str,
+    /// The names of its values.
+    names: &'static [&'static str],
+    /// Sets the value of that name, and returns whether there is one.
+    set: fn(&mut CmtConfig, &str) -> bool,
+    show: fn(&CmtConfig) -> &'static str,
+}
+
+/// The keys of all switches, in the order in which names of variants have them.
+pub(super) const SWITCHES: [Key; 10] = [
+    Key::PathMode,
+    Key::Sfr,
+    Key::Cuc,
+    Key::Dac,
+    Key::Frc,
+    Key::BufferSplit,
+    Key::BufferSplitBasis,
+    Key::SackPath,
+    Key::SmartFastRtx,
+    Key::SmartReneging,
+];
+
+const ON_OFF: &[&str] = &["on", "off"];
+
+/// A switch that is on or off.
+const fn on_off(
+    key: Key,
+    set: fn(&mut CmtConfig, &str) -> bool,
+    show: fn(&CmtConfig) -> &'static str,
+) -> Switch {
+    Switch { key, kind: "switch", names: ON_OFF, set, show }
+}
+
+static TABLE: [Switch; 10] = [
+    Switch {
+        key: Key::PathMode,
+        kind: "path mode",
+        names: &["paired", "mesh"],
+        set: |c, word| put(&mut c.path_mode, PathMode::by_name(word)),
+        show: |c| c.path_mode.name(),
+    },
+    on_off(
+        Key::Sfr,
+        |c, word| put(&mut c.algorithms.sfr, switched(word)),
+        |c| switch_name(c.algorithms.sfr),
+    ),
+    Switch {
+        key: Key::Cuc,
+        kind: "rule of CUC",
+        names: &["normal", "v1", "v2"],
+        set: |c, word| put(&mut c.algorithms.cuc, CucRule::by_name(word)),
+        show: |c| c.algorithms.cuc.name(),
+    },
+    on_off(
+        Key::Dac,
+        |c, word| put(&mut c.algorithms.dac, switched(word)),
+        |c| switch_name(c.algorithms.dac),
+    ),
+    on_off(
+        Key::Frc,
+        |c, word| put(&mut c.algorithms.frc, switched(word)),
+        |c| switch_name(c.algorithms.frc),
+    ),
+    Switch {
+        key: Key::BufferSplit,
+        kind: "side of buffer splitting",
+        names: &["none", "sender", "receiver", "both"],
+        set: |c, word| put(&mut c.buffer_split.sides, Sides::by_name(word)),
+        show: |c| c.buffer_split.sides.name(),
+    },
+    Switch {
+        key: Key::BufferSplitBasis,
+        kind: "basis of buffer splitting",
+        names: &["outstanding", "queued"],
+        set: |c, word| put(&mut c.buffer_split.basis, BufferBasis::by_name(word)),
+        show: |c| c.buffer_split.basis.name(),
+    },
+    Switch {
+        key: Key::SackPath,
+        kind: "path of SACKs",
+        names: &["standard", "primary", "round-robin", "smallest-srtt"],
+        set: |c, word| put(&mut c.sack_path, SackPath::by_name(word)),
+        show: |c| c.sack_path.name(),
+    },
+    on_off(
+        Key::SmartFastRtx,
+        |c, word| put(&mut c.smart.fast_rtx, switched(word)),
+        |c| switch_name(c.smart.fast_rtx),
+    ),
+    on_off(
+        Key::SmartReneging,
+        |c, word| put(&mut c.smart.reneging, switched(word)),
+        |c| switch_name(c.smart.reneging),
+    ),
+];
+
+fn put<T>(place: &mut T, value: Option<T>) -> bool {
+    value.is_some_and(|value| {
+        *place = value;
+        true
+    })
+}
+
+/// `on` or `off`; also as the switches of FreeBSD have it, 1 or 0.
+pub(super) fn switched(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "on" | "1" | "true" | "yes" => Some(true),
+        "off" | "0" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// The spelling of a switch.
+pub(super) const fn switch_name(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+impl CmtChoices {
+    /// The combinations of the switches in `options`, beginning with `usual`. `is_used`: CMT-SCTP
+    /// is compared.
+    pub(super) fn configs(
+        options: &Options,
+        is_used: bool,
+        usual: CmtConfig,
+    ) -> Result<Vec<CmtConfig>, InputError> {
+        let mut given = SWITCHES.iter().flat_map(|key| options.texts(*key));
+        if let (false, Some(given)) = (is_used, given.next()) {
+            let problem = "this option is for CMT-SCTP, which is not compared";
+            let help = "add `cmt-sctp` to the protocols: `--protocols sctp,cmt-sctp`";
+            return Err(given.refuse_whole(problem, help));
+        }
+        let mut configs = vec![usual];
+        for switch in &TABLE {
+            let values = switch.values(options.texts(switch.key), &usual)?;
+            let with = |config: &CmtConfig| {
+                let mut config = *config;
+                values.iter().map(move |value| {
+                    (switch.set)(&mut config, value);
+                    config
+                })
+            };
+            configs = configs.iter().flat_map(with).collect();
+        }
+        Ok(configs)
+    }
+
+    /// The values of a switch that are compared, with commas between; `None`: that of the profile.
+    pub(super) fn shown(&self, key: Key, usual: &CmtConfig) -> Option<String> {
+        let switch = TABLE.iter().find(|switch| switch.key == key)?;
+        let mut names: Vec<&str> = Vec::new();
+        for config in &self.configs {
+            let name = (switch.show)(config);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        (names != [(switch.show)(usual)]).then(|| names.join(","))
+    }
+}
+
+impl Switch {
+    fn values(&self, lists: &[Given], usual: &CmtConfig) -> Result<Vec<&'static str>, InputError> {
+        chosen(lists, vec![(self.show)(usual)], self.names, |word| {
+            let mut config = CmtConfig::default();
+            if (self.set)(&mut config, word) {
+                return Ok((self.show)(&config));
+            }
+            let problem = format!("unknown {} `{word}` of CMT-SCTP", self.kind);
+            Err((problem, nearest_help(word, self.names)))
+        })
+    }
+}
+
+/// The scheduler in the name of a variant: `send-all`, `send-all:key=space`.
+pub(super) fn scheduler_name(key: SendAllKey) -> String {
+    match key == SendAllKey::default() {
+        true => SEND_ALL.to_owned(),
+        false => format!("{SEND_ALL}:{KEY}={}", key.name()),
+    }
+}
+
+/// The parts of a variant's name for the switches that are not those of the profile.
+pub(super) fn deviations(config: &CmtConfig, usual: &CmtConfig) -> Vec<String> {
+    let differs = |switch: &&Switch| (switch.show)(config) != (switch.show)(usual);
+    let part = |switch: &Switch| format!("{}={}", switch.key.row().name, (switch.show)(config));
+    TABLE.iter().filter(differs).map(part).collect()
+}
+
+/// `send-all` with its parameter; `None`: another scheduler.
+pub(super) fn send_all(word: &str) -> Option<Result<SendAllKey, Complaint>> {
+    let (name, set) = match word.split_once(':') {
+        Some((name, set)) => (name.trim(), Some(set.trim())),
+        None => (word.trim(), None),
+    };
+    let is_named = name.replace('_', "-").eq_ignore_ascii_case(SEND_ALL);
+    is_named.then(|| match set {
+        None => Ok(SendAllKey::default()),
+        Some(set) => key(set),
+    })
+}
+
+fn key(set: &str) -> Result<SendAllKey, Complaint> {
+    let names = SendAllKey::ALL.map(|(_, name, _)| name);
+    let Some(("key", value)) = set.split_once('=').map(|(name, value)| (name.trim(), value.trim()))
+    else {
+        let help = format!("write `{SEND_ALL}:{KEY}=VALUE` with one of {}", names.join(", "));
+        return Err((format!("`{set}` is no parameter of `{SEND_ALL}`"), help));
+    };
+    SendAllKey::by_name(value).ok_or_else(|| {
+        (format!("unknown key `{value}` of `{SEND_ALL}`"), nearest_help(value, &names))
+    })
+}
+
+/// Whether CMT-SCTP has this congestion control: a law for windows in bytes.
+pub(super) fn has(control: &ControllerChoice) -> bool {
+    control.make_over_bytes(1).is_some()
+}
+
+/// The reason why a scheduler of `mptcp` is none of `cmt-sctp`.
+pub(super) fn no_scheduler(name: &str) -> Refused {
+    Refused {
+        problem: format!("cmt-sctp has no scheduler `{name}`"),
+        help: format!("write `{SEND_ALL}`, or add `mptcp` to the protocols"),
+    }
+}
