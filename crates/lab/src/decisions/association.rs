@@ -243,6 +243,10 @@ impl Stretches {
             _ => (SctpFailover::Pf, RtxPolicy::default()),
         };
         let first = self.name(scenario, PathId(0));
+        let is_new = matches!(one.why, Why::Primary | Why::OtherPrimary | Why::Failover);
+        if let Some(about) = variant.scheduler_about().filter(|_| is_new) {
+            return about;
+        }
         match one.why {
             Why::Primary => "the primary path".to_owned(),
             Why::Failover if rule == SctpFailover::Pf => {

@@ -270,3 +270,103 @@ pub(super) fn no_scheduler(name: &str) -> Refused {
         help: format!("write `{SEND_ALL}`, or add `mptcp` to the protocols"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Scenario, variants_of};
+
+    const CMT: (Key, &str) = (Key::Protocols, "cmt-sctp");
+
+    fn resolve(said: &[(Key, &str)]) -> Result<Scenario, InputError> {
+        let options = Options::default()
+            .with(Key::Path, "a=rate 10mbit")
+            .with(Key::Path, "b=rate 5mbit")
+            .with(Key::Traffic, "bulk:10s");
+        said.iter().fold(options, |all, (key, text)| all.with(*key, text)).resolve()
+    }
+
+    fn names(said: &[(Key, &str)]) -> Vec<String> {
+        let scenario = resolve(said).unwrap_or_else(|error| panic!("{error}"));
+        variants_of(&scenario).into_iter().map(|variant| variant.name).collect()
+    }
+
+    #[track_caller]
+    fn refused(said: &[(Key, &str)], parts: &[&str]) {
+        let message = resolve(said).unwrap_err().to_string();
+        for part in parts {
+            assert!(message.contains(part), "`{part}` is missing in:\n{message}");
+        }
+    }
+
+    #[test]
+    fn names_have_what_differs_from_the_profile() {
+        assert_eq!(names(&[CMT]), ["cmt-sctp/send-all/reno"]);
+        let lists = [
+            CMT,
+            (Key::Schedulers, "send-all,send-all:key=largestSpace"),
+            (Key::RtxPolicy, "rtt,next"),
+        ];
+        let expected = [
+            "cmt-sctp/send-all/reno",
+            "cmt-sctp/send-all/reno/next",
+            "cmt-sctp/send-all:key=space/reno",
+            "cmt-sctp/send-all:key=space/reno/next",
+        ];
+        assert_eq!(names(&lists), expected);
+        let switches = [CMT, (Key::Sfr, "on,off"), (Key::PathMode, "mesh"), (Key::Cuc, "v1")];
+        let expected = [
+            "cmt-sctp/send-all/reno/path-mode=mesh/cuc=v1",
+            "cmt-sctp/send-all/reno/path-mode=mesh/sfr=off/cuc=v1",
+        ];
+        assert_eq!(names(&switches), expected);
+        // lab003 has no DAC.
+        let profile = [CMT, (Key::SctpProfile, "lab003"), (Key::Dac, "off,1")];
+        assert_eq!(names(&profile), ["cmt-sctp/send-all/reno", "cmt-sctp/send-all/reno/dac=on"]);
+        assert_eq!(resolve(&profile).unwrap().choices.sctp.cmt.configs.len(), 2);
+    }
+
+    #[test]
+    fn each_protocol_takes_the_schedulers_that_it_has() {
+        let both = [(Key::Protocols, "mptcp,cmt-sctp"), (Key::Schedulers, "ecf,send-all")];
+        assert_eq!(names(&both), ["mptcp/ecf/cubic", "cmt-sctp/send-all/reno"]);
+        let notes = resolve(&both).unwrap().notes;
+        assert!(notes.iter().any(|note| note.contains("skipped `ecf` with cmt-sctp")), "{notes:?}");
+        let coupled = [(Key::Protocols, "cmt-sctp"), (Key::Cc, "reno,cubic")];
+        assert_eq!(names(&coupled), ["cmt-sctp/send-all/reno"]);
+    }
+
+    #[test]
+    fn study_is_read_back_from_its_file() {
+        let said = [
+            (Key::Protocols, "mptcp,cmt-sctp"),
+            (Key::Schedulers, "lrf,send-all:key=space"),
+            (Key::BufferSplit, "none,bothSides"),
+        ];
+        let text = resolve(&said).unwrap().to_toml();
+        assert!(text.contains("schedulers = \"lrf,send-all:key=space\""), "{text}");
+        assert!(text.contains("buffer-split = \"none,both\""), "{text}");
+        assert!(!text.contains("sfr"), "{text}");
+    }
+
+    #[test]
+    fn what_cmt_cannot_do_is_refused_with_a_remedy() {
+        refused(&[CMT, (Key::Schedulers, "lrf")], &["cmt-sctp has no scheduler `lrf`", "send-all"]);
+        refused(&[(Key::Schedulers, "send-all")], &["scheduler of cmt-sctp", "add `cmt-sctp`"]);
+        refused(&[CMT, (Key::Schedulers, "send-all:key=fast")], &["unknown key `fast`", "last-tx"]);
+        refused(&[CMT, (Key::Schedulers, "send-all:3")], &["`3` is no parameter", "key=VALUE"]);
+        refused(&[(Key::Sfr, "off")], &["--sfr", "add `cmt-sctp` to the protocols"]);
+        refused(&[CMT, (Key::Cuc, "v3")], &["unknown rule of CUC `v3`", "normal, v1, v2"]);
+        refused(&[CMT, (Key::Dac, "on,on")], &["given twice"]);
+        refused(&[CMT, (Key::PathManagers, "fullmesh")], &["add `mptcp` to the protocols"]);
+        refused(&[(Key::Flow, "x=cmt-sctp on a")], &["uses several paths", "write `sctp`"]);
+        refused(&[(Key::Flow, "x=cmt-sctp on a,b scheduler ecf")], &["no scheduler `ecf`"]);
+        refused(&[(Key::Flow, "x=cmt-sctp on a,b cc cubic")], &["CMT-SCTP has no `cubic`"]);
+        let one = Options::default()
+            .with(Key::Path, "a=rate 10mbit")
+            .with(Key::Traffic, "bulk:10s")
+            .with(Key::Protocols, "cmt-sctp");
+        let message = one.resolve().unwrap_err().to_string();
+        assert!(message.contains("add a path, or write `sctp`"), "{message}");
+    }
+}

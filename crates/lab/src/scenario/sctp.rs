@@ -437,7 +437,6 @@ mod tests {
 
     #[test]
     fn what_sctp_cannot_do_is_refused_with_a_remedy() {
-        refused(&[(Key::Protocols, "cmt-sctp")], &["`cmt-sctp` is not available yet", "sctp"]);
         let reset = [SCTP, (Key::Path, "c=rate 1mbit reset @3s")];
         refused(&reset, &["path `c` is reset", "write `removed @20s..35s`"]);
         refused(&[SCTP, (Key::Path, "multihomed=rate 1mbit")], &["another name"]);

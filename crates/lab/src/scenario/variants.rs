@@ -5,7 +5,7 @@
 pub use transport::Protocol;
 
 use super::Scenario;
-use super::cmt::{deviations, scheduler_name};
+use super::cmt::{SEND_ALL, deviations, scheduler_name};
 use super::sctp::{MULTIHOMED, SctpFailover};
 use transport::Failover;
 use transport::congestion::ControllerChoice;
@@ -13,7 +13,7 @@ use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::RtxPolicy;
-use transport::sctp::cmt::CmtConfig;
+use transport::sctp::cmt::{CmtConfig, SendAllKey};
 
 /// One combination of choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,12 +105,33 @@ impl Variant {
         }
     }
 
-    /// Its scheduler; `None` for a single path.
+    /// Its scheduler, if it is one of MPTCP.
     pub const fn scheduler(&self) -> Option<&SchedulerChoice> {
         match &self.carrier {
             Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
             Carrier::Multipath { scheduler, .. } => Some(scheduler),
         }
+    }
+
+    /// Name of its scheduler, with parameters; `None`: it uses one path at a time.
+    pub fn scheduler_name(&self) -> Option<String> {
+        match &self.carrier {
+            Carrier::Single { .. } | Carrier::Multihomed { cmt: None, .. } => None,
+            Carrier::Multipath { scheduler, .. } => Some(scheduler.to_string()),
+            Carrier::Multihomed { cmt: Some(cmt), .. } => Some(scheduler_name(cmt.send_all)),
+        }
+    }
+
+    /// Its scheduler and what it does; `None`: it is none of CMT-SCTP.
+    pub fn scheduler_about(&self) -> Option<String> {
+        let Carrier::Multihomed { cmt: Some(cmt), .. } = &self.carrier else { return None };
+        let about = SendAllKey::ALL.iter().find(|(key, ..)| *key == cmt.send_all)?.2;
+        Some(format!("{SEND_ALL}: {about}"))
+    }
+
+    /// Whether it uses several paths at once.
+    pub const fn is_concurrent(&self) -> bool {
+        matches!(self.carrier, Carrier::Multipath { .. } | Carrier::Multihomed { cmt: Some(_), .. })
     }
 
     /// Name of its fail-over rule; `None` for a single path.

@@ -1,6 +1,7 @@
 //! Every option of the table is accepted by all sources, and has the scope of its row.
 
 use super::*;
+use crate::scenario::cmt::SWITCHES;
 use crate::scenario::{Options, file, scenario_schema, variants_of};
 use std::fmt::Write;
 
@@ -21,7 +22,11 @@ fn base(key: Key) -> Sayings<'static> {
         Key::Interleaving,
         Key::GapStructure,
     ];
-    let protocols = if of_sctp.contains(&key) { "tcp,mptcp,sctp" } else { "tcp,mptcp" };
+    let protocols = match key {
+        _ if SWITCHES.contains(&key) => "tcp,mptcp,cmt-sctp",
+        _ if of_sctp.contains(&key) => "tcp,mptcp,sctp",
+        _ => "tcp,mptcp",
+    };
     said.push((Key::Protocols, protocols));
     said.push(match key {
         Key::Http | Key::PerHost => (Key::Traffic, "web:wikipedia"),
