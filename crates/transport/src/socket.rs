@@ -66,8 +66,9 @@ pub enum ConnectionEvent {
     Failed(SocketError),
 }
 
-/// A message that is not delivered, because its lifetime is over, its retransmissions are used up,
-/// or more important ones needed the room (RFC 3758, RFC 7496).
+/// A message that may not be delivered: its lifetime is over, its retransmissions are used up, more
+/// important ones needed the room (RFC 3758, RFC 7496), or the association failed before the peer
+/// acknowledged it (RFC 9260 s11.2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendFailure {
     /// Its stream.

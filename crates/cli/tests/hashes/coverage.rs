@@ -27,11 +27,22 @@ const NOT_OF_RESULTS: [&str; 18] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 7] = ["http", "endpoints", "limits", "link", "flow", "deadline", "host-cost"];
+const OF_SOME: [&str; 10] = [
+    "http",
+    "endpoints",
+    "limits",
+    "link",
+    "flow",
+    "deadline",
+    "host-cost",
+    "max-burst",
+    "max-burst-variant",
+    "abc-limit",
+];
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.
-const LISTED: [&str; 22] = [
+const LISTED: [&str; 30] = [
     "protocols",
     "schedulers",
     "cc",
@@ -54,9 +65,17 @@ const LISTED: [&str; 22] = [
     "sack-path",
     "smart-fast-rtx",
     "smart-reneging",
+    "resched",
+    "moved-reduces-cwnd",
+    "smart-t3",
+    "rtt-rule",
+    "path-blocking",
+    "primary-first",
+    "strict-cwnd-booking",
+    "max-burst-variant",
 ];
 /// Switches of `cmt-sctp`, refused without it.
-const OF_CMT: [&str; 10] = [
+const OF_CMT: [&str; 19] = [
     "path-mode",
     "sfr",
     "cuc",
@@ -67,6 +86,15 @@ const OF_CMT: [&str; 10] = [
     "sack-path",
     "smart-fast-rtx",
     "smart-reneging",
+    "resched",
+    "moved-reduces-cwnd",
+    "smart-t3",
+    "rtt-rule",
+    "path-blocking",
+    "primary-first",
+    "strict-cwnd-booking",
+    "resched-threshold",
+    "cc-groups",
 ];
 /// Options of `sctp`, refused without it.
 const OF_SCTP: [&str; 8] = [

@@ -8,16 +8,27 @@ use super::choice::{Complaint, chosen};
 use super::table::Key;
 use crate::error::{Given, InputError};
 use crate::words::nearest_help;
+use base::PathId;
 use transport::congestion::ControllerChoice;
 use transport::parameters::Refused;
 use transport::sctp::cmt::{
-    BufferBasis, CmtConfig, CucRule, PathMode, SackPath, SendAllKey, Sides,
+    BufferBasis, CmtConfig, CucRule, PathBlocking, PathGroups, PathMode, RttRule, SackPath,
+    SendAllKey, Sides,
 };
+use transport::sctp::{RtxPolicy, SctpProfile};
 
 /// The scheduler of CMT-SCTP that sends as much as windows allow, path after path.
 pub(super) const SEND_ALL: &str = "send-all";
 /// Its parameter.
 const KEY: &str = "key";
+
+/// The retransmission policy of a profile.
+pub(super) const fn rtx_policy(profile: SctpProfile) -> RtxPolicy {
+    match profile {
+        SctpProfile::Rfc9260 | SctpProfile::Inet000 => RtxPolicy::Rtt,
+        SctpProfile::Lab003 | SctpProfile::Bsd => RtxPolicy::Cwnd,
+    }
+}
 
 /// Choices of CMT-SCTP, each list in the order given.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,45 +57,30 @@ struct Switch {
     key: Key,
     /// What is unknown if the word is.
     kind: &'static str,
-    /// The names of its values.
+    /// The names of its values, or examples.
     names: &'static [&'static str],
     /// Sets the value of that name, and returns whether there is one.
     set: fn(&mut CmtConfig, &str) -> bool,
-    show: fn(&CmtConfig) -> &'static str,
+    show: fn(&CmtConfig) -> String,
 }
-
-/// The keys of all switches, in the order in which names of variants have them.
-pub(super) const SWITCHES: [Key; 10] = [
-    Key::PathMode,
-    Key::Sfr,
-    Key::Cuc,
-    Key::Dac,
-    Key::Frc,
-    Key::BufferSplit,
-    Key::BufferSplitBasis,
-    Key::SackPath,
-    Key::SmartFastRtx,
-    Key::SmartReneging,
-];
-
-const ON_OFF: &[&str] = &["on", "off"];
 
 /// A switch that is on or off.
 const fn on_off(
     key: Key,
     set: fn(&mut CmtConfig, &str) -> bool,
-    show: fn(&CmtConfig) -> &'static str,
+    show: fn(&CmtConfig) -> String,
 ) -> Switch {
-    Switch { key, kind: "switch", names: ON_OFF, set, show }
+    Switch { key, kind: "switch", names: &["on", "off"], set, show }
 }
 
-static TABLE: [Switch; 10] = [
+/// All switches, in the order in which names of variants have them.
+static TABLE: [Switch; 19] = [
     Switch {
         key: Key::PathMode,
         kind: "path mode",
         names: &["paired", "mesh"],
         set: |c, word| put(&mut c.path_mode, PathMode::by_name(word)),
-        show: |c| c.path_mode.name(),
+        show: |c| c.path_mode.name().to_owned(),
     },
     on_off(
         Key::Sfr,
@@ -96,7 +92,7 @@ static TABLE: [Switch; 10] = [
         kind: "rule of CUC",
         names: &["normal", "v1", "v2"],
         set: |c, word| put(&mut c.algorithms.cuc, CucRule::by_name(word)),
-        show: |c| c.algorithms.cuc.name(),
+        show: |c| c.algorithms.cuc.name().to_owned(),
     },
     on_off(
         Key::Dac,
@@ -113,22 +109,46 @@ static TABLE: [Switch; 10] = [
         kind: "side of buffer splitting",
         names: &["none", "sender", "receiver", "both"],
         set: |c, word| put(&mut c.buffer_split.sides, Sides::by_name(word)),
-        show: |c| c.buffer_split.sides.name(),
+        show: |c| c.buffer_split.sides.name().to_owned(),
     },
     Switch {
         key: Key::BufferSplitBasis,
         kind: "basis of buffer splitting",
         names: &["outstanding", "queued"],
         set: |c, word| put(&mut c.buffer_split.basis, BufferBasis::by_name(word)),
-        show: |c| c.buffer_split.basis.name(),
+        show: |c| c.buffer_split.basis.name().to_owned(),
     },
+    Switch {
+        key: Key::Resched,
+        kind: "side of rescheduling",
+        names: &["none", "sender", "receiver", "both"],
+        set: |c, word| put(&mut c.reschedule.sides, Sides::by_name(word)),
+        show: |c| c.reschedule.sides.name().to_owned(),
+    },
+    Switch {
+        key: Key::ReschedThreshold,
+        kind: "threshold of rescheduling",
+        names: &["0.5"],
+        set: |c, word| put(&mut c.reschedule.threshold_permille, permille(word)),
+        show: |c| (f64::from(c.reschedule.threshold_permille) / 1000.0).to_string(),
+    },
+    on_off(
+        Key::MovedReducesCwnd,
+        |c, word| put(&mut c.reschedule.moved_reduces_cwnd, switched(word)),
+        |c| switch_name(c.reschedule.moved_reduces_cwnd),
+    ),
     Switch {
         key: Key::SackPath,
         kind: "path of SACKs",
         names: &["standard", "primary", "round-robin", "smallest-srtt"],
         set: |c, word| put(&mut c.sack_path, SackPath::by_name(word)),
-        show: |c| c.sack_path.name(),
+        show: |c| c.sack_path.name().to_owned(),
     },
+    on_off(
+        Key::SmartT3,
+        |c, word| put(&mut c.smart.t3, switched(word)),
+        |c| switch_name(c.smart.t3),
+    ),
     on_off(
         Key::SmartFastRtx,
         |c, word| put(&mut c.smart.fast_rtx, switched(word)),
@@ -139,7 +159,63 @@ static TABLE: [Switch; 10] = [
         |c, word| put(&mut c.smart.reneging, switched(word)),
         |c| switch_name(c.smart.reneging),
     ),
+    Switch {
+        key: Key::RttRule,
+        kind: "RTT rule",
+        names: &["any-path", "same-path", "slow-path"],
+        set: |c, word| put(&mut c.rtt, RttRule::by_name(word)),
+        show: |c| c.rtt.name().to_owned(),
+    },
+    Switch {
+        key: Key::PathBlocking,
+        kind: "path blocking",
+        names: &["off", "on", "scaled"],
+        set: |c, word| put(&mut c.blocking, PathBlocking::by_name(word)),
+        show: |c| c.blocking.name().to_owned(),
+    },
+    on_off(
+        Key::PrimaryFirst,
+        |c, word| put(&mut c.primary_first, switched(word)),
+        |c| switch_name(c.primary_first),
+    ),
+    on_off(
+        Key::StrictCwndBooking,
+        |c, word| put(&mut c.strict_booking, switched(word)),
+        |c| switch_name(c.strict_booking),
+    ),
+    Switch {
+        key: Key::CcGroups,
+        kind: "groups of paths",
+        names: &["0:0", "0:1"],
+        set: |c, word| put(&mut c.cc_groups, groups(word)),
+        show: |c| show_groups(&c.cc_groups),
+    },
 ];
+
+/// The keys of all switches.
+pub(super) fn switches() -> impl Iterator<Item = Key> {
+    TABLE.iter().map(|switch| switch.key)
+}
+
+fn permille(word: &str) -> Option<u32> {
+    let part = word.parse::<f64>().ok().filter(|part| (0.0..=1.0).contains(part))?;
+    Some((part * 1000.0).round() as u32)
+}
+
+/// `0:0:1`: a digit for each path.
+fn groups(word: &str) -> Option<PathGroups> {
+    let digit = |text: &str| text.trim().parse::<u8>().ok().filter(|group| *group < 10);
+    let groups: Option<Vec<u8>> = word.split(':').map(digit).collect();
+    PathGroups::new(&groups?)
+}
+
+/// Without the paths of the first group at the end.
+fn show_groups(groups: &PathGroups) -> String {
+    let all: Vec<u8> = (0..8).map(|path| groups.of(PathId(path))).collect();
+    let last = all.iter().rposition(|group| *group != 0).unwrap_or(0);
+    let shown: Vec<String> = all[..=last].iter().map(u8::to_string).collect();
+    shown.join(":")
+}
 
 fn put<T>(place: &mut T, value: Option<T>) -> bool {
     value.is_some_and(|value| {
@@ -158,8 +234,8 @@ pub(super) fn switched(word: &str) -> Option<bool> {
 }
 
 /// The spelling of a switch.
-pub(super) const fn switch_name(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
+pub(super) fn switch_name(on: bool) -> String {
+    (if on { "on" } else { "off" }).to_owned()
 }
 
 impl CmtChoices {
@@ -170,7 +246,7 @@ impl CmtChoices {
         is_used: bool,
         usual: CmtConfig,
     ) -> Result<Vec<CmtConfig>, InputError> {
-        let mut given = SWITCHES.iter().flat_map(|key| options.texts(*key));
+        let mut given = switches().flat_map(|key| options.texts(key));
         if let (false, Some(given)) = (is_used, given.next()) {
             let problem = "this option is for CMT-SCTP, which is not compared";
             let help = "add `cmt-sctp` to the protocols: `--protocols sctp,cmt-sctp`";
@@ -194,7 +270,7 @@ impl CmtChoices {
     /// The values of a switch that are compared, with commas between; `None`: that of the profile.
     pub(super) fn shown(&self, key: Key, usual: &CmtConfig) -> Option<String> {
         let switch = TABLE.iter().find(|switch| switch.key == key)?;
-        let mut names: Vec<&str> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for config in &self.configs {
             let name = (switch.show)(config);
             if !names.contains(&name) {
@@ -206,8 +282,9 @@ impl CmtChoices {
 }
 
 impl Switch {
-    fn values(&self, lists: &[Given], usual: &CmtConfig) -> Result<Vec<&'static str>, InputError> {
-        chosen(lists, vec![(self.show)(usual)], self.names, |word| {
+    fn values(&self, lists: &[Given], usual: &CmtConfig) -> Result<Vec<String>, InputError> {
+        let every: Vec<String> = self.names.iter().map(|name| (*name).to_owned()).collect();
+        chosen(lists, vec![(self.show)(usual)], &every, |word| {
             let mut config = CmtConfig::default();
             if (self.set)(&mut config, word) {
                 return Ok((self.show)(&config));

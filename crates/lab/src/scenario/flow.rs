@@ -110,7 +110,8 @@ impl FlowSpec {
             Protocol::Sctp => Carrier::Sctp(Box::new(sctp.single())),
             Protocol::CmtSctp => {
                 let usual = SctpFailover::usual(sctp.profile);
-                let config = sctp.config(Addresses::All, usual, RtxPolicy::Rtt);
+                let policy = cmt::rtx_policy(sctp.profile);
+                let config = sctp.config(Addresses::All, usual, policy);
                 let cmt = Some(CmtConfig::of(sctp.profile));
                 Carrier::Sctp(Box::new(SctpConfig { cmt, ..config }))
             }

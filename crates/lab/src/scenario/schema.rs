@@ -19,9 +19,9 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
-use transport::sctp::cmt::{BufferBasis, CucRule, PathMode, SackPath, SendAllKey, Sides};
+use transport::sctp::cmt::SendAllKey;
 use transport::sctp::streams::StreamOrder;
-use transport::sctp::{GapStructure, RtxPolicy, SctpProfile};
+use transport::sctp::{BurstRule, GapStructure, RtxPolicy, SctpProfile};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
 /// The schema of a scenario file.
@@ -48,6 +48,8 @@ pub(super) enum Pattern {
     Flag,
     /// Text that matches this pattern.
     Regex(&'static str),
+    /// A list of some of these names.
+    Names(&'static [&'static str]),
     /// A composed schema.
     Of(fn(&mut SchemaGenerator) -> Schema),
 }
@@ -99,12 +101,14 @@ fn of_key(pattern: Pattern, about: &str, generator: &mut SchemaGenerator) -> Sch
         Pattern::Regex(form) => {
             json_schema!({"type": "string", "description": about, "pattern": form})
         }
-        Pattern::Of(make) => {
-            let mut schema = make(generator);
-            schema.insert("description".to_owned(), about.into());
-            schema
-        }
+        Pattern::Names(list) => about_it(names(list.iter().copied(), &[]), about),
+        Pattern::Of(make) => about_it(make(generator), about),
     }
+}
+
+fn about_it(mut schema: Schema, about: &str) -> Schema {
+    schema.insert("description".to_owned(), about.into());
+    schema
 }
 
 /// A table with these keys and no others.
@@ -350,36 +354,20 @@ pub(super) fn message_size(_: &mut SchemaGenerator) -> Schema {
     number(1, 64 << 10, "([kKmM]i?[bB]|[bB])?")
 }
 
+pub(super) fn max_burst(_: &mut SchemaGenerator) -> Schema {
+    number(0, u16::MAX.into(), "")
+}
+
+pub(super) fn burst_rules(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": BurstRule::ALL.map(|(_, name, _)| name)})
+}
+
 pub(super) fn streams(_: &mut SchemaGenerator) -> Schema {
     number(1, u16::MAX.into(), "")
 }
 
 pub(super) fn stream_schedulers(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": StreamOrder::names().collect::<Vec<_>>()})
-}
-
-pub(super) fn on_or_off_list(_: &mut SchemaGenerator) -> Schema {
-    names(["on", "off"].into_iter(), &[])
-}
-
-pub(super) fn cmt_path_modes(_: &mut SchemaGenerator) -> Schema {
-    names(PathMode::ALL.iter().map(|mode| mode.name()), &[])
-}
-
-pub(super) fn cuc(_: &mut SchemaGenerator) -> Schema {
-    names(CucRule::ALL.iter().map(|rule| rule.name()), &[])
-}
-
-pub(super) fn sides(_: &mut SchemaGenerator) -> Schema {
-    names(Sides::ALL.iter().map(|sides| sides.name()), &[])
-}
-
-pub(super) fn bases(_: &mut SchemaGenerator) -> Schema {
-    names(BufferBasis::ALL.iter().map(|basis| basis.name()), &[])
-}
-
-pub(super) fn sack_paths(_: &mut SchemaGenerator) -> Schema {
-    names(SackPath::ALL.iter().map(|path| path.name()), &[])
 }
 
 pub(super) fn on_or_off(_: &mut SchemaGenerator) -> Schema {

@@ -16,7 +16,9 @@ use traffic::web::Http;
 use transport::congestion::ControllerChoice;
 use transport::sctp::cmt::CmtConfig;
 use transport::sctp::streams::StreamOrder;
-use transport::sctp::{Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile};
+use transport::sctp::{
+    Addresses, BurstRule, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile,
+};
 use wire::sctp::Features;
 
 /// Name of the variants over all paths, one at a time, instead of the name of a path.
@@ -95,6 +97,12 @@ pub struct SctpChoices {
     pub interleaving: bool,
     /// Structure of TSNs above the cumulative one.
     pub gap_structure: GapStructure,
+    /// Max.Burst in packets, 0: no limit; `None`: that of the profile.
+    pub max_burst: Option<u32>,
+    /// How it limits a burst; `None`: that of the profile.
+    pub burst: Option<BurstRule>,
+    /// L of RFC 9260 s7.2.1, in packets; `None`: that of the profile.
+    pub slow_start_limit: Option<u32>,
     /// What only CMT-SCTP has.
     pub cmt: CmtChoices,
 }
@@ -113,6 +121,9 @@ impl Default for SctpChoices {
             nr_sack: true,
             interleaving: false,
             gap_structure: GapStructure::default(),
+            max_burst: None,
+            burst: None,
+            slow_start_limit: None,
             cmt: CmtChoices::default(),
         }
     }
@@ -120,7 +131,7 @@ impl Default for SctpChoices {
 
 impl SctpChoices {
     /// Options that only SCTP has.
-    const OPTIONS: [Key; 8] = [
+    pub(super) const OPTIONS: [Key; 11] = [
         Key::SctpProfile,
         Key::RtxPolicy,
         Key::MessageSize,
@@ -129,6 +140,9 @@ impl SctpChoices {
         Key::NrSack,
         Key::Interleaving,
         Key::GapStructure,
+        Key::MaxBurst,
+        Key::MaxBurstVariant,
+        Key::AbcLimit,
     ];
 
     /// The choices in `options`, of which `compared` is a part that other protocols have, too;
@@ -176,6 +190,9 @@ impl SctpChoices {
             rtx_policies: chosen(texts, Vec::new(), &every, rtx_policy)?,
             message_size: said(options.text(Key::MessageSize), message_size)?.or(usual),
             nr_sack: said(options.text(Key::NrSack), on_or_off)?.unwrap_or(true),
+            max_burst: said(options.text(Key::MaxBurst), |given| count(given, 0))?,
+            burst: said(options.text(Key::MaxBurstVariant), burst)?,
+            slow_start_limit: said(options.text(Key::AbcLimit), |given| count(given, 1))?,
             cmt: CmtChoices { configs, ..compared.cmt },
             ..compared
         })
@@ -210,6 +227,11 @@ impl SctpChoices {
             SctpFailover::Pf => FailureLimits { potentially_failed: Some(0), ..*limits },
             SctpFailover::Pmr => FailureLimits { potentially_failed: None, ..*limits },
         };
+        let parameters = &mut config.parameters;
+        parameters.max_burst = self.max_burst.unwrap_or(parameters.max_burst);
+        parameters.burst = self.burst.unwrap_or(parameters.burst);
+        let limit = self.slow_start_limit.unwrap_or(parameters.slow_start_limit);
+        parameters.slow_start_limit = limit;
         let mut features = config.features;
         for (feature, on) in
             [(Features::NR_SACK, self.nr_sack), (Features::INTERLEAVING, self.interleaving)]
@@ -252,6 +274,9 @@ impl SctpChoices {
         add("nr-sack", differs(self.nr_sack != usual.nr_sack, &self.nr_sack));
         add("interleaving", differs(self.interleaving != usual.interleaving, &self.interleaving));
         let structure = self.gap_structure;
+        add("max-burst", self.max_burst.map(|packets| packets.to_string()));
+        add("max-burst-variant", self.burst.map(|rule| rule.name().to_owned()));
+        add("abc-limit", self.slow_start_limit.map(|packets| packets.to_string()));
         add("gap-structure", differs(structure != usual.gap_structure, &structure.name()));
         text
     }
@@ -313,6 +338,23 @@ fn streams(given: &Given) -> Result<u16, InputError> {
     given.text.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
         let problem = format!("`{}` is not a number of streams", given.text);
         given.refuse_whole(problem, format!("write a whole number from 1 to {}", u16::MAX))
+    })
+}
+
+/// A number of packets, at least `least`.
+fn count(given: &Given, least: u32) -> Result<u32, InputError> {
+    let number = given.text.parse::<u16>().ok().map(u32::from);
+    number.filter(|number| *number >= least).ok_or_else(|| {
+        let problem = format!("`{}` is not a number of packets", given.text);
+        given.refuse_whole(problem, format!("write a whole number from {least} to {}", u16::MAX))
+    })
+}
+
+fn burst(given: &Given) -> Result<BurstRule, InputError> {
+    BurstRule::by_name(&given.text).ok_or_else(|| {
+        let names = BurstRule::ALL.map(|(_, name, _)| name);
+        let problem = format!("unknown variant `{}` of Max.Burst", given.text);
+        given.refuse_whole(problem, nearest_help(&given.text, &names))
     })
 }
 

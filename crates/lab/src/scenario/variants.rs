@@ -5,7 +5,7 @@
 pub use transport::Protocol;
 
 use super::Scenario;
-use super::cmt::{SEND_ALL, deviations, scheduler_name};
+use super::cmt::{self, SEND_ALL, deviations, scheduler_name};
 use super::sctp::{MULTIHOMED, SctpFailover};
 use transport::Failover;
 use transport::congestion::ControllerChoice;
@@ -215,18 +215,19 @@ fn multihomed(scenario: &Scenario) -> Vec<Variant> {
 fn concurrent(scenario: &Scenario) -> Vec<Variant> {
     let sctp = &scenario.choices.sctp;
     let (rule, usual) = (SctpFailover::usual(sctp.profile), CmtConfig::of(sctp.profile));
+    let usual_rtx = cmt::rtx_policy(sctp.profile);
     let mut variants = Vec::new();
     for &send_all in &sctp.cmt.send_all {
         for congestion in &sctp.cmt.congestion {
             for failover in sctp.rules() {
-                for rtx_policy in sctp.policies(RtxPolicy::Rtt) {
+                for rtx_policy in sctp.policies(usual_rtx) {
                     for config in &sctp.cmt.configs {
                         let parts = [
                             Some(Protocol::CmtSctp.name().to_owned()),
                             Some(scheduler_name(send_all)),
                             Some(congestion.to_string()),
                             (failover != rule).then(|| failover.name().to_owned()),
-                            (rtx_policy != RtxPolicy::Rtt).then(|| rtx_policy.name().to_owned()),
+                            (rtx_policy != usual_rtx).then(|| rtx_policy.name().to_owned()),
                         ];
                         let parts = parts.into_iter().flatten().chain(deviations(config, &usual));
                         let name = parts.collect::<Vec<_>>().join("/");

@@ -1,13 +1,19 @@
 //! CMT-SCTP over simulated links: data on all paths of an association at once.
 
+use crate::multipath::{assert_exactly_once, hostile_run};
 use crate::pair::{link, record, value, with};
-use crate::sctp::sctp;
+use crate::sctp::{cases, sctp};
 use base::Duration;
-use network::LinkConfig;
-use simulator::{Carrier, RunSetup};
+use network::{Direction, LinkChange, LinkConfig, PathEvent};
+use proptest::prelude::*;
+use simulator::{Carrier, Mark, PathMark, RunSetup, Until};
 use traffic::Traffic;
-use transport::sctp::SctpConfig;
-use transport::sctp::cmt::CmtConfig;
+use transport::sctp::cmt::{
+    Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathBlocking, PathMode, Rescheduling,
+    RttRule, SackPath, SendAllKey, Sides, Smart,
+};
+use transport::sctp::{Addresses, BurstRule, RtxPolicy, SctpConfig};
+use wire::sctp::Features;
 
 /// One association over all of these links at once.
 pub(crate) fn cmt(links: &[LinkConfig], traffic: Traffic) -> RunSetup {
@@ -46,5 +52,150 @@ fn objects_arrive_whole_over_all_paths() {
         let links = [link(25, 20), link(4, 70), link(10, 5)];
         let record = record(&cmt(&links, Traffic::BulkSize(mib << 20)));
         assert!(record.outcome.value.is_some(), "{:?}", record.outcome);
+    }
+}
+
+/// Any switches of CMT-SCTP.
+fn any_cmt() -> impl Strategy<Value = CmtConfig> {
+    let switches = any::<[bool; 12]>();
+    let indices = (0usize..6, 0usize..3, 0usize..4, 0usize..4, 0usize..4, 0usize..3, 0usize..3);
+    let reschedule = (0u32..1000, 0u32..4);
+    (switches, indices, reschedule).prop_map(|(on, index, (threshold_permille, moved_fast_rtx))| {
+        let [sfr, dac, frc, fast_rtx, reneging, t3, queued, mesh, moved_reduces_cwnd, ..] = on;
+        let (key, cuc, split, sack, sides, rtt, blocking) = index;
+        let queued = if queued { BufferBasis::Queued } else { BufferBasis::Outstanding };
+        let buffers = |index: usize| Sides::ALL[index].0;
+        CmtConfig {
+            algorithms: Algorithms { sfr, dac, frc, cuc: CucRule::ALL[cuc].0 },
+            smart: Smart { fast_rtx, reneging, t3 },
+            send_all: SendAllKey::ALL[key].0,
+            buffer_split: BufferSplit { sides: buffers(split), basis: queued },
+            sack_path: SackPath::ALL[sack].0,
+            path_mode: if mesh { PathMode::Mesh } else { PathMode::Paired },
+            reschedule: Rescheduling {
+                sides: buffers(sides),
+                threshold_permille,
+                moved_reduces_cwnd,
+                moved_fast_rtx,
+            },
+            rtt: RttRule::ALL[rtt].0,
+            blocking: PathBlocking::ALL[blocking].0,
+            primary_first: on[9],
+            strict_booking: on[10],
+            ..CmtConfig::default()
+        }
+    })
+}
+
+/// Any association on all paths at once.
+fn any_sctp() -> impl Strategy<Value = SctpConfig> {
+    let features = (any::<[bool; 4]>(), 0usize..RtxPolicy::ALL.len(), 100u32..5000);
+    let buffers = (20_000u32..400_000, 20_000u32..400_000);
+    let burst = (0usize..BurstRule::ALL.len(), 0u32..6);
+    let controls = ["reno", "lia", "olia", "olia-draft"];
+    let control = (0..controls.len()).prop_map(move |index| controls[index]);
+    (any_cmt(), features, buffers, burst, control).prop_map(
+        |(cmt, (on, policy, message_size), buffers, (burst, max_burst), control)| {
+            let [nr_sack, interleaving, nagle, reneging] = on;
+            let mut config = SctpConfig {
+                cmt: Some(cmt),
+                addresses: Addresses::All,
+                send_buffer: buffers.0,
+                receive_buffer: buffers.1,
+                congestion: control.parse().expect("a control"),
+                rtx_policy: RtxPolicy::ALL[policy].0,
+                message_size: (message_size < 3000).then_some(message_size),
+                nagle,
+                reneging,
+                ..SctpConfig::default()
+            };
+            (config.parameters.burst, config.parameters.max_burst) =
+                (BurstRule::ALL[burst].0, max_burst);
+            for (on, feature) in
+                [(nr_sack, Features::NR_SACK), (interleaving, Features::INTERLEAVING)]
+            {
+                let all = config.features.0;
+                config.features = Features(if on { all | feature.0 } else { all & !feature.0 });
+            }
+            config
+        },
+    )
+}
+
+/// What happens to a path, when, and for how many milliseconds.
+type Spell = (u8, u64, u64);
+
+/// A path dies for a while, is slow, or loses its address. The first one does not before the
+/// handshake is over.
+fn live(setup: &mut RunSetup, path: usize, spells: &[Spell]) {
+    let mut at = Duration::from_millis(500);
+    for (what, wait, millis) in spells {
+        at += Duration::from_millis(*wait);
+        let end = at + Duration::from_millis(*millis);
+        let mut event = |at, change| {
+            let direction = Direction::Both;
+            setup.network.paths[path].events.push(PathEvent { at, direction, change });
+        };
+        match what {
+            0 | 1 => {
+                event(at, if *what == 0 { LinkChange::Silent } else { LinkChange::Down });
+                event(end, LinkChange::Up);
+            }
+            2 => {
+                let usual = Duration::from_millis(20);
+                event(at, LinkChange::Delay(usual + Duration::from_millis(millis / 4)));
+                event(end, LinkChange::Delay(usual));
+            }
+            _ => {
+                setup.marks.push(PathMark { path, at, what: Mark::Removed });
+                setup.marks.push(PathMark { path, at: end, what: Mark::Returned });
+            }
+        }
+        at = end;
+    }
+}
+
+proptest! {
+    // What is found becomes a named test below.
+    #![proptest_config(ProptestConfig {
+        cases: cases(96),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_byte_arrives_exactly_once_over_all_hostile_paths(
+        setup in hostile_run(),
+        config in any_sctp(),
+    ) {
+        let mut setup = setup;
+        setup.flows[0].carrier = Carrier::Sctp(Box::new(config));
+        assert_exactly_once(&setup);
+    }
+
+    /// The first path lives.
+    #[test]
+    fn all_arrives_while_a_path_lives(
+        config in any_sctp(),
+        lives in prop::collection::vec(
+            prop::collection::vec((0u8..4, 1u64..3000, 50u64..4000), 0..4),
+            1..4,
+        ),
+        (mib, seed) in (1u64..5, any::<u64>()),
+    ) {
+        let links: Vec<LinkConfig> = (0..=lives.len()).map(|_| link(5, 20)).collect();
+        let mut setup = sctp(&links, Traffic::BulkSize(mib << 20));
+        setup.flows[0].carrier = Carrier::Sctp(Box::new(config));
+        (setup.seed, setup.until) = (seed, Until::Closed);
+        for (path, spells) in (1..).zip(&lives) {
+            live(&mut setup, path, spells);
+        }
+        let record = record(&setup);
+        let outcome = &record.outcome;
+        prop_assert_eq!(record.measured().failure, None, "{:?}", outcome);
+        prop_assert_eq!(outcome.bytes_read, mib << 20, "{:?}", outcome);
+        prop_assert!(outcome.is_complete(), "{:?}", outcome);
+        let first_sent: u64 = record.measured().sent.first_sent_bytes.iter().sum();
+        prop_assert_eq!(first_sent, mib << 20);
     }
 }

@@ -140,7 +140,7 @@ fn any_sctp() -> impl Strategy<Value = RunSetup> {
 }
 
 /// Random cases: `usual`, or the number in `PROPTEST_CASES`.
-fn cases(usual: u32) -> u32 {
+pub(crate) fn cases(usual: u32) -> u32 {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok());
     asked.unwrap_or(usual)
 }

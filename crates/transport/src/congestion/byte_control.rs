@@ -8,7 +8,7 @@
 use super::byte_window::{Acknowledged, ByteWindow, Step};
 use super::law::Flow;
 use super::olia::LossInterval;
-use super::{AckSample, CongestionControl, CongestionEvent, CongestionKind, PathStart};
+use super::{AckSample, BurstLimit, CongestionControl, CongestionEvent, CongestionKind, PathStart};
 use base::{Duration, Instant, PathId};
 
 /// The round-trip time of a path without a sample: RTO.Initial (RFC 9260 s16).
@@ -22,8 +22,10 @@ pub struct ByteLaw {
     pub slow_start_share: fn(&[Flow], usize) -> f64,
     /// Change per acknowledged byte in congestion avoidance.
     pub increase: fn(&[Flow], usize, f64) -> f64,
-    /// The threshold after a loss and after T3-rtx expired, with its floor.
-    pub ssthresh: fn(&[Flow], usize, f64) -> f64,
+    /// The threshold after a loss and after T3-rtx expired, before any floor.
+    pub reduced: fn(&[Flow], usize) -> f64,
+    /// The least threshold.
+    pub floor: fn(&[Flow], usize, f64) -> f64,
 }
 
 /// The windows of one association.
@@ -80,7 +82,8 @@ impl ByteControl {
     fn ssthresh_after_loss(&mut self, path: PathId) -> Option<u64> {
         let own = self.update_flows(path)?;
         let pmdcs = f64::from(self.path(path)?.window.pmdcs());
-        Some((self.law.ssthresh)(&self.flows, own, pmdcs) as u64)
+        let reduced = (self.law.reduced)(&self.flows, own);
+        Some(reduced.max((self.law.floor)(&self.flows, own, pmdcs)) as u64)
     }
 
     fn grow(&mut self, path: PathId, step: Step) {
@@ -170,9 +173,20 @@ impl CongestionControl for ByteControl {
         }
     }
 
-    fn limit_window(&mut self, path: PathId, bytes: u64, keeps: bool) {
+    fn limit_window(&mut self, path: PathId, bytes: u64, how: BurstLimit) {
         if let Some(path) = self.path_mut(path) {
-            path.window.limit(bytes, keeps);
+            path.window.limit(bytes, how);
+        }
+    }
+
+    fn reduced_window(&mut self, path: PathId) -> Option<f64> {
+        let own = self.update_flows(path)?;
+        Some((self.law.reduced)(&self.flows, own))
+    }
+
+    fn set_segment_size(&mut self, path: PathId, mss: u32) {
+        if let Some(path) = self.path_mut(path) {
+            path.window.set_pmdcs(mss);
         }
     }
 

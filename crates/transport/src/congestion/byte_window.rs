@@ -13,6 +13,7 @@
 //!   window, so that the window grows by at most one step per round trip afterwards (s7.2.2).
 //! - Bytes of duplicate TSNs are not counted in `partial_bytes_acked`.
 
+use super::BurstLimit;
 use base::Duration;
 use std::net::IpAddr;
 
@@ -90,6 +91,14 @@ impl ByteWindow {
         self.pmdcs
     }
 
+    /// The path has another MTU: steps and floors are those of its PMDCS from now on. The window
+    /// stays in bytes, at least one PMDCS.
+    pub(super) fn set_pmdcs(&mut self, pmdcs: u32) {
+        self.pmdcs = pmdcs.max(1);
+        self.cwnd = self.cwnd.max(self.pmdcs.into());
+        self.ssthresh = self.ssthresh.max(self.pmdcs.into());
+    }
+
     /// Slow start: the window is at most the threshold (s7.2.1; RFC 5681 leaves equality open).
     pub(super) const fn in_slow_start(&self) -> bool {
         self.cwnd <= self.ssthresh
@@ -158,14 +167,21 @@ impl ByteWindow {
         self.partial_bytes_acked = 0;
     }
 
-    /// A window larger than `bytes` becomes that. `keeps`: the threshold is at least the window
-    /// before.
-    pub(super) fn limit(&mut self, bytes: u64, keeps: bool) {
+    /// A burst is limited to `bytes`, which concerns a window that is larger.
+    pub(super) fn limit(&mut self, bytes: u64, how: BurstLimit) {
         let before = self.cwnd;
-        self.cwnd = before.min(bytes.max(u64::from(self.pmdcs)));
-        if keeps && self.cwnd < before {
-            self.ssthresh = self.ssthresh.max(before);
+        let limit = bytes.max(u64::from(self.pmdcs));
+        if before <= limit {
+            return;
         }
+        if how != BurstLimit::Threshold {
+            self.cwnd = limit;
+        }
+        self.ssthresh = match how {
+            BurstLimit::Lose => self.ssthresh,
+            BurstLimit::KeepNew | BurstLimit::Threshold => self.ssthresh.max(limit),
+            BurstLimit::KeepOld => self.ssthresh.max(before),
+        };
     }
 
     /// Everything up to the fast-recovery exit point is acknowledged.
@@ -274,13 +290,33 @@ mod tests {
     #[test]
     fn burst_limit_cuts_the_window_to_what_may_leave() {
         let mut window = ByteWindow::new(P, 29_360, Some(10_000));
-        window.limit(2936 + 4 * u64::from(P), false);
+        window.limit(2936 + 4 * u64::from(P), BurstLimit::Lose);
         assert_eq!((window.cwnd(), window.ssthresh()), (8808, Some(10_000)));
-        window.limit(20_000, false);
+        window.limit(20_000, BurstLimit::Lose);
         assert_eq!(window.cwnd(), 8808, "never raised");
-        let mut limited = ByteWindow::new(P, 29_360, Some(10_000));
-        limited.limit(8808, true);
-        assert_eq!((limited.cwnd(), limited.ssthresh()), (8808, Some(29_360)));
+        for (how, cwnd, ssthresh) in [
+            (BurstLimit::KeepNew, 8808, 8808),
+            (BurstLimit::KeepOld, 8808, 29_360),
+            (BurstLimit::Threshold, 29_360, 8808),
+        ] {
+            let mut window = ByteWindow::new(P, 29_360, Some(5000));
+            window.limit(8808, how);
+            assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, Some(ssthresh)), "{how:?}");
+        }
+    }
+
+    #[test]
+    fn steps_and_floors_follow_the_pmdcs_of_the_path() {
+        let mut window = ByteWindow::new(P, 4404, None);
+        window.set_pmdcs(548);
+        assert_eq!((window.cwnd(), window.ssthresh()), (4404, None), "bytes in the network stay");
+        assert_eq!(window.on_ack(1, full(2936)), Step::SlowStart(548));
+        window.decay(Duration::from_secs(60), Duration::from_secs(1));
+        assert_eq!(window.cwnd(), 4 * 548);
+        window.on_timeout(4 * 548);
+        assert_eq!((window.cwnd(), window.ssthresh()), (548, Some(4 * 548)));
+        window.set_pmdcs(P);
+        assert_eq!((window.cwnd(), window.ssthresh()), (1468, Some(4 * 548)), "one PMDCS at least");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::olia::{self, Olia, OliaDraft};
 use super::reno::{self, Reno};
 use super::uncoupled::Uncoupled;
 use super::wvegas::{self, Wvegas};
-use super::{AckSample, CongestionControl, CongestionEvent, PathStart, Penalty};
+use super::{AckSample, BurstLimit, CongestionControl, CongestionEvent, PathStart, Penalty};
 use base::{Duration, Instant, PathId};
 
 /// The switches of all controllers. The default is Linux, 3.5 to 6.18.
@@ -71,7 +71,9 @@ macro_rules! controllers {
             fn on_transmit_start(&mut self, path: PathId, idle: Duration, now: Instant) -> ();
             fn penalise(&mut self, path: PathId, kind: Penalty, now: Instant) -> ();
             fn on_application_limited(&mut self, path: PathId, used_segs: u32) -> ();
-            fn limit_window(&mut self, path: PathId, bytes: u64, keeps: bool) -> ();
+            fn limit_window(&mut self, path: PathId, bytes: u64, how: BurstLimit) -> ();
+            fn reduced_window(&mut self, path: PathId) -> Option<f64>;
+            fn set_segment_size(&mut self, path: PathId, mss: u32) -> ();
             fn prefetch(&self) -> ();
             fn cwnd_bytes(&self, path: PathId) -> u64;
             fn cwnd_segs(&self, path: PathId) -> u32;

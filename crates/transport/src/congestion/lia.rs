@@ -48,7 +48,8 @@ const BYTES: ByteLaw = ByteLaw {
         share.min(1.0)
     },
     increase: |flows, own, pmdcs| law::lia::increase(flows, flows[own].cwnd, pmdcs),
-    ssthresh: |flows, own, pmdcs| law::reno::decrease(flows[own].cwnd).max(pmdcs),
+    reduced: |flows, own| law::reno::decrease(flows[own].cwnd),
+    floor: |_, _, pmdcs| pmdcs,
 };
 
 /// The linked increases of one connection.

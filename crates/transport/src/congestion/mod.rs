@@ -38,6 +38,19 @@ pub use controller::{Controller, NAMES, Options, TABLE, by_name};
 pub use coupled::Coupling;
 pub use penalty::Penalty;
 
+/// What a limit for a burst means for window and threshold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BurstLimit {
+    /// The window becomes it.
+    Lose,
+    /// The window becomes it, and the threshold is at least the new window.
+    KeepNew,
+    /// The window becomes it, and the threshold is at least the window before.
+    KeepOld,
+    /// The threshold is at least the limit; the window stays.
+    Threshold,
+}
+
 /// A congestion controller of one connection.
 pub trait CongestionControl {
     /// A path was added to the connection, or starts anew (RFC 9260 s7.2.5).
@@ -67,8 +80,16 @@ pub trait CongestionControl {
     /// flight (Linux's part of RFC 2861 for senders that are never quite idle).
     fn on_application_limited(&mut self, _path: PathId, _used_segs: u32) {}
     /// A burst is about to be sent: a larger window than `bytes` becomes that (Max.Burst, RFC 9260
-    /// s6.1 D). `keeps`: the threshold keeps the window before.
-    fn limit_window(&mut self, _path: PathId, _bytes: u64, _keeps: bool) {}
+    /// s6.1 D).
+    fn limit_window(&mut self, _path: PathId, _bytes: u64, _how: BurstLimit) {}
+    /// The window that a loss on `path` would leave without any floor, in bytes; `None` if it is
+    /// not known.
+    fn reduced_window(&mut self, _path: PathId) -> Option<f64> {
+        None
+    }
+    /// The largest segment of the path changed, to `mss` bytes of payload; SCTP: its PMDCS. Windows
+    /// in segments stay.
+    fn set_segment_size(&mut self, _path: PathId, _mss: u32) {}
     /// Prefetches the memory of the first path.
     fn prefetch(&self) {}
     /// The window in bytes.

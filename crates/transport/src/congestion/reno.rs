@@ -27,7 +27,8 @@ pub(super) const ROW: ControllerRow = ControllerRow {
 pub(super) const BYTES: ByteLaw = ByteLaw {
     slow_start_share: |_, _| 1.0,
     increase: |flows, own, pmdcs| law::reno::increase(flows[own].cwnd, pmdcs),
-    ssthresh: |flows, own, pmdcs| law::reno::decrease(flows[own].cwnd).max(4.0 * pmdcs),
+    reduced: |flows, own| law::reno::decrease(flows[own].cwnd),
+    floor: |_, _, pmdcs| 4.0 * pmdcs,
 };
 
 /// NewReno has no state beyond the window.

@@ -245,6 +245,23 @@ impl Sender {
         std::mem::take(&mut self.abandonment.failed)
     }
 
+    /// The association is over: messages abandoned since the last call, then all that the peer may
+    /// not have, in the order in which they were queued (RFC 9260 s11.2.2).
+    pub(super) fn fail_all(&mut self) -> Vec<SendFailure> {
+        let queued = self.streams.queued().map(|(queued, begun)| {
+            let Dropped { message, stream, ppid, .. } = queued;
+            (message, SendFailure { stream, ppid, sent: begun })
+        });
+        let sent = self.outstanding.held().map(|Sent { fragment, .. }| {
+            let Fragment { message, stream, ppid, .. } = *fragment;
+            (message, SendFailure { stream, ppid, sent: true })
+        });
+        let all: BTreeMap<MessageKey, SendFailure> = queued.chain(sent).collect();
+        let mut failed = self.take_failures();
+        failed.extend(all.into_values());
+        failed
+    }
+
     /// What is acknowledged cumulatively cannot be abandoned any more.
     pub(super) fn forget_acknowledged(&mut self) {
         if self.abandonment.enabled {

@@ -1,11 +1,23 @@
 //! What a SACK or NR-SACK does to a sender, in the order of RFC 9260 s6.2.1 and s7.2.
 
-use super::outstanding::{AckedChunk, Acknowledged, Report, SackError};
+use super::cmt::{PathBlocking, RttRule};
+use super::outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
 use super::path::Path;
 use super::sender::{Probe, Sender, Sent};
 use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
-use base::{Context, Event, EventMask, LossReason, PathId};
+use base::{Context, Event, EventMask, Instant, LossReason, PathId};
 use wire::sctp::Tsn;
+
+/// A SACK or NR-SACK beside what it reports.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SackArrival {
+    /// Window of the peer, in bytes.
+    pub a_rwnd: u32,
+    /// Packets that it acknowledges, if the peer counts them (DAC).
+    pub dac_packets: u8,
+    /// The path that it came over; `None` if the packet measures no round trip.
+    pub path: Option<PathId>,
+}
 
 /// What a SACK leads to beyond the sender.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +35,8 @@ pub(super) struct Before {
     in_flight: u64,
     earliest: Option<Tsn>,
     acked: u64,
+    /// The part of it that was not moved to the path, for which the window may grow.
+    grown: u64,
     chunks: u32,
     /// A chunk was acknowledged that was sent once and not taken for lost.
     alive: bool,
@@ -50,8 +64,9 @@ impl Sender {
         cx: &mut Context<'_>,
         paths: &mut [Path],
         report: &Report<'_>,
-        (a_rwnd, dac_packets): (u32, u8),
+        arrival: SackArrival,
     ) -> Result<SackEffects, SackError> {
+        self.measure_late(cx, paths, report, arrival);
         let mut before = std::mem::take(&mut self.spare_paths);
         before.clear();
         before.extend(paths.iter().map(|path| self.before(path.id)));
@@ -59,19 +74,19 @@ impl Sender {
         self.gaps.on_report(report, &acked);
         self.release(&acked.released);
         for chunk in &acked.newly {
-            self.credit(cx, paths, &mut before, chunk);
+            self.credit(cx, paths, &mut before, chunk, arrival.path);
         }
         if acked.advanced {
             self.acked = self.acked_up_to();
         }
         self.update_marks(report, &acked);
-        let missing = self.missing(paths, report, &acked, dac_packets);
+        let missing = self.missing(cx.now, paths, report, &acked, arrival.dac_packets);
         for path in paths.iter_mut() {
             self.leave_recovery(cx, path);
         }
         let in_flight = self.outstanding.total_in_flight_bytes();
-        self.on_window(a_rwnd);
-        self.peer_rwnd = u64::from(a_rwnd).saturating_sub(in_flight);
+        self.on_window(arrival.a_rwnd);
+        self.peer_rwnd = u64::from(arrival.a_rwnd).saturating_sub(in_flight);
         self.update_probe();
         for (path, before) in paths.iter_mut().zip(&before) {
             let may_grow = match &self.cmt {
@@ -115,6 +130,7 @@ impl Sender {
     /// Chunks that three reports miss, which are marked.
     fn missing(
         &mut self,
+        now: Instant,
         paths: &[Path],
         report: &Report<'_>,
         acked: &Acknowledged<Sent>,
@@ -134,6 +150,8 @@ impl Sender {
         let highest = self.outstanding.position(highest_of(report));
         for path in paths {
             let Some(mut misses) = cmt.marks.misses(path.id, dac_packets) else { continue };
+            let round_trips = u64::from(cmt.config.reschedule.moved_fast_rtx);
+            misses.settled = now - path.srtt() * round_trips;
             if counts_all(path) {
                 misses.below = misses.below.max(highest);
             }
@@ -148,6 +166,7 @@ impl Sender {
             in_flight: self.outstanding.in_flight_bytes(path),
             earliest: self.outstanding.earliest(path),
             acked: 0,
+            grown: 0,
             chunks: 0,
             alive: false,
             advanced: false,
@@ -162,12 +181,14 @@ impl Sender {
         paths: &mut [Path],
         before: &mut [Before],
         chunk: &AckedChunk,
+        over: Option<PathId>,
     ) {
         let index = chunk.path.index();
         let (Some(path), Some(before)) = (paths.get_mut(index), before.get_mut(index)) else {
             return;
         };
         before.acked += u64::from(chunk.len);
+        before.grown += if chunk.moved { 0 } else { u64::from(chunk.len) };
         before.chunks += 1;
         before.alive |= chunk.sent_once && chunk.in_flight;
         before.advanced |= chunk.tsn <= self.outstanding.cum_tsn();
@@ -175,10 +196,48 @@ impl Sender {
         if path.timed == Some(chunk.tsn) {
             path.timed = None;
             if chunk.sent_once && chunk.in_flight {
-                let rtt = cx.now - chunk.sent_at;
-                path.on_rtt(rtt);
-                self.record_rtt(cx, path, rtt);
+                self.measure(cx, path, chunk, over);
             }
+        }
+    }
+
+    /// A chunk that measures the round trip of its path was acknowledged by a SACK `over` a path.
+    fn measure(
+        &self,
+        cx: &mut Context<'_>,
+        path: &mut Path,
+        chunk: &AckedChunk,
+        over: Option<PathId>,
+    ) {
+        let rule = self.cmt.as_ref().map_or(RttRule::AnyPath, |cmt| cmt.config.rtt);
+        if rule != RttRule::AnyPath && over != Some(path.id) {
+            let is_open = rule == RttRule::SlowPath;
+            path.unmeasured = is_open.then_some((chunk.tsn, chunk.sent_at));
+            return;
+        }
+        let rtt = cx.now - chunk.sent_at;
+        path.on_rtt(rtt);
+        self.record_rtt(cx, path, rtt);
+    }
+
+    /// CMT: a SACK, old or not, over the path of a chunk that another one acknowledged measures
+    /// the round trip, unless that is longer than the retransmission time-out: then the path was
+    /// idle.
+    fn measure_late(
+        &self,
+        cx: &mut Context<'_>,
+        paths: &mut [Path],
+        report: &Report<'_>,
+        arrival: SackArrival,
+    ) {
+        let path = arrival.path.and_then(|path| paths.get_mut(path.index()));
+        let Some(path) = path else { return };
+        let covers = |(tsn, _): &mut _| Outstanding::<Sent>::covers(report, *tsn);
+        let Some((_, sent_at)) = path.unmeasured.take_if(covers) else { return };
+        let rtt = cx.now - sent_at;
+        if rtt <= path.rto.rto() {
+            path.on_rtt(rtt);
+            self.record_rtt(cx, path, rtt);
         }
     }
 
@@ -245,13 +304,13 @@ impl Sender {
                 &AckSample {
                     now: cx.now,
                     acked_segs: before.chunks,
-                    acked_bytes: before.acked,
+                    acked_bytes: before.grown,
                     rtt: None,
                     srtt: path.srtt(),
                     min_rtt: path.min_rtt.unwrap_or_default(),
                     inflight_before_segs: 0,
                     cwnd_limited: before.in_flight >= before.cwnd,
-                    may_grow,
+                    may_grow: may_grow && before.grown > 0,
                     state: path.ca_state(),
                     snd_una: acked,
                     snd_nxt: acked + in_flight,
@@ -259,6 +318,7 @@ impl Sender {
                 },
             );
             self.record_acked(cx, path, before);
+            self.bursts.on_acked(self.rules.burst, path.id);
         }
         if self.control.cwnd_bytes(path.id) != before.cwnd {
             self.record_window(cx, path);
@@ -302,7 +362,8 @@ impl Sender {
     }
 
     /// A congestion event on a path.
-    pub(super) fn reduce(&mut self, cx: &mut Context<'_>, path: &Path, kind: CongestionKind) {
+    pub(super) fn reduce(&mut self, cx: &mut Context<'_>, path: &mut Path, kind: CongestionKind) {
+        self.rest_if_small(cx.now, path);
         let event = CongestionEvent {
             now: cx.now,
             kind,
@@ -312,6 +373,22 @@ impl Sender {
         };
         self.control.on_congestion(path.id, &event);
         self.record_window(cx, path);
+    }
+
+    /// CMT: a path whose window would fall below a packet takes no new data for a while.
+    fn rest_if_small(&mut self, now: Instant, path: &mut Path) {
+        let Some(cmt) = &self.cmt else { return };
+        let (blocking, groups) = (cmt.config.blocking, cmt.config.cc_groups);
+        if blocking == PathBlocking::Off {
+            return;
+        }
+        let group = groups.of(path.id);
+        let paths = (0..cmt.paths).filter(|other| groups.of(PathId(*other as u8)) == group).count();
+        let Some(reduced) = self.control.reduced_window(path.id) else { return };
+        let rest = blocking.rest((reduced, path.room), path.rto.rto(), paths as u32);
+        if let Some(rest) = rest {
+            path.blocked_until = Some(now + rest);
+        }
     }
 
     /// Records the loss of a chunk.
@@ -338,12 +415,14 @@ impl Sender {
     /// acknowledged (RFC 9260 s6.3.2 R2, R3, R4).
     fn restart_t3(&self, cx: &Context<'_>, path: &mut Path, before: &Before, reneged: bool) {
         let earliest = self.outstanding.earliest(path.id);
+        let is_smart = self.cmt.as_ref().is_none_or(|cmt| cmt.config.smart.t3);
+        let restarts = if is_smart { earliest != before.earliest } else { before.advanced };
         if earliest.is_none() {
             // A timer of zero-window probes goes on.
             if !matches!(self.probe, Probe::Waiting) {
                 path.t3 = None;
             }
-        } else if earliest != before.earliest || (reneged && path.t3.is_none()) {
+        } else if restarts || (reneged && path.t3.is_none()) {
             path.start_t3(cx.now);
         }
     }

@@ -264,6 +264,7 @@ impl Association {
         }
         self.tags = tags;
         self.outbox.clear();
+        self.report_unsent();
         let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
         self.establish(cx, agreed, &confirmed, ConnectionEvent::Restarted);
         self.acknowledge_cookie(from);
@@ -384,8 +385,17 @@ impl Association {
     /// The association is over because of an error.
     fn fail(&mut self, cx: &mut Context<'_>, error: SocketError) {
         if !self.is_over() {
+            self.report_unsent();
             self.end(cx);
             self.events.push(ConnectionEvent::Failed(error));
+        }
+    }
+
+    /// What the peer may not have is lost: the user hears of each message (RFC 9260 s11.2.2).
+    fn report_unsent(&mut self) {
+        if let Phase::Open(open) = &mut self.phase {
+            let failures = open.transfer.sender.fail_all();
+            self.events.extend(failures.into_iter().map(ConnectionEvent::SendFailed));
         }
     }
 
@@ -450,7 +460,10 @@ impl Association {
         let readable = self.readable();
         let Phase::Open(open) = &mut self.phase else { return };
         open.shutdown.on_packet();
-        open.transfer.heard_on = self.ends.path_to(pair);
+        let path = self.ends.path_to(pair);
+        if let Some(path) = path.and_then(|path| open.transfer.paths.get_mut(path.index())) {
+            path.heard = true;
+        }
         open.transfer.receiver.begin_packet();
         if let Some(cause) = admission.cause.clone() {
             open.transfer.control.push(pair, Chunk::Error(vec![cause]));

@@ -12,6 +12,7 @@ use super::handshake::{
 };
 use crate::endpoint::Draws;
 use base::{Context, Duration, Instant, Purpose};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use wire::SctpPacket;
 use wire::sctp::{Cause, Chunk, CookieError, Init, Parameter, Tsn, UdpPorts, VerificationTag};
@@ -22,6 +23,8 @@ pub(crate) struct SctpHost {
     secrets: Option<(CookieSecrets, Instant)>,
     inits: Vec<(Prefix, RateLimit)>,
     strays: RateLimit,
+    /// Tags of cookies that set up an association, until they expire, oldest first.
+    used: VecDeque<(Instant, (VerificationTag, VerificationTag))>,
 }
 
 /// Answers in the second that began at a time.
@@ -38,6 +41,8 @@ type Prefix = u128;
 const MOST_PER_SECOND: u32 = 100;
 /// Networks whose INITs are counted at a time; when there are more, the count begins anew.
 const MOST_PREFIXES: usize = 256;
+/// Used cookies that are remembered; a table of this size costs 24 KiB.
+const MOST_USED: usize = 1024;
 /// Life of a secret.
 const SECRET_LIFE: Duration = Duration::from_secs(3600);
 
@@ -177,6 +182,22 @@ impl SctpHost {
             }
             Err(CookieError::NotOurs | CookieError::OtherAssociation) => Cookie::Discard,
         }
+    }
+
+    /// A valid cookie with these tags is about to set up an association; `life` is that of cookies,
+    /// which may be doubled (RFC 9260 s5.2.6). Returns whether it is the first time: a packet that
+    /// was delayed must not open an association that has ended a second time (RFC 5062 s7).
+    pub(crate) fn uses_cookie(&mut self, now: Instant, tags: &Tags, life: Duration) -> bool {
+        while self.used.pop_front_if(|(until, _)| *until <= now).is_some() {}
+        let tags = (tags.local, tags.peer);
+        let is_first = self.used.iter().all(|(_, used)| *used != tags);
+        if is_first {
+            if self.used.len() >= MOST_USED {
+                self.used.pop_front();
+            }
+            self.used.push_back((now + life * 2, tags));
+        }
+        is_first
     }
 
     /// The answer to a packet out of the blue (RFC 9260 s8.4).

@@ -2,7 +2,7 @@
 //!
 //! Those that open or end an association are left to it.
 
-use super::acknowledge::SackEffects;
+use super::acknowledge::{SackArrival, SackEffects};
 use super::outstanding::{Report, SackError};
 use super::path::Heartbeat;
 use super::receiver::{Accepted, Answer};
@@ -34,6 +34,8 @@ struct Reported<'a> {
     a_rwnd: Option<u32>,
     /// Packets that it acknowledges, if the peer counts them (DAC).
     dac_packets: u8,
+    /// The path that it came over.
+    path: PathId,
 }
 
 impl Transfer {
@@ -45,6 +47,7 @@ impl Transfer {
         chunk: &mut Chunk,
         stage: Stage,
     ) -> Verdict {
+        self.lead_with_primary();
         match chunk {
             Chunk::Data(_) | Chunk::IData(_) if !stage.takes_data() => Verdict::Go,
             Chunk::Data(_) | Chunk::IData(_) => self.on_user_data(cx, (pair, path), chunk),
@@ -56,6 +59,7 @@ impl Transfer {
                     nr_gaps: &[],
                     a_rwnd: Some(sack.a_rwnd),
                     dac_packets: sack.dac_packets,
+                    path,
                 },
             ),
             Chunk::NrSack(sack) => self.on_report(
@@ -66,6 +70,7 @@ impl Transfer {
                     nr_gaps: &sack.nr_gaps,
                     a_rwnd: Some(sack.a_rwnd),
                     dac_packets: sack.dac_packets,
+                    path,
                 },
             ),
             Chunk::Heartbeat(parameters) => {
@@ -102,6 +107,13 @@ impl Transfer {
                 Verdict::Abort(Cause::ProtocolViolation(b"malformed chunk"[..].into()))
             }
             _ => Verdict::Go,
+        }
+    }
+
+    /// CMT: after a packet the primary sends first, if the configuration has it so.
+    fn lead_with_primary(&mut self) {
+        if self.config.cmt.is_some_and(|cmt| cmt.primary_first) {
+            self.round.lead(self.states.primary());
         }
     }
 
@@ -175,8 +187,9 @@ impl Transfer {
             complete: !is_full && span <= i32::from(u16::MAX),
         };
         let a_rwnd = reported.a_rwnd.unwrap_or_else(|| self.sender.total_window());
-        let window = (a_rwnd, reported.dac_packets);
-        match self.sender.on_sack(cx, &mut self.paths, &report, window) {
+        let (dac_packets, path) = (reported.dac_packets, Some(reported.path));
+        let arrival = SackArrival { a_rwnd, dac_packets, path };
+        match self.sender.on_sack(cx, &mut self.paths, &report, arrival) {
             Ok(effects) => {
                 self.on_acknowledged(cx, effects);
                 Verdict::Go
@@ -191,8 +204,9 @@ impl Transfer {
     /// The cumulative TSN of a SHUTDOWN, which says nothing of gaps (RFC 9260 s3.3.8).
     pub(super) fn on_shutdown_tsn(&mut self, cx: &mut Context<'_>, cum_tsn: Tsn) -> Verdict {
         let report = Report { cum_tsn, gaps: &[], nr_gaps: &[], complete: false };
-        let window = (self.sender.total_window(), 0);
-        match self.sender.on_sack(cx, &mut self.paths, &report, window) {
+        let a_rwnd = self.sender.total_window();
+        let arrival = SackArrival { a_rwnd, dac_packets: 0, path: None };
+        match self.sender.on_sack(cx, &mut self.paths, &report, arrival) {
             Ok(effects) => self.on_acknowledged(cx, effects),
             Err(SackError::Old) => {}
             Err(SackError::NeverSent) => {

@@ -10,7 +10,7 @@ use super::sender::{Probe, Sent};
 use super::shutdown::Stage;
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
-use base::{Blocked, Chance, Context, PathId};
+use base::{Blocked, Chance, Context, Duration, PathId};
 use wire::sctp::{Chunk, DataFlags, Tsn};
 
 /// Chunks of one packet to a pair of addresses.
@@ -137,10 +137,8 @@ impl Transfer {
             self.begin_round(cx.chance);
         }
         while let Some(path) = self.round.current() {
-            let chunks = match self.again(cx, path) {
-                Some(chunks) => Some(chunks),
-                None => self.anew(cx, path),
-            };
+            let moved = if self.round.take_fresh() { self.moved(cx, path) } else { None };
+            let chunks = moved.or_else(|| self.again(cx, path)).or_else(|| self.anew(cx, path));
             if let Some(chunks) = chunks {
                 return Some((path, chunks));
             }
@@ -151,12 +149,17 @@ impl Transfer {
 
     /// CMT: sorts the paths that data may go to.
     fn begin_round(&mut self, chance: Chance) {
-        let Some(key) = self.sender.cmt.as_ref().map(|cmt| cmt.config.send_all) else { return };
+        let Some(config) = self.sender.cmt.as_ref().map(|cmt| cmt.config) else { return };
+        let key = config.send_all;
+        // A zero-window probe goes to the fastest path.
+        let is_probe =
+            self.sender.probe == Probe::Due && self.sender.outstanding.next_marked().is_none();
+        let only = if is_probe { self.probe_path() } else { None };
         let is_random = key == SendAllKey::Random;
         let mut keys = Vec::new();
         for index in 0..self.paths.len() {
             let path = PathId(index as u8);
-            if !self.states.is_usable(path) {
+            if !self.states.is_usable(path) || only.is_some_and(|only| only != path) {
                 continue;
             }
             let control = &self.sender.control;
@@ -169,7 +172,43 @@ impl Transfer {
                 random: if is_random { self.draw(chance) } else { 0 },
             });
         }
-        self.round.begin(key, &mut keys);
+        self.round.begin(key, &mut keys, config.strict_booking);
+    }
+
+    /// CMT: a packet with the lowest chunk, which is moved to `path`.
+    fn moved(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+        let tsn = self.sender.take_moved(cx, &mut self.paths, path)?;
+        let state = &mut self.paths[path.index()];
+        let chunk = self.sender.send_again(cx, state, tsn)?;
+        state.start_t3(cx.now);
+        let mut chunks = std::mem::take(&mut self.spare_chunks);
+        chunks.push(chunk);
+        ask_for_sack(&mut chunks);
+        Some(chunks)
+    }
+
+    /// Whether the next new chunk may be booked on `path`: it fits the window, unless the round
+    /// allows more and the sum of all windows has room.
+    fn may_book(&self, path: PathId) -> bool {
+        if !self.config.cmt.is_some_and(|cmt| cmt.strict_booking) {
+            return true;
+        }
+        let (outstanding, control) = (&self.sender.outstanding, &self.sender.control);
+        let cwnd = control.cwnd_bytes(path);
+        let len = u64::from(self.sender.next_new_len());
+        let sum: u64 = self.paths.iter().map(|path| control.cwnd_bytes(path.id)).sum();
+        outstanding.in_flight_bytes(path) + len <= cwnd
+            || (self.round.overshoots() && outstanding.total_in_flight_bytes() + len <= sum)
+    }
+
+    /// The path of a zero-window probe: that of new data, with data on all paths the fastest.
+    fn probe_path(&self) -> Option<PathId> {
+        if self.sender.cmt.is_none() {
+            return self.states.data_path();
+        }
+        let usable = self.paths.iter().filter(|path| self.states.is_usable(path.id));
+        let fastest = usable.min_by_key(|path| path.rto.srtt().unwrap_or(Duration::MAX));
+        fastest.map(|path| path.id)
     }
 
     /// Retransmissions of one packet on `path`, lowest first; `None` if there are none, or no
@@ -218,14 +257,17 @@ impl Transfer {
         let index = path.index();
         let room = self.paths.get(index)?.room;
         // An idle window, which may still decay, has room.
-        if !self.sender.has_window(path) {
+        if !self.sender.has_window(path) || self.paths[index].is_blocked(cx.now) {
             return None;
         }
-        self.sender.prepare_burst(cx.now, &self.paths[index]);
+        if !self.sender.prepare_burst(cx.now, &self.paths[index]) {
+            return None;
+        }
         let (mut chunks, mut left) = (std::mem::take(&mut self.spare_chunks), room);
         while left > self.sender.header() {
             self.sender.abandon_begun(cx.now, path);
-            if self.sender.blocked(path, left, chunks.is_empty()).is_some() {
+            let why = self.sender.blocked(path, left, chunks.is_empty());
+            if why.is_some() || !self.may_book(path) {
                 break;
             }
             let Some(chunk) = self.sender.send_new(cx, &mut self.paths[index]) else { break };
@@ -233,6 +275,9 @@ impl Transfer {
             chunks.push(chunk);
         }
         self.sender.streams.end_packet();
+        if !chunks.is_empty() {
+            self.sender.bursts.on_packet(cx.now, path);
+        }
         (!chunks.is_empty()).then_some(chunks)
     }
 
@@ -308,7 +353,7 @@ impl Transfer {
         if self.sender.probe != Probe::Off || !is_idle() || !self.sender.has_data() {
             return;
         }
-        let Some(path) = self.states.data_path() else { return };
+        let Some(path) = self.probe_path() else { return };
         let len = match self.sender.outstanding.next_marked() {
             Some(marked) => marked.len,
             None => self.sender.next_new_len(),

@@ -67,6 +67,8 @@ struct Chunk<T> {
     fast: bool,
     /// Marked for another reason than misses last.
     timed_out: bool,
+    /// Sent again on another path, because all others waited for it.
+    moved: bool,
     state: State,
 }
 
@@ -128,6 +130,8 @@ pub struct AckedChunk {
     pub in_flight: bool,
     /// It was sent again for another reason than misses.
     pub timed_out: bool,
+    /// It was moved to its path, and lets no window grow.
+    pub moved: bool,
 }
 
 /// A chunk that is to be sent again.
@@ -214,6 +218,7 @@ impl<T> Outstanding<T> {
             retransmissions: 0,
             fast: false,
             timed_out: false,
+            moved: false,
             state: State::InFlight,
         });
         self.held_bytes += u64::from(len);
@@ -289,6 +294,40 @@ impl<T> Outstanding<T> {
         self.paths[before.index()].held_bytes -= len;
         self.paths[path.index()].held_bytes += len;
         true
+    }
+
+    /// The lowest chunk, for which all others wait, is marked to be sent again on `path`: unless it
+    /// is marked already, was moved before, or was sent on `path` after `before`. Returns it with
+    /// its last path and its bytes of window.
+    pub(super) fn take_lowest(
+        &mut self,
+        path: PathId,
+        before: Instant,
+    ) -> Option<(Tsn, PathId, u32)> {
+        let at = self.first;
+        let chunk = self.chunk_mut(at)?;
+        let is_elsewhere = chunk.path != path;
+        let is_due = is_elsewhere || chunk.sent_at < before;
+        if chunk.state != State::InFlight || chunk.moved || !is_due {
+            return None;
+        }
+        // Misses count anew on the other path.
+        (chunk.state, chunk.moved) = (State::Marked, is_elsewhere);
+        (chunk.fast, chunk.timed_out) = (false, false);
+        let (last, len) = (chunk.path, chunk.len);
+        self.leave(at, last, len);
+        self.counted.remove(&at);
+        self.enter_marked(at);
+        Some((self.tsn(at), last, len))
+    }
+
+    /// Whether a report acknowledges a chunk, new or not.
+    pub(super) fn covers(report: &Report<'_>, tsn: Tsn) -> bool {
+        let beyond = tsn.distance_from(report.cum_tsn);
+        let mut blocks = report.gaps.iter().chain(report.nr_gaps);
+        let is_in =
+            |block: &GapBlock| (i32::from(block.start)..=i32::from(block.end)).contains(&beyond);
+        beyond <= 0 || blocks.any(is_in)
     }
 
     /// Everything in the network on `path` is marked for retransmission, because T3-rtx expired or
@@ -393,7 +432,8 @@ impl<T> Outstanding<T> {
     /// miss are marked for retransmission (RFC 9260 s7.2.4); returns them, lowest first.
     pub fn count_misses(&mut self, path: Option<PathId>, highest: Tsn) -> Vec<Tsn> {
         let Some(below) = self.offset(highest) else { return Vec::new() };
-        self.count_misses_of(path, &Misses { below, far_below: below, more: 0 })
+        let settled = Instant::FAR_FUTURE;
+        self.count_misses_of(path, &Misses { below, far_below: below, more: 0, settled })
     }
 
     /// The same for a report that may count more than once.
@@ -461,6 +501,11 @@ impl<T> Outstanding<T> {
     pub fn earliest(&self, path: PathId) -> Option<Tsn> {
         let on_path = self.paths.get(path.index())?;
         on_path.chunks.first().map(|at| self.tsn(at))
+    }
+
+    /// Chunks that must be kept because the peer may ask for them, in the order of their TSNs.
+    pub fn held(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().filter_map(|chunk| chunk.data.as_ref())
     }
 
     /// Bytes of data that must be kept because the peer may ask for them. With SACK this is
@@ -565,7 +610,7 @@ impl<T> Outstanding<T> {
         chunk.state = state;
         let (len, path, sent_at) = (chunk.len, chunk.path, chunk.sent_at);
         let sent_once = chunk.retransmissions == 0;
-        let timed_out = chunk.timed_out && !sent_once;
+        let (timed_out, moved) = (chunk.timed_out && !sent_once, chunk.moved);
         let released = if state == State::Kept { chunk.data.take() } else { None };
         if released.is_some() {
             self.give_back(path, len);
@@ -578,7 +623,7 @@ impl<T> Outstanding<T> {
             State::Acked | State::Kept | State::Abandoned => return,
         }
         self.counted.remove(&at);
-        let acked = AckedChunk { tsn, path, len, sent_at, sent_once, in_flight, timed_out };
+        let acked = AckedChunk { tsn, path, len, sent_at, sent_once, in_flight, timed_out, moved };
         answer.newly.push(acked);
     }
 
@@ -588,13 +633,14 @@ impl<T> Outstanding<T> {
         let (first, chunks) = (self.first, &self.chunks);
         let is_there = |at: u64| {
             let chunk = at.checked_sub(first).and_then(|index| chunks.get(index as usize));
-            chunk.is_some_and(|chunk| path.is_none_or(|path| path == chunk.path))
+            chunk.filter(|chunk| path.is_none_or(|path| path == chunk.path))
         };
         for (at, count) in self.counted.range_mut(..misses.below) {
-            if is_there(*at) {
+            if let Some(chunk) = is_there(*at) {
                 let more = if *at < misses.far_below { misses.more as usize } else { 0 };
                 *count += 1 + more;
-                missing.extend((*count >= MISSES).then_some(*at));
+                let is_settled = !chunk.moved || chunk.sent_at < misses.settled;
+                missing.extend((*count >= MISSES && is_settled).then_some(*at));
             }
         }
         missing

@@ -25,12 +25,18 @@ pub(super) struct Path {
     pub recovery_exit: Option<Tsn>,
     /// The path of retransmissions after T3-rtx expired here, once it is chosen.
     pub rtx_to: Option<PathId>,
+    /// It takes no new data until then.
+    pub blocked_until: Option<Instant>,
+    /// A chunk of the path that a SACK over another path reported, and when it was sent.
+    pub unmeasured: Option<(Tsn, Instant)>,
     /// One packet may be sent whatever the window is: the first retransmission after a loss.
     pub owes_packet: bool,
     /// Bytes of chunks in a packet to this path.
     pub room: u32,
     /// Packets to it are carried in UDP (RFC 6951).
     pub in_udp: bool,
+    /// A packet of the peer has come on it.
+    pub heard: bool,
     /// Smallest round trip measured.
     pub min_rtt: Option<Duration>,
     /// Share of chunks that were lost, averaged.
@@ -112,9 +118,12 @@ impl Path {
             timed: None,
             recovery_exit: None,
             rtx_to: None,
+            blocked_until: None,
+            unmeasured: None,
             owes_packet: false,
             room,
             in_udp: false,
+            heard: false,
             min_rtt: None,
             loss: 0.0,
             counters: Counters {
@@ -152,6 +161,11 @@ impl Path {
         }
     }
 
+    /// Whether it takes no new data now.
+    pub(super) fn is_blocked(&self, now: Instant) -> bool {
+        self.blocked_until.is_some_and(|until| now < until)
+    }
+
     /// Starts T3-rtx anew.
     pub(super) fn start_t3(&mut self, now: Instant) {
         self.t3 = Some(now + self.rto.rto());
@@ -163,6 +177,7 @@ impl Path {
             Heartbeat::Off => Instant::FAR_FUTURE,
             Heartbeat::Next(at) | Heartbeat::Answer(at) => at,
         };
-        self.t3.unwrap_or(Instant::FAR_FUTURE).min(heartbeat)
+        let blocked = self.blocked_until.unwrap_or(Instant::FAR_FUTURE);
+        self.t3.unwrap_or(Instant::FAR_FUTURE).min(heartbeat).min(blocked)
     }
 }

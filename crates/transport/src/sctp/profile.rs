@@ -1,5 +1,6 @@
 //! `SctpProfile`: named sets of an association's parameters, and the parameters (RFC 9260 s16).
 
+use super::burst::BurstRule;
 use super::path_state::FailureLimits;
 use super::rto::RtoBounds;
 use crate::choice::own_name;
@@ -59,16 +60,6 @@ pub enum InitialWindow {
     Rfc4960,
     /// 3 PMDCS (FreeBSD).
     ThreePackets,
-}
-
-/// What Max.Burst does to the window (RFC 9260 s6.1 D).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BurstRule {
-    /// The window is cut to what is in the network and Max.Burst packets, for good ("use it or lose
-    /// it").
-    UseItOrLoseIt,
-    /// The same, and the threshold keeps the window before, so that slow start regains it.
-    CwndLimiting,
 }
 
 /// Other names of profiles.
@@ -141,7 +132,7 @@ impl SctpProfile {
                 heartbeat_burst: 4,
                 slow_start_limit: 2,
                 initial_window: InitialWindow::ThreePackets,
-                burst: BurstRule::CwndLimiting,
+                burst: BurstRule::CwndLimitingBsd,
                 ..RFC
             },
         }

@@ -6,11 +6,12 @@
 
 use super::abandon::Abandonment;
 use super::acknowledge::Before;
+use super::burst::{BurstRoom, Bursts};
 use super::cmt::{BufferBasis, CmtConfig, Marks, split};
 use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
-use super::profile::{BurstRule, SctpParameters};
+use super::profile::SctpParameters;
 use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
 use crate::congestion::{CongestionControl, Controller};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
@@ -77,6 +78,7 @@ pub(super) struct Sender {
     /// The largest window that the peer has offered, in bytes.
     largest_rwnd: u64,
     pub(super) hold: Hold,
+    pub(super) bursts: Bursts,
     /// Data go on all paths at once.
     pub(super) cmt: Option<Box<Concurrent>>,
 }
@@ -166,6 +168,7 @@ impl Sender {
             cmt: cmt.map(concurrent),
             largest_rwnd: setup.peer_rwnd.into(),
             hold: Hold::Off,
+            bursts: Bursts::default(),
         }
     }
 
@@ -407,7 +410,12 @@ impl Sender {
             self.probe = Probe::Sent;
         }
         self.hold = Hold::Off;
-        path.timed.get_or_insert(tsn);
+        if path.unmeasured.is_some_and(|(_, sent_at)| cx.now - sent_at > path.rto.rto()) {
+            path.unmeasured = None;
+        }
+        if path.unmeasured.is_none() {
+            path.timed.get_or_insert(tsn);
+        }
         path.counters.first_bytes += u64::from(payload);
         self.on_sent(cx, path, payload, offset, false);
         Some(chunk)
@@ -464,19 +472,25 @@ impl Sender {
         });
     }
 
-    /// Before the first new data of a burst: an idle window decays (RFC 9260 s7.2.1), and one that
-    /// is far from used is cut (Max.Burst, s6.1 D).
-    pub(super) fn prepare_burst(&mut self, now: Instant, path: &Path) {
+    /// Before a packet of new data: an idle window decays (RFC 9260 s7.2.1), and one that is far
+    /// from used is cut (Max.Burst, s6.1 D). Returns whether the burst has room for the packet.
+    pub(super) fn prepare_burst(&mut self, now: Instant, path: &Path) -> bool {
         let in_flight = self.outstanding.in_flight_bytes(path.id);
         if in_flight == 0 {
             let idle = now - path.last_sent;
             self.control.on_idle_restart(path.id, idle, path.rto.rto(), now);
         }
-        if self.rules.max_burst > 0 {
-            let burst = u64::from(self.rules.max_burst) * u64::from(path.room);
-            let keeps = self.rules.burst == BurstRule::CwndLimiting;
-            self.control.limit_window(path.id, in_flight + burst, keeps);
+        if self.rules.max_burst == 0 {
+            return true;
         }
+        let cwnd = self.control.cwnd_bytes(path.id);
+        let room = BurstRoom { cwnd, in_flight, packet: path.room.into() };
+        let rule = (self.rules.burst, self.rules.max_burst);
+        let step = self.bursts.before_packet(rule, now, path.id, &room);
+        if let Some((bytes, how)) = step.limit {
+            self.control.limit_window(path.id, bytes, how);
+        }
+        step.may_send
     }
 
     /// Released user data are no longer held.

@@ -29,7 +29,11 @@ impl Transfer {
             if self.paths[index].t3.is_some_and(|at| at <= cx.now) {
                 self.on_t3(cx, PathId(index as u8))?;
             }
-            let heartbeat = self.paths[index].heartbeat;
+            let path = &mut self.paths[index];
+            if path.blocked_until.take_if(|until| *until <= cx.now).is_some() {
+                self.round.lead(path.id);
+            }
+            let heartbeat = path.heartbeat;
             match heartbeat {
                 Heartbeat::Next(at) if at <= cx.now => self.on_heartbeat_due(cx, index),
                 Heartbeat::Answer(at) if at <= cx.now => self.on_unanswered(cx, index)?,
@@ -63,13 +67,16 @@ impl Transfer {
             // A SACK answered: the peer lives, and nothing was lost (RFC 9260 s6.1 A).
             return Ok(());
         }
-        self.sender.reduce(cx, &self.paths[index], CongestionKind::Rto);
+        self.sender.reduce(cx, &mut self.paths[index], CongestionKind::Rto);
         let consequence = self.states.on_error(id, true);
         self.on_consequence(cx, id, &consequence)?;
         let chosen = self.choose_rtx_path(cx.chance, id);
         self.paths[index].rtx_to = chosen;
         if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
             path.owes_packet = true;
+        }
+        if let Some(next) = self.states.alternative(id) {
+            self.round.lead(next);
         }
         Ok(())
     }
@@ -144,7 +151,7 @@ impl Transfer {
     pub(super) fn mark_lost(&mut self, cx: &mut Context<'_>, id: PathId) {
         let Some(first) = self.sender.outstanding.earliest(id) else { return };
         let path = &mut self.paths[id.index()];
-        path.timed = None;
+        (path.timed, path.unmeasured) = (None, None);
         path.counters.on_lost();
         let path = &self.paths[id.index()];
         self.sender.record_lost(cx, path, first, LossReason::Timeout);
@@ -266,7 +273,7 @@ impl Transfer {
             return;
         }
         let had_timer = path.t3.take().is_some();
-        path.recovery_exit = None;
+        (path.recovery_exit, path.blocked_until) = (None, None);
         if had_timer && self.sender.probe == Probe::Waiting {
             // The timer of the probe is that of another path from now on.
             self.sender.probe = Probe::Off;
@@ -283,7 +290,7 @@ impl Transfer {
     }
 
     /// T2-shutdown of a path expired: an error of the path, so that the next SHUTDOWN takes another
-    /// one if there is any (RFC 9260 s9.2). The last resort is the path that the peer was heard on:
+    /// one if there is any (RFC 9260 s9.2). The last resort is a path that the peer was heard on:
     /// heartbeats have stopped, so that an address which is not verified by now never is.
     pub(super) fn on_t2(&mut self, cx: &mut Context<'_>, id: PathId) {
         let socket = self.socket;
@@ -297,9 +304,15 @@ impl Transfer {
             self.record_state(cx, after);
         }
         let other = self.states.alternative(id).filter(|other| *other != id);
-        if let Some(other) = other.or(self.heard_on) {
+        if let Some(other) = other.or_else(|| self.next_heard(id)) {
             self.shutdown_path = Some(other);
         }
+    }
+
+    /// The next path in a circle behind `path` that the peer was heard on.
+    fn next_heard(&self, path: PathId) -> Option<PathId> {
+        let (before, behind) = self.paths.split_at(self.paths.len().min(path.index() + 1));
+        behind.iter().chain(before).find(|path| path.heard).map(|path| path.id)
     }
 
     /// No more heartbeats: SHUTDOWN or SHUTDOWN ACK was sent (RFC 9260 s8.3).

@@ -31,8 +31,6 @@ pub(super) struct Transfer {
     pub(super) control: ControlQueue,
     /// The path of the next SHUTDOWN or SHUTDOWN ACK after one was not answered.
     pub(super) shutdown_path: Option<PathId>,
-    /// The path that the last packet of the peer came on.
-    pub(super) heard_on: Option<PathId>,
     pub(super) config: Box<SctpConfig>,
     /// Bytes of every packet that AUTH takes.
     reserve: u32,
@@ -119,7 +117,6 @@ impl Transfer {
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),
             shutdown_path: None,
-            heard_on: None,
             config: Box::new(config.clone()),
             reserve,
             round: SendRound::default(),
@@ -191,8 +188,11 @@ impl Transfer {
         let least = if remote.is_ipv4() { 576 } else { 1280 };
         let Some(path) = self.paths.get_mut(id.index()) else { return };
         let room = room(mtu.max(least), remote, path.in_udp).saturating_sub(self.reserve);
-        path.room = path.room.min(room);
-        self.cut_to_smallest();
+        if room < path.room {
+            path.room = room;
+            self.sender.control.set_segment_size(id, room);
+            self.cut_to_smallest();
+        }
     }
 
     /// Packets to some addresses are carried in UDP from now on, or no longer: their paths have 8
@@ -201,12 +201,15 @@ impl Transfer {
         for path in &mut self.paths {
             let Some(pair) = ends.pair_of(path.id) else { continue };
             let in_udp = ends.udp_to(pair.remote).is_some();
-            path.room = match (path.in_udp, in_udp) {
-                (false, true) => path.room.saturating_sub(UDP_HEADER),
-                (true, false) => path.room + UDP_HEADER,
-                _ => path.room,
+            if path.in_udp == in_udp {
+                continue;
+            }
+            path.room = match in_udp {
+                true => path.room.saturating_sub(UDP_HEADER),
+                false => path.room + UDP_HEADER,
             };
             path.in_udp = in_udp;
+            self.sender.control.set_segment_size(path.id, path.room);
         }
         self.cut_to_smallest();
     }

@@ -189,6 +189,8 @@ impl<'a> SctpInput<'a> {
         let Some(Socket::Sctp(association)) = self.stack.sockets.get_mut(id) else { return None };
         let goes_on = match compare(association.tags(), &tags) {
             CookieAction::Restart => {
+                let life = association.config().parameters.cookie_life;
+                self.stack.sctp.uses_cookie(cx.now, &tags, life);
                 association.restart(cx, &self.ends, agreed, tags);
                 true
             }
@@ -212,6 +214,9 @@ impl<'a> SctpInput<'a> {
     ) -> Option<SocketId> {
         let (listener, config) = self.listener(self.ends.local.port())?;
         let config = config.clone();
+        if !self.stack.sctp.uses_cookie(cx.now, &tags, config.parameters.cookie_life) {
+            return None;
+        }
         let id = self.stack.sockets.next_id();
         let path: NewPath = self.stack.new_path(id, PathId(0), self.interface, self.ends);
         let own = self.stack.sctp_locals(self.interface, self.ends.local.ip());

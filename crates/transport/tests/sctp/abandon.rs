@@ -6,7 +6,7 @@ use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
 use transport::sctp::SctpConfig;
 use transport::sctp::streams::{Message, Reliability};
-use transport::{InterfaceEvent, SocketEventKind};
+use transport::{InterfaceEvent, SocketError, SocketEventKind};
 use wire::Payload;
 use wire::sctp::{Chunk, Features, ForwardTsn, Tsn};
 
@@ -114,6 +114,56 @@ fn user_hears_of_each_message_that_is_given_up_and_whether_it_was_sent() {
     pair.rule = None;
     pair.pass(Duration::from_secs(10));
     assert_eq!(pair.host(Server).lens(), [4000]);
+}
+
+/// What a user hears about messages that were not delivered: PPID, and whether some was sent.
+fn failed(pair: &Pair) -> Vec<(u32, bool)> {
+    let events = pair.host(Client).events.iter().filter_map(|event| match event {
+        SocketEventKind::SendFailed(failure) => Some((failure.ppid, failure.sent)),
+        _ => None,
+    });
+    events.collect()
+}
+
+#[test]
+fn user_hears_of_each_message_that_is_lost_with_the_association_before_its_failure() {
+    let mut pair = Pair::open(1);
+    let numbered = |ppid, stream, len| Message { ppid, ..message(stream, len) };
+    pair.send(Client, numbered(9, 0, 1000));
+    pair.pass(Duration::from_secs(1));
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    // Four packets fill the window; the third message is sent in part, the last one not at all.
+    for (ppid, stream, len) in [(1, 3, 1400), (2, 0, 1400), (3, 1, 9000), (4, 0, 10)] {
+        pair.send(Client, numbered(ppid, stream, len));
+    }
+    pair.pass(Duration::from_secs(600));
+    assert_eq!(failed(&pair), [(1, true), (2, true), (3, true), (4, false)]);
+    let last = pair.host(Client).events.last();
+    assert_eq!(last, Some(&SocketEventKind::Failed(SocketError::TimedOut)));
+}
+
+#[test]
+fn message_that_the_peer_keeps_is_not_reported_when_the_association_fails() {
+    // The first of three is lost, and gap blocks acknowledge the others: with NR-SACK for good.
+    let all = vec![(1, true), (2, true), (3, true)];
+    for (features, lost) in [(Features::NR_SACK.0, vec![(1, true)]), (0, all)] {
+        let features = Features(Features::PARTIAL_RELIABILITY.0 | features);
+        let mut pair = Pair::open_with(1, SctpConfig { features, ..config() });
+        let mut count = 0;
+        pair.rule = Some(Box::new(move |passing| {
+            let is_data = passing.from == Client && passing.has_data();
+            count += u32::from(is_data);
+            let is_lost = is_data && (count == 1 || count > 3);
+            if is_lost { Fate::Drop } else { Fate::Pass }
+        }));
+        for ppid in 1..=3 {
+            pair.send(Client, Message { ppid, ..message(ppid as u16, 100) });
+        }
+        pair.pass(Duration::from_millis(500));
+        pair.abort(Server);
+        pair.pass(Duration::from_secs(1));
+        assert_eq!(failed(&pair), lost);
+    }
 }
 
 #[test]

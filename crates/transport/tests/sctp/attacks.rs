@@ -217,6 +217,29 @@ fn old_cookie_is_answered_with_its_staleness_and_opens_nothing() {
     assert!(pair.host(Server).events.is_empty());
 }
 
+/// Regression: a COOKIE ECHO that was delayed on a path opened the association again after its end.
+#[test]
+fn replayed_cookie_of_an_association_that_has_ended_opens_nothing() {
+    let mut pair = Pair::open(1);
+    let is_echo = |chunk: &Chunk| matches!(chunk, Chunk::CookieEcho(_));
+    let echo = pair.sent(Client).find(|passing| passing.has(is_echo)).expect("a cookie").clone();
+    pair.shutdown(Client);
+    pair.pass(Duration::from_secs(1));
+    let (mut cx, socket) = (pair.cx(Server), pair.socket(Server));
+    pair.stack(Server).release(&mut cx, socket);
+    let (packets, events) = (pair.log.len(), pair.host(Server).events.len());
+    for _ in 0..2 {
+        pair.inject(Server, echo.src, echo.dst, echo.packet.clone());
+        pair.pass(Duration::from_secs(1));
+    }
+    assert_eq!((pair.log.len(), pair.host(Server).events.len()), (packets, events));
+    pair.connect(Client, PORT, config());
+    pair.pass(Duration::from_secs(1));
+    let opened = pair.host(Server).events[events..].iter();
+    let opened = opened.filter(|event| matches!(event, SocketEventKind::Accepted { .. }));
+    assert_eq!(opened.count(), 1, "a new cookie opens one");
+}
+
 #[test]
 fn replayed_cookie_of_an_open_association_changes_nothing() {
     let mut pair = Pair::open(1);

@@ -5,7 +5,7 @@ use crate::pair::{Client, Fate, PORT, Pair, Passing, Server, address, config, me
 use base::{Duration, Instant};
 use std::net::IpAddr;
 use transport::sctp::{RtoBounds, SctpConfig};
-use transport::{SocketError, SocketEventKind};
+use transport::{SendFailure, SocketError, SocketEventKind};
 use wire::SctpPacket;
 use wire::sctp::{Cause, Chunk, Init, Parameter, Tsn, VerificationTag};
 
@@ -217,6 +217,7 @@ fn restart_of_the_peer_begins_the_association_anew_with_its_new_tag() {
     // The client host is gone: nothing reaches it.
     pair.rule =
         Some(Box::new(|passing| if passing.from == Server { Fate::Drop } else { Fate::Pass }));
+    pair.send(Server, message(1, 300));
     let peer = Restarted::of(&pair, &[]);
     let answer = peer.send(&mut pair, peer.packet.clone());
     let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
@@ -226,6 +227,8 @@ fn restart_of_the_peer_begins_the_association_anew_with_its_new_tag() {
     let answer = peer.send(&mut pair, echo);
     assert_eq!(answer.first(), Some(&Chunk::CookieAck), "{answer:?}");
     assert!(pair.host(Server).has(SocketEventKind::Restarted));
+    let lost = SendFailure { stream: 1, ppid: 0, sent: true };
+    assert!(pair.host(Server).has(SocketEventKind::SendFailed(lost)), "the peer forgot it");
     pair.send(Server, message(0, 200));
     let last = pair.sent(Server).last().expect("data");
     assert!(last.has_data() && last.packet.tag == peer.tag, "{last:?}");

@@ -73,3 +73,24 @@ fn packets_are_smaller_after_fragmentation_was_needed() {
     pair.send(Client, message(0, 4000));
     assert!(longest(&pair, from) > 500, "not below 576 bytes");
 }
+
+/// Regression: windows went on growing by the PMDCS of the first MTU.
+#[test]
+fn window_of_a_path_with_a_smaller_mtu_grows_and_restarts_by_its_own_chunks() {
+    let mut pair = Pair::open(1);
+    let packet = sent(&mut pair);
+    pair.pass(Duration::from_secs(1));
+    pair.unreachable(Client, &packet, TOO_LARGE, 580);
+    let (room, from) = (580 - 20 - 12, pair.cwnds(Client).len());
+    for _ in 0..3 {
+        pair.send(Client, message(0, 40_000));
+        pair.pass(Duration::from_secs(1));
+    }
+    let cwnds = pair.cwnds(Client)[from..].to_vec();
+    let steps = cwnds.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
+    assert_eq!(steps.max(), Some(room), "L = 1: {cwnds:?}");
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(2));
+    assert_eq!(pair.cwnds(Client).last(), Some(&room), "after T3-rtx");
+}

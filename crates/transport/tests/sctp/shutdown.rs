@@ -100,27 +100,36 @@ fn peer_that_has_data_sends_them_before_its_shutdown_ack() {
 }
 
 /// Regression: the peer's second address was not verified when SHUTDOWN ACK ended the heartbeats.
-/// The first path was dead, and SHUTDOWN ACK, whose answer had been lost, was only repeated there.
+/// The first path was dead, and SHUTDOWN ACK, whose answer had been lost, was only repeated there;
+/// then also if a late packet had come over the first path last.
 #[test]
 fn shutdown_ack_is_repeated_where_the_peer_was_heard_if_the_only_verified_path_is_dead() {
-    let mut pair = Pair::new([2, 2], [config(), config()]);
-    let dead = [address(Client, 0), address(Server, 0)];
-    let (mut cut, mut completes) = (false, 0);
-    pair.rule = Some(Box::new(move |passing: &Passing| {
-        let is_answer = passing.has(|chunk| matches!(chunk, Chunk::HeartbeatAck(_)));
-        cut |= passing.has_data();
-        let is_dead = cut && (dead.contains(&passing.src) || dead.contains(&passing.dst));
-        let is_complete = passing.has(is_complete);
-        completes += u32::from(is_complete);
-        let unverified = passing.from == Client && is_answer;
-        let is_lost = is_dead || unverified || (is_complete && completes == 1);
-        if is_lost { Fate::Drop } else { Fate::Pass }
-    }));
-    pair.pass(Duration::from_secs(2));
-    pair.send(Client, message(0, 1000));
-    pair.shutdown(Client);
-    pair.run_until("end", Duration::from_secs(60), is_over);
-    assert_eq!(pair.host(Server).lens(), [1000]);
+    for is_late in [false, true] {
+        let mut pair = Pair::new([2, 2], [config(), config()]);
+        let dead = [address(Client, 0), address(Server, 0)];
+        let (mut cut, mut completes) = (false, 0);
+        pair.rule = Some(Box::new(move |passing: &Passing| {
+            let is_answer = passing.has(|chunk| matches!(chunk, Chunk::HeartbeatAck(_)));
+            let is_first = dead.contains(&passing.src) || dead.contains(&passing.dst);
+            let is_complete = passing.has(is_complete);
+            completes += u32::from(is_complete);
+            let unverified = passing.from == Client && is_answer;
+            let is_lost = (is_first && cut) || unverified || (is_complete && completes == 1);
+            let is_data = passing.has_data();
+            let begins = is_data && !cut;
+            cut |= is_data;
+            match () {
+                () if begins && is_late => Fate::Late(Duration::from_millis(1200)),
+                () if is_lost || begins => Fate::Drop,
+                () => Fate::Pass,
+            }
+        }));
+        pair.pass(Duration::from_secs(2));
+        pair.send(Client, message(0, 1000));
+        pair.shutdown(Client);
+        pair.run_until("end", Duration::from_secs(60), is_over);
+        assert_eq!(pair.host(Server).lens(), [1000]);
+    }
 }
 
 #[test]

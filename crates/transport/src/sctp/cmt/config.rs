@@ -1,6 +1,10 @@
 //! `CmtConfig`: every switch of CMT-SCTP, and its values in the profiles.
 
-use crate::choice::own_name;
+use super::blocking::PathBlocking;
+use super::groups::PathGroups;
+use super::names::named;
+use super::reschedule::Rescheduling;
+use super::rtt::RttRule;
 use crate::sctp::profile::SctpProfile;
 
 /// How an association uses all its paths at once.
@@ -18,6 +22,19 @@ pub struct CmtConfig {
     pub sack_path: SackPath,
     /// Which pairs of addresses are paths.
     pub path_mode: PathMode,
+    /// Chunks that keep the buffers full are sent again on a path with room.
+    pub reschedule: Rescheduling,
+    /// Where a sample of the round-trip time comes from.
+    pub rtt: RttRule,
+    /// A path with too small a window rests.
+    pub blocking: PathBlocking,
+    /// Paths whose windows are coupled.
+    pub cc_groups: PathGroups,
+    /// A packet that arrives makes the primary send first.
+    pub primary_first: bool,
+    /// A packet must fit its window; a second round over all paths allows one more if the sum of
+    /// windows has room for it.
+    pub strict_booking: bool,
 }
 
 /// Rules for what a SACK says of several paths.
@@ -52,6 +69,9 @@ pub struct Smart {
     pub fast_rtx: bool,
     /// A SACK with fewer blocks does not take an acknowledgement back.
     pub reneging: bool,
+    /// T3-rtx starts anew if the oldest chunk in the network is another one, and not only if the
+    /// cumulative TSN advances over a chunk of the path.
+    pub t3: bool,
 }
 
 /// The order in which paths send as much as their windows allow.
@@ -135,20 +155,31 @@ impl CmtConfig {
         let all = Algorithms { sfr: true, dac: true, frc: true, cuc: CucRule::V2 };
         let default = CmtConfig {
             algorithms: all,
-            smart: Smart { fast_rtx: true, reneging: true },
+            smart: Smart { fast_rtx: true, reneging: true, t3: true },
             send_all: SendAllKey::LastTx,
             buffer_split: BufferSplit { sides: Sides::Both, basis: BufferBasis::Outstanding },
             sack_path: SackPath::SmallestSrtt,
             path_mode: PathMode::Paired,
+            reschedule: Rescheduling::of(Sides::Both),
+            rtt: RttRule::SlowPath,
+            blocking: PathBlocking::Off,
+            cc_groups: PathGroups::ONE,
+            primary_first: false,
+            strict_booking: false,
         };
         match profile {
             SctpProfile::Rfc9260 => default,
-            SctpProfile::Inet000 => {
-                CmtConfig { smart: Smart { fast_rtx: true, reneging: false }, ..default }
-            }
+            SctpProfile::Inet000 => CmtConfig {
+                smart: Smart { fast_rtx: true, reneging: false, t3: true },
+                rtt: RttRule::SamePath,
+                primary_first: true,
+                ..default
+            },
             SctpProfile::Lab003 | SctpProfile::Bsd => CmtConfig {
                 algorithms: Algorithms { dac: false, ..all },
                 sack_path: SackPath::Standard,
+                reschedule: Rescheduling::of(Sides::None),
+                rtt: RttRule::AnyPath,
                 ..default
             },
         }
@@ -173,33 +204,70 @@ impl Sides {
     }
 }
 
-impl SendAllKey {
-    /// Every key with its name and one sentence.
-    pub const ALL: [(SendAllKey, &str, &str); 6] = [
-        (SendAllKey::Normal, "normal", "the order of the list of paths"),
-        (SendAllKey::LastTx, "last-tx", "the path that was idle longest first"),
-        (SendAllKey::Random, "random", "a random order"),
-        (SendAllKey::Ssthresh, "ssthresh", "the largest slow-start threshold first"),
-        (SendAllKey::Space, "space", "the most room in the congestion window first"),
-        (SendAllKey::SsthreshSpace, "ssthresh-space", "threshold first, then room"),
-    ];
-
-    /// The name in options and scenario files.
-    pub fn name(self) -> &'static str {
-        SendAllKey::ALL.iter().find(|(key, ..)| *key == self).map_or("", |(_, name, _)| *name)
+named! {
+    SendAllKey {
+        Normal "normal" "the order of the list of paths";
+        LastTx "last-tx" "the path that was idle longest first";
+        Random "random" "a random order";
+        Ssthresh "ssthresh" "the largest slow-start threshold first";
+        Space "space" "the most room in the congestion window first";
+        SsthreshSpace "ssthresh-space" "threshold first, then room";
     }
+    "smallestlasttransmission" = "last-tx";
+    "randomized" = "random";
+    "largestssthreshold" = "ssthresh";
+    "largestspace" = "space";
+    "largestspaceandssthreshold" = "ssthresh-space";
+}
 
-    /// The key with this `name`, in any case; INET's names are aliases.
-    pub fn by_name(name: &str) -> Option<SendAllKey> {
-        let aliases = [
-            ("smallestlasttransmission", "last-tx"),
-            ("randomized", "random"),
-            ("largestssthreshold", "ssthresh"),
-            ("largestspace", "space"),
-            ("largestspaceandssthreshold", "ssthresh-space"),
-        ];
-        let name = own_name(name, &aliases);
-        SendAllKey::ALL.into_iter().find(|(_, known, _)| *known == name).map(|(key, ..)| key)
+named! {
+    CucRule {
+        Normal "normal" "a window grows when the cumulative TSN passes a chunk of the path";
+        V1 "v1" "it grows with the pseudo-cumulative acknowledgement of the path";
+        V2 "v2" "the same, apart for chunks that were retransmitted";
+    }
+    "pseudocumack" = "v1";
+    "pseudocumackv2" = "v2";
+}
+
+named! {
+    Sides {
+        None "none" "neither";
+        Sender "sender" "the send buffer";
+        Receiver "receiver" "the receive buffer";
+        Both "both" "both buffers";
+    }
+    "senderonly" = "sender";
+    "receiveronly" = "receiver";
+    "bothsides" = "both";
+    "0" = "none";
+    "1" = "sender";
+    "2" = "receiver";
+    "3" = "both";
+}
+
+named! {
+    BufferBasis {
+        Outstanding "outstanding" "what is in the network on a path";
+        Queued "queued" "what was sent on a path and may be asked for again";
+    }
+}
+
+named! {
+    SackPath {
+        Standard "standard" "where the last DATA came from (RFC 9260 s6.4)";
+        Primary "primary" "the primary path";
+        RoundRobin "round-robin" "in turn, of the paths that DATA came from";
+        SmallestSrtt "smallest-srtt" "the fastest of the paths that DATA came from";
+    }
+    "roundrobin" = "round-robin";
+    "smallestsrtt" = "smallest-srtt";
+}
+
+named! {
+    PathMode {
+        Paired "paired" "each address is on one path, apart from those of the side with fewer";
+        Mesh "mesh" "every pair of addresses is a path";
     }
 }
 
@@ -207,13 +275,36 @@ impl SendAllKey {
 mod tests {
     use super::*;
 
+    /// Every value is found by its name.
+    macro_rules! found {
+        ($($type:ident),+) => {$(
+            for (value, name, about) in $type::ALL {
+                assert_eq!(($type::by_name(name), value.name()), (Some(value), name));
+                assert!(!about.is_empty());
+            }
+            assert_eq!($type::by_name("fastest"), None);
+        )+};
+    }
+
     #[test]
-    fn keys_are_found_by_their_names_and_those_of_inet() {
-        for (key, name, about) in SendAllKey::ALL {
-            assert_eq!((SendAllKey::by_name(name), key.name()), (Some(key), name));
-            assert!(!about.is_empty());
-        }
+    fn values_are_found_by_their_names_and_those_of_inet_and_freebsd() {
+        found!(SendAllKey, CucRule, Sides, BufferBasis, SackPath, PathMode, RttRule, PathBlocking);
         assert_eq!(SendAllKey::by_name("smallestLastTransmission"), Some(SendAllKey::LastTx));
-        assert_eq!(SendAllKey::by_name("fastest"), None);
+        assert_eq!(CucRule::by_name("pseudoCumAckV2"), Some(CucRule::V2));
+        assert_eq!(Sides::by_name("bothSides"), Some(Sides::Both));
+        assert_eq!(Sides::by_name("1"), Some(Sides::Sender), "buffer_splitting of FreeBSD");
+        assert_eq!(SackPath::by_name("smallestSRTT"), Some(SackPath::SmallestSrtt));
+    }
+
+    #[test]
+    fn profiles_differ_where_the_sources_do() {
+        let of = CmtConfig::of;
+        assert_eq!(CmtConfig::default(), of(SctpProfile::Rfc9260));
+        let inet = of(SctpProfile::Inet000);
+        assert!(inet.primary_first && !inet.smart.reneging && inet.algorithms.dac);
+        assert_eq!(inet.rtt, RttRule::SamePath);
+        let lab = of(SctpProfile::Lab003);
+        assert_eq!((lab.reschedule.sides, lab.sack_path), (Sides::None, SackPath::Standard));
+        assert!(!lab.algorithms.dac && !lab.primary_first);
     }
 }

@@ -7,7 +7,7 @@
 
 use super::config::{Algorithms, CucRule};
 use crate::sctp::offset_set::OffsetSet;
-use base::PathId;
+use base::{Instant, PathId};
 
 /// The marks of all paths.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ pub(in crate::sctp) struct Misses {
     /// Chunks below this one are missing `more` times in addition.
     pub far_below: u64,
     pub more: u32,
+    /// Chunks that were moved are lost only if they were sent before.
+    pub settled: Instant,
 }
 
 /// How far the pseudo-cumulative acknowledgement of a path came.
@@ -184,7 +186,7 @@ impl Marks {
     }
 
     /// What the last report says of the missing chunks of a path, if anything; `count`: packets
-    /// that it is for (DAC).
+    /// that it is for (DAC). Moved chunks count as others do.
     pub(in crate::sctp) fn misses(&self, path: PathId, count: u8) -> Option<Misses> {
         let arrivals = self.paths.get(path.index())?.arrivals?;
         let is_only = self.paths.iter().filter(|path| path.arrivals.is_some()).count() == 1;
@@ -192,7 +194,8 @@ impl Marks {
             true => u32::from(count.max(1)) - 1,
             false => 0,
         };
-        Some(Misses { below: arrivals.highest, far_below: arrivals.lowest, more })
+        let settled = Instant::FAR_FUTURE;
+        Some(Misses { below: arrivals.highest, far_below: arrivals.lowest, more, settled })
     }
 
     /// Whether the window of a path may grow by the last report; `advanced`: the cumulative TSN

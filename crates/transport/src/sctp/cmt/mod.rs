@@ -4,20 +4,30 @@
 //! `CmtConfig` has every switch. `Marks` keep what a report says of each path: split fast
 //! retransmit (SFR), pseudo-cumulative acknowledgements (CUC), delayed acknowledgements (DAC) and
 //! recovery per path (FRC). `SendRound` is the order in which paths send, `split` keeps one path
-//! from taking a shared buffer, `SackRoute` chooses the path of a SACK. What is sent and received
-//! is left to the association.
+//! from taking a shared buffer, `reschedule` says when the chunk that all others wait for is sent
+//! again elsewhere, `SackRoute` chooses the path of a SACK. What is sent and received is left to
+//! the association.
 
+mod blocking;
 mod config;
+mod groups;
 mod marks;
 mod names;
+pub(super) mod reschedule;
+mod rtt;
 mod sack_route;
 mod send_round;
 pub(super) mod split;
 
+pub use blocking::PathBlocking;
 pub use config::{
     Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathMode, SackPath, SendAllKey,
     Sides, Smart,
 };
+pub use groups::PathGroups;
 pub(super) use marks::{Marks, Misses};
+pub(super) use names::named;
+pub use reschedule::Rescheduling;
+pub use rtt::RttRule;
 pub(super) use sack_route::SackRoute;
 pub(super) use send_round::{PathKey, SendRound};

@@ -21,12 +21,30 @@ pub(in crate::sctp) struct PathKey {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::sctp) struct SendRound {
     /// In reverse.
-    left: Vec<PathId>,
+    left: Vec<Turn>,
+    /// The path that sends first in the next round.
+    first: Option<PathId>,
+    /// The turn has just begun.
+    is_fresh: bool,
+}
+
+/// A path that may send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Turn {
+    path: PathId,
+    /// Its last packet need not fit the window.
+    overshoots: bool,
 }
 
 impl SendRound {
+    /// In the next round `path` sends first, if it can.
+    pub(in crate::sctp) const fn lead(&mut self, path: PathId) {
+        self.first = Some(path);
+    }
+
     /// A round over these paths begins, in the order of `key`; equal ones in that of the list.
-    pub(in crate::sctp) fn begin(&mut self, key: SendAllKey, paths: &mut [PathKey]) {
+    /// `strict`: only what fits the windows is sent, and a second round has the rest.
+    pub(in crate::sctp) fn begin(&mut self, key: SendAllKey, paths: &mut [PathKey], strict: bool) {
         debug_assert!(self.left.is_empty(), "the round before is over");
         match key {
             SendAllKey::Normal => {}
@@ -38,17 +56,37 @@ impl SendRound {
                 paths.sort_by_key(|path| Reverse((path.ssthresh, path.space)));
             }
         }
-        self.left.extend(paths.iter().rev().map(|path| path.path));
+        if let Some(first) = self.first.take() {
+            paths.sort_by_key(|path| path.path != first);
+        }
+        let turns =
+            |overshoots| paths.iter().rev().map(move |path| Turn { path: path.path, overshoots });
+        self.left.extend(turns(true));
+        if strict {
+            self.left.extend(turns(false));
+        }
+        self.is_fresh = true;
     }
 
     /// The path that sends now; `None`: the round is over.
     pub(in crate::sctp) fn current(&self) -> Option<PathId> {
-        self.left.last().copied()
+        self.left.last().map(|turn| turn.path)
+    }
+
+    /// Whether a packet may be larger than what is left of the window.
+    pub(in crate::sctp) fn overshoots(&self) -> bool {
+        self.left.last().is_none_or(|turn| turn.overshoots)
+    }
+
+    /// Whether the turn has just begun, which is said once.
+    pub(in crate::sctp) const fn take_fresh(&mut self) -> bool {
+        std::mem::replace(&mut self.is_fresh, false)
     }
 
     /// The path that sends now can send no more.
     pub(in crate::sctp) fn advance(&mut self) {
         self.left.pop();
+        self.is_fresh = true;
     }
 }
 
@@ -75,7 +113,7 @@ mod tests {
             (SendAllKey::SsthreshSpace, [2, 1, 0]),
         ] {
             let mut round = SendRound::default();
-            round.begin(key, &mut paths.clone());
+            round.begin(key, &mut paths.clone(), false);
             let mut order = Vec::new();
             while let Some(path) = round.current() {
                 order.push(path.0);
@@ -83,5 +121,31 @@ mod tests {
             }
             assert_eq!(order, expected, "{key:?}");
         }
+    }
+
+    #[test]
+    fn path_that_leads_is_first_and_strict_booking_has_two_rounds() {
+        let path = |number: u8| PathKey {
+            path: PathId(number),
+            last_sent: Instant::ZERO,
+            ssthresh: 0,
+            space: 0,
+            random: 0,
+        };
+        let mut round = SendRound::default();
+        round.lead(PathId(1));
+        let turns = |round: &mut SendRound, strict| {
+            round.begin(SendAllKey::Normal, &mut [path(0), path(1), path(2)], strict);
+            let mut turns = Vec::new();
+            while let Some(path) = round.current() {
+                assert!(round.take_fresh() && !round.take_fresh());
+                turns.push((path.0, round.overshoots()));
+                round.advance();
+            }
+            turns
+        };
+        assert_eq!(turns(&mut round, false), [(1, true), (0, true), (2, true)]);
+        let strict = [(0, false), (1, false), (2, false), (0, true), (1, true), (2, true)];
+        assert_eq!(turns(&mut round, true), strict, "nothing leads a second time");
     }
 }

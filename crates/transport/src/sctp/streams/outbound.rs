@@ -112,7 +112,7 @@ pub enum Sequence {
     },
 }
 
-/// A message that was dropped before its first fragment was taken.
+/// A message that was dropped before its first fragment was taken, or is queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dropped {
     /// Its number.
@@ -275,6 +275,19 @@ impl OutboundStreams {
         {
             self.scheduler.requeue(id, &mut stream.share);
         }
+    }
+
+    /// Queued messages, with whether some of them was taken. Byte traffic that is queued together
+    /// is one message.
+    pub fn queued(&self) -> impl Iterator<Item = (Dropped, bool)> + '_ {
+        self.streams.keys().flat_map(|id| {
+            let queue = self.streams.get(id).into_iter().flat_map(|stream| &stream.queue);
+            queue.map(move |queued| {
+                let bytes = u64::from(queued.left());
+                let begun = queued.taken > 0;
+                (Dropped { message: queued.key, stream: id, ppid: queued.ppid, bytes }, begun)
+            })
+        })
     }
 
     /// When the next message that has not begun is to be dropped.
