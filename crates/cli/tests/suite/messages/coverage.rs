@@ -137,7 +137,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("lost, by the policy", "lab/src/decisions/association.rs"),
     ("T3-rtx expired: its", "lab/src/decisions/association.rs"),
     ("only one path is given: there is no", "results of SCTP: sctp.rs"),
-    ("sctp has no", "results of SCTP: sctp.rs"),
     (": it takes `reno`", "results of SCTP: sctp.rs"),
     ("with sctp, which lacks it", "results of SCTP: sctp.rs"),
     ("no streams: fetched as with", "results of SCTP: sctp.rs"),

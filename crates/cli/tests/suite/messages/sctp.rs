@@ -12,7 +12,6 @@ fn options_of_sctp() {
     let mut session = Session::new("sctp");
     let options: &[&[&str]] = &[
         &["--sctp-profile", "bsd"],
-        &["--protocols", "cmt-sctp"],
         &["--failover", "pf"],
         &["--failover", "pf", "--protocols", "tcp,mptcp"],
         &["--failover", "probe", "--protocols", "sctp"],
