@@ -290,7 +290,12 @@ impl Switch {
                 return Ok((self.show)(&config));
             }
             let problem = format!("unknown {} `{word}` of CMT-SCTP", self.kind);
-            Err((problem, nearest_help(word, self.names)))
+            let help = match self.key {
+                Key::ReschedThreshold => "write a number from 0 to 1".to_owned(),
+                Key::CcGroups => "write a digit for each path: `0:0:1`".to_owned(),
+                _ => nearest_help(word, self.names),
+            };
+            Err((problem, help))
         })
     }
 }

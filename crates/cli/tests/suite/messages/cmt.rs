@@ -5,8 +5,12 @@ use crate::succeeds;
 use serde_json::Value;
 
 /// A fast path and a slow one.
-const PATHS: [&str; 4] =
-    ["--path", "a=rate 25mbit delay 20ms limit 100p", "--path", "b=rate 4mbit delay 70ms"];
+const PATHS: [&str; 4] = [
+    "--path",
+    "a=rate 25mbit delay 20ms limit 100p",
+    "--path",
+    "b=rate 4mbit delay 70ms limit 100p",
+];
 
 #[test]
 fn options_of_cmt_sctp() {
@@ -33,7 +37,7 @@ fn options_of_cmt_sctp() {
         &["--resched", "left"],
         &["--resched-threshold", "2"],
         &["--sack-path", "fastest"],
-        &["--rtt-rule", "all"],
+        &["--rtt-rule", "none"],
         &["--path-blocking", "maybe"],
         &["--cc-groups", "one"],
         &["--max-burst", "many"],
@@ -57,6 +61,15 @@ fn options_of_cmt_sctp() {
         "cmt-sctp",
         "--path",
         "udp=127.0.0.1",
+        "127.0.0.1:8080/FILE",
+    ]);
+    session.call(&[
+        "live",
+        "get",
+        "--protocol",
+        "tpc",
+        "--path",
+        "dev=tun0",
         "127.0.0.1:8080/FILE",
     ]);
     session.end();

@@ -138,7 +138,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("T3-rtx expired: its", "lab/src/decisions/association.rs"),
     ("only one path is given: there is no", "results of SCTP: sctp.rs"),
     (": it takes `reno`", "results of SCTP: sctp.rs"),
-    ("with sctp, which lacks it", "results of SCTP: sctp.rs"),
+    (", which lacks it", "results of SCTP: sctp.rs"),
     ("no streams: fetched as with", "results of SCTP: sctp.rs"),
     ("one stream of one association", "results of SCTP: sctp.rs"),
     ("streams of one association", "results of SCTP: sctp.rs"),

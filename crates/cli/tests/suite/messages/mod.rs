@@ -1,7 +1,7 @@
 //! Every text that users read, as snapshots; CONTRIBUTING.md explains how to accept changes.
 
-mod coverage;
 mod cmt;
+mod coverage;
 mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulation;
