@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::scenario::cmt::switches;
-use crate::scenario::{Options, file, scenario_schema, variants_of};
+use crate::scenario::{Options, Scenario, file, scenario_schema, variants_of};
 use std::fmt::Write;
 
 /// Options in order.
