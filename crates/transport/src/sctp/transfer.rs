@@ -139,10 +139,11 @@ impl Transfer {
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
             path.in_udp = in_udp;
+            let window = self.config.initial_window(room, mtu, remote);
             let start = PathStart {
                 now: cx.now,
                 mss: room,
-                initial_window_bytes: self.config.initial_window(room, mtu, remote),
+                initial_window_bytes: self.config.shared_window(window, room, ends.paths()),
                 initial_ssthresh_bytes: Some(self.sender.setup.peer_rwnd.into()),
                 srtt: Duration::ZERO,
             };

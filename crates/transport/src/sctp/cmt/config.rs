@@ -1,10 +1,10 @@
 //! `CmtConfig`: every switch of CMT-SCTP, and its values in the profiles.
 
 use super::blocking::PathBlocking;
-use super::groups::PathGroups;
 use super::names::named;
 use super::reschedule::Rescheduling;
 use super::rtt::RttRule;
+use crate::congestion::PathGroups;
 use crate::sctp::profile::SctpProfile;
 
 /// How an association uses all its paths at once.

@@ -10,7 +10,6 @@
 
 mod blocking;
 mod config;
-mod groups;
 mod marks;
 mod names;
 pub(super) mod reschedule;
@@ -24,7 +23,7 @@ pub use config::{
     Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathMode, SackPath, SendAllKey,
     Sides, Smart,
 };
-pub use groups::PathGroups;
+pub use crate::congestion::PathGroups;
 pub(super) use marks::{Marks, Misses};
 pub(super) use names::named;
 pub use reschedule::Rescheduling;
