@@ -107,15 +107,18 @@ impl RangeSet {
     }
 
     /// Whether `offset` is covered.
+    #[inline]
     pub fn contains(&self, offset: u64) -> bool {
         self.range_containing(offset).is_some()
     }
 
     /// The range that covers `offset`.
+    #[inline]
     pub fn range_containing(&self, offset: u64) -> Option<Range<u64>> {
-        if self.ranges.is_empty() {
-            return None;
-        }
+        if self.ranges.is_empty() { None } else { self.find(offset) }
+    }
+
+    fn find(&self, offset: u64) -> Option<Range<u64>> {
         let (&start, &end) = self.ranges.range(..=offset).next_back()?;
         (offset < end).then_some(start..end)
     }

@@ -27,7 +27,7 @@ pub(super) struct Abandonment {
     /// Both sides have FORWARD TSN.
     supported: bool,
     /// A message was queued that may be given up.
-    enabled: bool,
+    pub(super) enabled: bool,
     /// Chunks sent of messages that may be abandoned.
     sent: BTreeMap<MessageKey, Vec<Tsn>>,
     /// Their messages in the order of TSNs, to forget what is acknowledged.
@@ -160,6 +160,7 @@ impl Sender {
     }
 
     /// Drops messages that have not begun and whose lifetime is over (RFC 3758 s4.1).
+    #[inline]
     pub(super) fn drop_expired(&mut self, now: Instant) {
         if self.streams.next_expiry().is_some_and(|end| end <= now) {
             let dropped = self.streams.drop_expired(now);

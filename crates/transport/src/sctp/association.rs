@@ -444,6 +444,20 @@ impl Association {
         packet
     }
 
+    /// Whether a packet with any chunks is processed.
+    fn takes(&mut self, pair: PathId, packet: &SctpPacket) -> bool {
+        if self.is_over() || packet.discard().is_some() {
+            return false;
+        }
+        if matches!(self.phase, Phase::Opening(_))
+            && packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
+        {
+            self.complete_earlier(pair, packet);
+            return false;
+        }
+        has_right_tag(packet, OwnTags { local: self.tags.local, peer: self.tags.peer })
+    }
+
     /// A packet arrives from a pair; an INIT is not passed here, a COOKIE ECHO was processed.
     fn on_packet(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
         let admission = self.auth.as_ref().map_or(Admission::none(), |auth| auth.admit(packet));
@@ -465,8 +479,8 @@ impl Association {
             path.heard = true;
         }
         open.transfer.receiver.begin_packet();
-        if let Some(cause) = admission.cause.clone() {
-            open.transfer.control.push(pair, Chunk::Error(vec![cause]));
+        if let Some(cause) = &admission.cause {
+            open.transfer.control.push(pair, Chunk::Error(vec![cause.clone()]));
         }
         let first = all - rest.len();
         for (at, chunk) in (first..).zip(rest) {
@@ -481,6 +495,42 @@ impl Association {
                 }
             }
         }
+        self.end_packet(cx, pair, chunks, readable);
+    }
+
+    /// A packet arrives for an open association that has nothing but data and SACKs.
+    fn on_common_packet(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
+        let path = self.ends.path_to(pair);
+        let Phase::Open(open) = &mut self.phase else { return };
+        let mut chunks = std::mem::take(&mut packet.chunks);
+        let (readable, stage) =
+            (open.transfer.receiver.streams().readable(), open.shutdown.stage());
+        open.shutdown.on_packet();
+        if let Some(path) = path.and_then(|path| open.transfer.paths.get_mut(path.index())) {
+            path.heard = true;
+        }
+        open.transfer.receiver.begin_packet();
+        let from = (pair, path.unwrap_or(PathId(0)));
+        for chunk in &mut chunks {
+            match open.transfer.on_chunk(cx, from, chunk, stage) {
+                Verdict::Go => {}
+                Verdict::Stop => break,
+                Verdict::Abort(cause) => {
+                    return self.abort_with(cx, pair, cause, SocketError::Reset);
+                }
+            }
+        }
+        self.end_packet(cx, pair, chunks, readable);
+    }
+
+    /// The chunks of a packet were processed, before which `readable` bytes could be read.
+    fn end_packet(
+        &mut self,
+        cx: &mut Context<'_>,
+        pair: PathId,
+        mut chunks: Vec<Chunk>,
+        readable: u64,
+    ) {
         let Phase::Open(open) = &mut self.phase else { return };
         chunks.clear();
         open.transfer.spare_chunks = chunks;
@@ -682,6 +732,11 @@ impl Association {
         source.is_some_and(|source| !self.ends.remotes().contains(&source))
     }
 
+    /// Whether the stack does not know all pairs yet.
+    pub(crate) const fn has_new_pairs(&self) -> bool {
+        self.pairs_changed
+    }
+
     /// The pairs that the stack knew, if they changed since the last call.
     pub(crate) fn take_pairs_changed(&mut self) -> Option<Vec<(Tuple, InterfaceId)>> {
         let changed = std::mem::replace(&mut self.pairs_changed, false);
@@ -752,6 +807,13 @@ impl Association {
         let (socket, offset) = (self.socket, end - u64::from(len));
         cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
     }
+}
+
+/// Data and SACKs, as in nearly all packets: they neither open nor end an association, and need no
+/// authentication.
+#[inline]
+const fn is_common(chunk: &Chunk) -> bool {
+    matches!(chunk, Chunk::Data(_) | Chunk::Sack(_) | Chunk::NrSack(_))
 }
 
 /// Whether the peer reports that it does not know ASCONF.

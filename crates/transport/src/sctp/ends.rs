@@ -234,20 +234,30 @@ impl Ends {
 
     /// A packet from an address of the peer came in UDP, or without: so does the answer, to these
     /// ports (RFC 6951 s5.4). Returns whether that is new.
+    #[inline]
     pub(super) fn learn_udp(&mut self, remote: IpAddr, ports: Option<UdpPorts>) -> bool {
-        if self.udp_to(remote) == ports {
-            return false;
+        let is_new = self.udp_to(remote) != ports;
+        if is_new {
+            self.note_udp(remote, ports);
         }
+        is_new
+    }
+
+    fn note_udp(&mut self, remote: IpAddr, ports: Option<UdpPorts>) {
         match self.udp.iter_mut().find(|(address, _)| *address == Some(remote)) {
             Some((_, known)) => *known = ports,
             None => self.udp.push((Some(remote), ports)),
         }
-        true
     }
 
     /// The UDP ports of packets to an address of the peer: those of its packets, or until there
     /// are any those of another address.
+    #[inline]
     pub(super) fn udp_to(&self, remote: IpAddr) -> Option<UdpPorts> {
+        if self.udp.is_empty() { None } else { self.noted_udp(remote) }
+    }
+
+    fn noted_udp(&self, remote: IpAddr) -> Option<UdpPorts> {
         if let Some((_, ports)) = self.udp.iter().find(|(address, _)| *address == Some(remote)) {
             return *ports;
         }

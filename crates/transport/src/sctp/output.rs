@@ -27,6 +27,21 @@ impl Transfer {
             let room = self.room_to(pair);
             return Some(Outgoing { pair, chunks: self.control.take(pair, room) });
         }
+        if !self.sender.is_idle()
+            && let Some(outgoing) = self.poll_sender(cx, stage)
+        {
+            return Some(outgoing);
+        }
+        self.receiver.sack_due()?;
+        let pair = self.sack_pair();
+        let room = self.room_to(pair);
+        let mut chunks = self.take_chunks();
+        chunks.push(self.receiver.sack(pair, room));
+        Some(Outgoing { pair, chunks })
+    }
+
+    /// The next packet with data or FORWARD TSN.
+    fn poll_sender(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
         self.sender.drop_expired(cx.now);
         self.sender.plan_forward(cx.now);
         if stage.sends_data()
@@ -34,15 +49,14 @@ impl Transfer {
         {
             return Some(outgoing);
         }
-        if let Some(outgoing) = self.forward_packet(cx) {
-            return Some(outgoing);
-        }
-        self.receiver.sack_due()?;
-        let pair = self.sack_pair();
-        let room = self.room_to(pair);
-        let mut chunks = std::mem::take(&mut self.spare_chunks);
-        chunks.push(self.receiver.sack(pair, room));
-        Some(Outgoing { pair, chunks })
+        self.forward_packet(cx)
+    }
+
+    /// An empty list of chunks: that of a packet that was processed, if there is one.
+    #[inline]
+    fn take_chunks(&mut self) -> Vec<Chunk> {
+        let spare = std::mem::take(&mut self.spare_chunks);
+        if spare.capacity() == 0 { Vec::with_capacity(1) } else { spare }
     }
 
     /// Where the next SACK goes: to where the last data came from, unless data use all paths.
@@ -72,7 +86,7 @@ impl Transfer {
 
     /// A packet with data, if one may be sent.
     fn data_packet(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
-        let is_marked = self.next_marked(cx).is_some();
+        let is_marked = self.sender.outstanding.has_marked() && self.next_marked(cx).is_some();
         let (path, mut chunks) = match &self.sender.cmt {
             Some(_) => self.concurrent(cx)?,
             None if is_marked => {
@@ -181,7 +195,7 @@ impl Transfer {
         let state = &mut self.paths[path.index()];
         let chunk = self.sender.send_again(cx, state, tsn)?;
         state.start_t3(cx.now);
-        let mut chunks = std::mem::take(&mut self.spare_chunks);
+        let mut chunks = self.take_chunks();
         chunks.push(chunk);
         ask_for_sack(&mut chunks);
         Some(chunks)
@@ -223,7 +237,7 @@ impl Transfer {
             return None;
         }
         let earliest = self.sender.outstanding.earliest(path);
-        let mut chunks = std::mem::take(&mut self.spare_chunks);
+        let mut chunks = self.take_chunks();
         let mut left = self.paths[index].room;
         let (mut restarts, mut next) = (false, Some(first));
         while let Some(tsn) = next {
@@ -263,7 +277,7 @@ impl Transfer {
         if !self.sender.prepare_burst(cx.now, &self.paths[index]) {
             return None;
         }
-        let (mut chunks, mut left) = (std::mem::take(&mut self.spare_chunks), room);
+        let (mut chunks, mut left) = (self.take_chunks(), room);
         while left > self.sender.header() {
             self.sender.abandon_begun(cx.now, path);
             let why = self.sender.blocked(path, left, chunks.is_empty());

@@ -37,8 +37,8 @@ pub struct Outstanding<T> {
     paths: Vec<OnPath>,
     /// Data that the peer may still ask for, in bytes.
     held_bytes: u64,
-    /// By path, the last one for all paths together.
-    reports: BTreeMap<Option<PathId>, Reports>,
+    /// For all paths together, then by path.
+    reports: Vec<Reports>,
     /// Misses of chunks that are in the network again: retransmitted for another reason than
     /// misses, or reneged.
     counted: BTreeMap<u64, usize>,
@@ -196,7 +196,7 @@ impl<T> Outstanding<T> {
             marked: BTreeSet::new(),
             paths: Vec::new(),
             held_bytes: 0,
-            reports: BTreeMap::new(),
+            reports: Vec::new(),
             counted: BTreeMap::new(),
             advanced: 0,
             scanned: 0,
@@ -239,7 +239,14 @@ impl<T> Outstanding<T> {
         self.initial = Tsn(next.0.wrapping_sub(self.end() as u32));
     }
 
+    /// Whether any chunk is marked for retransmission.
+    #[inline]
+    pub(super) fn has_marked(&self) -> bool {
+        !self.marked.is_empty()
+    }
+
     /// The lowest chunk marked for retransmission.
+    #[inline]
     pub fn next_marked(&self) -> Option<Marked<'_, T>> {
         self.marked_at(*self.marked.first()?)
     }
@@ -390,6 +397,10 @@ impl<T> Outstanding<T> {
     /// If it changes nothing because it is old, or acknowledges what was never sent.
     pub fn acknowledge(&mut self, report: &Report<'_>) -> Result<Acknowledged<T>, SackError> {
         let next = self.cum(report.cum_tsn).ok_or(SackError::Old)?;
+        let has_blocks = !report.gaps.is_empty() || !report.nr_gaps.is_empty();
+        if !has_blocks && self.last.is_empty() && self.acked.is_empty() {
+            return self.acknowledge_up_to(next);
+        }
         let last = std::mem::take(&mut self.last);
         let rests = last.compare(report, next);
         let highest = rests.iter().map(Rest::highest).max().unwrap_or(0);
@@ -412,9 +423,22 @@ impl<T> Outstanding<T> {
         }
         let is_same = rests.iter().all(Rest::is_empty);
         self.last = last;
-        if !is_same {
+        if !is_same || !has_blocks {
             self.last.set(report, next);
         }
+        self.check();
+        Ok(answer)
+    }
+
+    /// The same for a report without blocks when none is known, as without loss: only the offset
+    /// behind its cumulative TSN counts.
+    fn acknowledge_up_to(&mut self, next: u64) -> Result<Acknowledged<T>, SackError> {
+        if next > self.end() {
+            return Err(SackError::NeverSent);
+        }
+        let mut answer = std::mem::take(&mut self.spare);
+        answer.advanced = next > self.first;
+        self.take_cumulative(next, &mut answer);
         self.check();
         Ok(answer)
     }
@@ -439,7 +463,11 @@ impl<T> Outstanding<T> {
     /// The same for a report that may count more than once.
     pub(super) fn count_misses_of(&mut self, path: Option<PathId>, misses: &Misses) -> Vec<Tsn> {
         let end = misses.below;
-        let reports = self.reports.entry(path).or_default();
+        let place = path.map_or(0, |path| path.index() + 1);
+        if self.reports.len() <= place {
+            self.reports.resize_with(place + 1, Reports::default);
+        }
+        let reports = &mut self.reports[place];
         let before = reports.highest[MISSES - 1];
         reports.add(end);
         (0..misses.more.min(MISSES as u32)).for_each(|_| reports.add(misses.far_below));
@@ -622,7 +650,9 @@ impl<T> Outstanding<T> {
             State::Marked => self.unmark(at),
             State::Acked | State::Kept | State::Abandoned => return,
         }
-        self.counted.remove(&at);
+        if !self.counted.is_empty() {
+            self.counted.remove(&at);
+        }
         let acked = AckedChunk { tsn, path, len, sent_at, sent_once, in_flight, timed_out, moved };
         answer.newly.push(acked);
     }

@@ -196,6 +196,9 @@ impl ReceivedTsns {
         ranges: impl Iterator<Item = Range<u64>>,
         words: &mut usize,
     ) -> Box<[GapBlock]> {
+        if !self.has_gap() {
+            return Box::default();
+        }
         // The cumulative TSN is the one before `next`.
         let offset = |at: u64| at - self.next + 1;
         let blocks: Box<[GapBlock]> = ranges

@@ -250,6 +250,16 @@ impl Sender {
         self.outstanding.is_empty() && self.streams.queued_bytes() == 0
     }
 
+    /// Whether the user has sent nothing that is not acknowledged, and nothing can follow from
+    /// that: no writer waits, and no message can be given up.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_empty()
+            && self.wanted.is_none()
+            && self.hold == Hold::Off
+            && !self.abandonment.enabled
+            && self.cmt.is_none()
+    }
+
     /// The next chunk has the TSN `next`, and the messages of all streams are numbered from zero
     /// again (RFC 6525 s5.2.4). Everything is acknowledged.
     pub(super) fn renumber(&mut self, next: Tsn) {

@@ -111,9 +111,9 @@ impl StreamChanges {
 
     /// When the request is repeated.
     pub(super) fn deadline(&self) -> Instant {
-        let request = self.outstanding.as_ref().map(|outstanding| outstanding.deadline);
-        let timers = [request, self.yields_until].into_iter().flatten();
-        timers.min().unwrap_or(Instant::FAR_FUTURE)
+        let never = Instant::FAR_FUTURE;
+        let request = self.outstanding.as_ref().map_or(never, |outstanding| outstanding.deadline);
+        request.min(self.yields_until.unwrap_or(never))
     }
 
     /// Sends the next request if none is outstanding and its streams have nothing to send.

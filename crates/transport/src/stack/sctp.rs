@@ -81,7 +81,10 @@ impl<'a> SctpInput<'a> {
     }
 
     fn is_live(&self, flow: &FlowRef) -> bool {
-        self.stack.sockets.endpoint(flow.socket).is_some_and(|endpoint| !endpoint.is_closed())
+        match self.stack.sockets.get(flow.socket) {
+            Some(Socket::Sctp(association)) => !association.is_closed(),
+            _ => false,
+        }
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
@@ -94,7 +97,9 @@ impl<'a> SctpInput<'a> {
                 None => flow.path,
             };
             association.handle(cx, path, body);
-            SctpInput::rebind(self.stack, flow.socket);
+            if association.has_new_pairs() {
+                SctpInput::rebind(self.stack, flow.socket);
+            }
             self.stack.reader = Some(flow.socket);
             self.stack.wake(flow.socket);
         }

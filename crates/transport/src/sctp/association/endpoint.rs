@@ -13,19 +13,15 @@ impl Endpoint for Association {
 
     fn handle(&mut self, cx: &mut Context<'_>, path: PathId, body: &mut Body) {
         let Body::Sctp(packet) = body else { return };
-        let own = OwnTags { local: self.tags.local, peer: self.tags.peer };
         if path == Ends::STRAY && !self.takes_stray(packet) {
             return;
         }
-        if self.is_over() || packet.discard().is_some() {
-            return;
-        }
-        if matches!(self.phase, Phase::Opening(_))
-            && packet.chunks.iter().any(|chunk| matches!(chunk, Chunk::ShutdownAck))
-        {
-            return self.complete_earlier(path, packet);
-        }
-        if !has_right_tag(packet, own) {
+        let is_common = packet.chunks.iter().all(is_common);
+        let is_taken = match is_common {
+            true => !self.is_over() && packet.tag == self.tags.local,
+            false => self.takes(path, packet),
+        };
+        if !is_taken {
             return;
         }
         if let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote) {
@@ -36,7 +32,11 @@ impl Endpoint for Association {
                 open.transfer.on_encapsulation(&self.ends);
             }
         }
-        self.on_packet(cx, path, packet);
+        if is_common && matches!(self.phase, Phase::Open(_)) {
+            self.on_common_packet(cx, path, packet);
+        } else {
+            self.on_packet(cx, path, packet);
+        }
     }
 
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
@@ -56,6 +56,10 @@ impl Endpoint for Association {
             if let Some(outgoing) = open.transfer.poll(cx, open.shutdown.stage()) {
                 let packet = self.packet(outgoing.chunks);
                 return self.transmit(outgoing.pair, packet);
+            }
+            if open.transfer.sender.is_idle() && open.shutdown.stage() == Stage::Established {
+                self.report_stop(cx);
+                return None;
             }
             open.transfer.arm_probe(cx);
             open.transfer.sender.arm_hold(cx.now);
@@ -222,7 +226,9 @@ impl Endpoint for Association {
 
     fn take_events(&mut self) -> Vec<ConnectionEvent> {
         let mut events = std::mem::take(&mut self.events);
-        if let Phase::Open(open) = &mut self.phase {
+        if let Phase::Open(open) = &mut self.phase
+            && open.transfer.sender.has_failures()
+        {
             let failures = open.transfer.sender.take_failures();
             events.extend(failures.into_iter().map(ConnectionEvent::SendFailed));
         }

@@ -51,6 +51,11 @@ impl LastReport {
         })
     }
 
+    /// Whether it has no block.
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.iter().all(Vec::is_empty)
+    }
+
     /// `report` is the last one.
     pub(super) fn set(&mut self, report: &Report<'_>, next: u64) {
         self.next = next;

@@ -122,13 +122,13 @@ impl InboundStreams {
     fn accept(&mut self, arrived: Arrived) -> Result<(), Violation> {
         let bytes = u64::from(arrived.payload.len());
         if arrived.flags.contains(DataFlags::WHOLE) && self.partial.is_empty() {
-            let is_next = match arrived.head {
-                Head { unordered: true, .. } => true,
+            let (is_next, is_awaited) = match arrived.head {
+                Head { unordered: true, .. } => (true, false),
                 Head { stream, number, .. } => {
                     let stream = self.streams.entry(stream);
                     let is_next = stream.key(self.framing, number) == Some(stream.next);
                     stream.next += u64::from(is_next);
-                    is_next
+                    (is_next, !stream.waiting.is_empty())
                 }
             };
             if is_next {
@@ -137,7 +137,7 @@ impl InboundStreams {
                 let Head { stream, unordered, .. } = arrived.head;
                 let (ppid, payload) = (arrived.ppid, arrived.payload);
                 self.ready.push(Received { stream, ppid, unordered, payload });
-                if !unordered {
+                if is_awaited {
                     self.release(stream);
                 }
                 return Ok(());

@@ -416,6 +416,7 @@ impl Limits {
         }
     }
 
+    #[inline]
     fn remove(&mut self, reliability: Reliability, message: MessageKey, stream: u16) {
         match reliability {
             Reliability::Lifetime(end) => {

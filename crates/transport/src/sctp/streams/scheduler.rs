@@ -113,9 +113,12 @@ impl StreamScheduler {
 
     /// A stream sent `bytes` of a message that has not ended, and keeps its turn.
     pub(super) fn began(&mut self, stream: u16, share: &mut Share, bytes: u32) {
-        let weight = if self.order == StreamOrder::WeightedFair { share.weight.max(1) } else { 1 };
         self.floor = share.service;
-        share.service += (u64::from(bytes) << 16) / u64::from(weight);
+        let bytes = u64::from(bytes) << 16;
+        share.service += match self.order {
+            StreamOrder::WeightedFair => bytes / u64::from(share.weight.max(1)),
+            _ => bytes,
+        };
         if self.order == StreamOrder::RoundRobinPacket {
             self.packet = Some((stream, true));
         }
@@ -170,7 +173,14 @@ impl StreamScheduler {
         self.turns
     }
 
+    #[inline]
     fn move_to(&mut self, stream: u16, share: &mut Share, rank: Option<Rank>) {
+        if share.rank != rank || self.packet.is_some() {
+            self.move_on(stream, share, rank);
+        }
+    }
+
+    fn move_on(&mut self, stream: u16, share: &mut Share, rank: Option<Rank>) {
         match (share.rank, rank) {
             (None, None) => {}
             (None, Some(new)) => self.ready.insert((new, stream)),
