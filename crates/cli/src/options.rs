@@ -5,7 +5,7 @@
 use clap::builder::ArgAction;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
-use lab::scenario::{Key, Takes, Verbs};
+use lab::scenario::{FOREIGN, Foreign, Key, Takes, Verbs};
 use lab::{Given, InputError, Options, Scenario};
 use std::sync::LazyLock;
 
@@ -95,7 +95,17 @@ fn keys(verbs: Verbs) -> Vec<Key> {
 }
 
 fn augment(command: Command, verbs: Verbs) -> Command {
-    keys(verbs).into_iter().fold(command, |command, key| command.arg(argument(key)))
+    let command = keys(verbs).into_iter().fold(command, |command, key| command.arg(argument(key)));
+    elsewhere(verbs).fold(command, |command, foreign| {
+        let values = foreign.values.iter().map(|(there, _)| *there).collect::<Vec<_>>();
+        let argument = Arg::new(foreign.name).long(foreign.name).hide(true);
+        command.arg(argument.value_parser(values).conflicts_with(foreign.key.row().name))
+    })
+}
+
+/// Names that options of these subcommands have elsewhere.
+fn elsewhere(verbs: Verbs) -> impl Iterator<Item = &'static Foreign> {
+    FOREIGN.iter().filter(move |foreign| foreign.key.row().argument.verbs == verbs)
 }
 
 /// One option as an argument.
@@ -135,6 +145,13 @@ fn said(matches: &ArgMatches, verbs: Verbs) -> Options {
             options.add(key, Given::argument(&place, text));
         }
     }
+    for foreign in elsewhere(verbs) {
+        if let Some(text) = matches.get_one::<String>(foreign.name) {
+            let given = Given::argument(&format!("--{}", foreign.name), text);
+            // The parser admits only values that have one here.
+            options.add(foreign.key, foreign.translate(&given).unwrap_or(given));
+        }
+    }
     options
 }
 
@@ -158,6 +175,22 @@ mod tests {
             let argument = command.get_arguments().find(|arg| arg.get_long() == Some(row.name));
             let argument = argument.unwrap_or_else(|| panic!("--{} is missing", row.name));
             assert!(argument.get_help().is_some(), "--{} has no help", row.name);
+        }
+    }
+
+    #[test]
+    fn names_and_values_of_freebsd_and_of_inet_are_arguments() {
+        for foreign in FOREIGN {
+            for (there, here) in foreign.values {
+                let option = format!("--{}", foreign.name);
+                let matches = compare().try_get_matches_from(["compare", &option, there]).unwrap();
+                let options = said(&matches, foreign.key.row().argument.verbs);
+                assert_eq!(options.text(foreign.key), Some(&Given::argument(&option, here)));
+                let own = foreign.key.row().option();
+                let both = ["compare", &option, there, &own, here];
+                let both = compare().try_get_matches_from(both).unwrap_err().to_string();
+                assert!(both.contains("cannot be used with"), "{both}");
+            }
         }
     }
 

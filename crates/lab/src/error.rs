@@ -99,6 +99,17 @@ impl Given {
         }
     }
 
+    /// Another text in the same place: what this one means.
+    pub(crate) fn with_text(&self, text: &str) -> Self {
+        match &self.place {
+            Place::Argument(option) => Given::argument(option, text),
+            Place::File { file, pieces } => {
+                let span = span_in_file(pieces, &(0..self.text.len()));
+                Given::in_file(file, span, text)
+            }
+        }
+    }
+
     /// The parts between commas, each with its position.
     pub(crate) fn split_at_commas(&self) -> Vec<(Range<usize>, &str)> {
         let mut start = 0;

@@ -14,10 +14,11 @@
 //! events = ["down @20s..35s"]
 //! ```
 
+use super::foreign::{FOREIGN, Foreign};
 use super::table::{Key as OptionKey, Takes};
 use super::{Options, PathOption};
 use crate::error::{Given, InputError, SourceFile, in_file_error, sanitised};
-use crate::words::nearest_help;
+use crate::words::{nearest, nearest_help};
 use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
@@ -78,6 +79,13 @@ pub(crate) fn split(
     let mut options = Options::default();
     let mut texts = vec![None; own.len()];
     for (key, value) in in_order(table) {
+        if let Some(foreign) = Foreign::by_name(key.get_ref())
+            && let own = foreign.key.row().name
+            && table.contains_key(own)
+        {
+            let problem = format!("`{}` is {}'s name of `{own}`", foreign.name, foreign.source);
+            return Err(reader.refuse(key.span(), problem, "keep one of the two"));
+        }
         match own.iter().position(|own| own == key.get_ref()) {
             Some(place) => texts[place] = Some(reader.text(key, value)?),
             None => reader.option(&mut options, key, value, own)?,
@@ -121,9 +129,19 @@ impl Reader<'_> {
         own: &[&str],
     ) -> Result<(), InputError> {
         let name = key.get_ref().as_ref();
+        if let Some(foreign) = Foreign::by_name(name) {
+            let given = foreign.translate(&self.text(key, value)?)?;
+            to.set_texts(foreign.key, vec![given]);
+            return Ok(());
+        }
         let Some(option) = OptionKey::by_name(name) else {
             let problem = format!("unknown key `{}`", sanitised(name));
-            let help = nearest_help(name, &[own, &OptionKey::names()].concat());
+            let known = [own, &OptionKey::names()].concat();
+            let elsewhere = FOREIGN.iter().map(|foreign| foreign.name);
+            let help = match nearest(name, known.iter().copied().chain(elsewhere)) {
+                Some(near) if !known.contains(&near) => format!("did you mean `{near}`?"),
+                _ => nearest_help(name, &known),
+            };
             return Err(self.refuse(key.span(), problem, help));
         };
         match option.row().takes {

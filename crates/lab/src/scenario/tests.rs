@@ -1,6 +1,7 @@
 //! Valid and invalid scenario files and options.
 
 use super::*;
+use transport::sctp::RtxPolicy;
 
 fn options(text: &str) -> Result<Options, InputError> {
     file::parse("study.toml", text.to_owned())
@@ -119,6 +120,37 @@ fn runs_may_be_as_many_as_it_takes() {
     let fixed = scenario(&format!("runs = 5\nruns-max = 50\n{SHORT}"));
     assert_eq!(fixed.runs, Runs::Fixed(5));
     assert!(fixed.notes.iter().any(|note| note.contains("`runs-max`")), "{:?}", fixed.notes);
+}
+
+#[test]
+fn keys_and_values_of_freebsd_and_of_inet_are_those_of_sctp() {
+    let own = format!("protocols = \"sctp\"\n{SHORT}");
+    let elsewhere = "nrsack_enable = 0\npath_pf_threshold = 65535\n\
+                     cmtRetransmissionVariant = \"normal\"\n";
+    let found = scenario(&format!("{elsewhere}{own}"));
+    let sctp = &found.choices.sctp;
+    assert!(!sctp.nr_sack);
+    assert_eq!(
+        (&sctp.failovers[..], &sctp.rtx_policies[..]),
+        (&[SctpFailover::Pmr][..], &[RtxPolicy::Next][..],)
+    );
+    assert!(found.to_toml().contains("nr-sack = \"off\""), "the own name is written");
+    refused_with(
+        &format!("path_pf_threshold = 7\n{own}"),
+        &["study.toml:1:21", "write `0` (pf) or `65535` (pmr), or use `failover`"],
+    );
+    refused_with(
+        &format!("nrsack_enable = 1\nnr-sack = \"off\"\n{own}"),
+        &["study.toml:1:1", "is FreeBSD's name of `nr-sack`", "keep one of the two"],
+    );
+    refused_with(
+        &format!("nrsack_enabled = 1\n{own}"),
+        &["unknown key `nrsack_enabled`", "did you mean `nrsack_enable`?"],
+    );
+    refused_with(
+        &format!("cmtretransmissionvariant = \"normal\"\n{own}"),
+        &["did you mean `cmtRetransmissionVariant`?"],
+    );
 }
 
 #[test]

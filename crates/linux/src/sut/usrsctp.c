@@ -16,30 +16,19 @@
  * Lines on standard output, with the nanoseconds of CLOCK_MONOTONIC: `listening` (server), `ready`
  * (client, which connects at the line `go` of its input), `started NS`, `connected NS`,
  * `read NS BYTES` (at most one per interval), `lost NS`, `failed WHAT`. The next line of the input
- * makes it print `statistics ...` and exit; the end of the input ends it, too.
+ * makes it print `from ADDRESS BYTES` for each address that data came from, then `statistics ...`,
+ * and exit; the end of the input ends it, too.
  */
 #define INET 1
-#include <arpa/inet.h>
-#include <errno.h>
+#include "usrsctp_program.h"
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include <usrsctp.h>
 
-#define MAX_ADDRESSES 32
 #define READ_BYTES (1 << 18)
 #define INTERVAL_NS 10000000ull
-
-struct addresses {
-	int count;
-	struct sockaddr_in list[MAX_ADDRESSES];
-};
 
 static int port = 5001, streams = 1, nr_sack = 1, priority;
 static uint64_t to_send, to_receive;
@@ -47,53 +36,15 @@ static uint32_t message = 1452, sndbuf = 4 << 20, rcvbuf = 6 << 20, pf = 65535;
 static struct addresses local, remote;
 static struct socket *association;
 static int is_client;
-
-static void say(const char *format, ...)
-{
-	va_list arguments;
-	flockfile(stdout);
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	putchar('\n');
-	fflush(stdout);
-	funlockfile(stdout);
-}
-
-static void fail(const char *what)
-{
-	say("failed %s: %s", what, strerror(errno));
-	_exit(1);
-}
+/* Addresses that messages came from, and the bytes of each. */
+static struct addresses sources;
+static unsigned long long brought[MAX_ADDRESSES];
 
 static unsigned long long now(void)
 {
 	struct timespec time;
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return (unsigned long long)time.tv_sec * 1000000000ull + (unsigned long long)time.tv_nsec;
-}
-
-static struct addresses parse(char *list)
-{
-	struct addresses parsed = { 0 };
-	for (char *rest, *one = strtok_r(list, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
-		if (parsed.count == MAX_ADDRESSES) {
-			errno = E2BIG;
-			fail("addresses");
-		}
-		struct sockaddr_in *address = &parsed.list[parsed.count++];
-		address->sin_family = AF_INET;
-		errno = EINVAL;
-		if (inet_pton(AF_INET, one, &address->sin_addr) != 1)
-			fail("address");
-	}
-	return parsed;
-}
-
-static void at_port(struct addresses *all, int number)
-{
-	for (int at = 0; at < all->count; at++)
-		all->list[at].sin_port = htons((uint16_t)number);
 }
 
 static void set(struct socket *socket, int level, int option, const void *value, socklen_t len,
@@ -147,6 +98,19 @@ static void *send_all(void *unused)
 	return NULL;
 }
 
+/* Counts bytes that came from an address: a message is one chunk, which took one path. */
+static void count_source(const struct sockaddr_in *from, size_t len)
+{
+	int at = 0;
+	while (at < sources.count && sources.list[at].sin_addr.s_addr != from->sin_addr.s_addr)
+		at++;
+	if (at == MAX_ADDRESSES)
+		return;
+	if (at == sources.count)
+		sources.list[sources.count++] = *from;
+	brought[at] += len;
+}
+
 static void receive(void)
 {
 	static uint8_t buffer[READ_BYTES];
@@ -155,11 +119,12 @@ static void receive(void)
 	int sends = 0;
 	for (;;) {
 		struct sctp_rcvinfo info;
-		socklen_t info_len = sizeof info, from_len = 0;
+		struct sockaddr_in from = { 0 };
+		socklen_t info_len = sizeof info, from_len = sizeof from;
 		unsigned int type = 0;
 		int flags = 0;
-		ssize_t len = usrsctp_recvv(association, buffer, sizeof buffer, NULL, &from_len, &info,
-			&info_len, &type, &flags);
+		ssize_t len = usrsctp_recvv(association, buffer, sizeof buffer,
+			(struct sockaddr *)&from, &from_len, &info, &info_len, &type, &flags);
 		unsigned long long at = now();
 		if (len <= 0)
 			break;
@@ -177,6 +142,7 @@ static void receive(void)
 			continue;
 		}
 		received += (unsigned long long)len;
+		count_source(&from, (size_t)len);
 		if (at - said >= INTERVAL_NS || received == to_receive) {
 			said = at;
 			say("read %llu %llu", at, received);
@@ -188,6 +154,11 @@ static void say_statistics(void)
 {
 	struct sctpstat stat;
 	usrsctp_get_stat(&stat);
+	for (int at = 0; at < sources.count; at++) {
+		char text[INET_ADDRSTRLEN];
+		say("from %s %llu", inet_ntop(AF_INET, &sources.list[at].sin_addr, text, sizeof text),
+			brought[at]);
+	}
 	say("statistics retransmitted %u fast %u t3 %u data %u duplicate %u badsum %u hdrops %u",
 		stat.sctps_sendretransdata, stat.sctps_sendfastretrans, stat.sctps_timodata,
 		stat.sctps_recvdata, stat.sctps_recvdupdata, stat.sctps_badsum, stat.sctps_hdrops);

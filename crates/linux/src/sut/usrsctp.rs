@@ -2,7 +2,8 @@
 //!
 //! The program is `usrsctp.c`, which is compiled when it is needed; its comment has what it takes
 //! and prints. It carries one-way transfers without pauses (`bulk`). The library counts for the
-//! process and not for each address, so that what each of several paths carried is not known.
+//! process and not for each address, but the receiver learns from which address a message came,
+//! which gives what each of several paths brought.
 
 use super::{
     PRIORITY, SERVER_PORT, SutPaths, SutQuantity, SutRecord, SutRun, SutSeries, T3_TIMEOUTS,
@@ -21,7 +22,10 @@ use traffic::{Model, Report, Role, StreamFailure, Traffic};
 use transport::sctp::{Addresses, SctpConfig};
 use wire::sctp::Features;
 
-const SOURCE: &str = include_str!("usrsctp.c");
+const SOURCES: [(&str, &str); 2] = [
+    ("usrsctp.c", include_str!("usrsctp.c")),
+    ("usrsctp_program.h", include_str!("usrsctp_program.h")),
+];
 /// What a host without it has to install.
 const REMEDY: &str = "sudo apt-get install libusrsctp-dev gcc";
 /// User data of the largest DATA chunk in a packet of 1500 bytes over IPv4.
@@ -47,8 +51,10 @@ impl Usrsctp {
         let template = std::env::temp_dir().join("anabranch-usrsctp-XXXXXX");
         let folder = nix::unistd::mkdtemp(&template).map_err(|error| failed(error.into()))?;
         let program = Usrsctp { folder };
-        let source = program.folder.join("usrsctp.c");
-        std::fs::write(&source, SOURCE).map_err(failed)?;
+        for (name, text) in SOURCES {
+            std::fs::write(program.folder.join(name), text).map_err(failed)?;
+        }
+        let source = program.folder.join(SOURCES[0].0);
         let output = Command::new("cc")
             .args(["-O2", "-o"])
             .arg(program.path())
@@ -129,7 +135,7 @@ pub(super) fn run(
         let Ok((role, line)) = lines.recv_timeout(std_time(end - clock.now())) else { break };
         seen.on_line(role, &line, plan.receiver())?;
     }
-    record(&plan, run, path, &seen)
+    record(&plan, run, &seen)
 }
 
 /// Paths of an association, the primary one first.
@@ -311,6 +317,8 @@ struct Seen {
     reads: Vec<(u64, u64)>,
     /// Of client and server.
     counts: [Option<Counts>; 2],
+    /// Bytes that the receiver got from each address of the sender.
+    brought: Vec<(IpAddr, u64)>,
 }
 
 impl Seen {
@@ -326,6 +334,10 @@ impl Seen {
             "connected" => self.connected = number(1),
             "lost" => self.lost = number(1),
             "read" if role == receiver => self.reads.extend(number(1).zip(number(2))),
+            "from" if role == receiver => {
+                let from = words.get(1).and_then(|word| word.parse().ok());
+                self.brought.extend(from.zip(number(2)));
+            }
             "statistics" => {
                 let of = |name: &str| {
                     let at = words.iter().position(|word| *word == name);
@@ -351,12 +363,7 @@ impl Seen {
     }
 }
 
-fn record(
-    plan: &Plan<'_>,
-    run: &SutRun<'_>,
-    path: usize,
-    seen: &Seen,
-) -> Result<SutRecord, LiveError> {
+fn record(plan: &Plan<'_>, run: &SutRun<'_>, seen: &Seen) -> Result<SutRecord, LiveError> {
     let Model::OneWay(model) = run.traffic.model() else {
         return Err(LiveError::Usage("usrsctp carries `bulk` only".to_owned()));
     };
@@ -394,8 +401,10 @@ fn record(
     flow.data_packets = read.data;
     flow.duplicate_bytes = read.duplicate * u64::from(plan.message());
     flow.sender_subflows.clone_from(&plan.used);
-    if plan.used.len() == 1 {
-        flow.sent.first_sent_bytes[path] = flow.bytes_read;
+    for (number, on) in plan.paths.paths.iter().enumerate() {
+        let sender = if plan.reverse { on.client } else { on.server };
+        let brought = seen.brought.iter().filter(|(from, _)| *from == sender);
+        flow.sent.first_sent_bytes[number] = brought.map(|(_, bytes)| bytes).sum();
     }
     record.series.push(SutSeries { quantity: SutQuantity::Read, path: None, points });
     Ok(record)
@@ -429,6 +438,9 @@ mod tests {
             (Role::Client, "read 5000 100"),
             (Role::Client, "read 9000 250"),
             (Role::Server, "statistics retransmitted 4 fast 3 t3 1 data 0 duplicate 0"),
+            (Role::Client, "from 10.0.1.2 200"),
+            (Role::Client, "from 10.0.2.2 50"),
+            (Role::Server, "from 10.0.1.1 7"),
             (Role::Client, "something else"),
         ] {
             seen.on_line(role, line, Role::Client).expect("understood");
@@ -437,6 +449,8 @@ mod tests {
         assert_eq!((seen.read(), seen.at(9000)), (250, Instant::from_nanos(8000)));
         let counts = Counts { retransmitted: 4, t3: 1, ..Counts::default() };
         assert_eq!(seen.counts, [None, Some(counts)]);
+        let brought = [([10, 0, 1, 2].into(), 200), ([10, 0, 2, 2].into(), 50)];
+        assert_eq!(seen.brought, brought, "of the sender's addresses");
         let failed = seen.on_line(Role::Server, "failed bindx: no such address", Role::Client);
         assert!(failed.expect_err("a failure").to_string().contains("bindx: no such address"));
     }

@@ -17,29 +17,18 @@
  * it says.
  */
 #define INET 1
-#include <arpa/inet.h>
+#include "usrsctp_program.h"
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <usrsctp.h>
 
 /* Option of I-DATA, which is not in Debian's header. */
 #define INTERLEAVING_SUPPORTED 0x00001206
-#define MAX_ADDRESSES 4
 #define MAX_MESSAGE (1 << 18)
 #define OUR_SEED 2
 #define PEER_SEED 1
 /* Protocol identifier of message 0; smaller ones are assigned to protocols. */
 #define FIRST_PPID 0x40000000u
-
-struct addresses {
-	int count;
-	struct sockaddr_in list[MAX_ADDRESSES];
-};
 
 static int is_client, port = 5000, peer_port = 5000, udp, peer_udp;
 static int messages, streams = 1, nr_sack, i_data, asconf, heartbeat;
@@ -52,24 +41,6 @@ static int is_up;
 static volatile int aborting;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-static void say(const char *format, ...)
-{
-	va_list arguments;
-	flockfile(stdout);
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	putchar('\n');
-	fflush(stdout);
-	funlockfile(stdout);
-}
-
-static void fail(const char *what)
-{
-	say("failed %s", what);
-	_exit(1);
-}
 
 /* SplitMix64. */
 static uint64_t mix(uint64_t value)
@@ -110,19 +81,6 @@ static uint32_t length_of(uint64_t seed, uint32_t number)
 static int stream_of(uint32_t number) { return (int)(number % (uint32_t)streams); }
 
 static int is_unordered(uint32_t number) { return number / (uint32_t)streams % 2; }
-
-static struct addresses parse(char *list, int at_port)
-{
-	struct addresses parsed = { 0 };
-	for (char *rest, *one = strtok_r(list, ",", &rest); one; one = strtok_r(NULL, ",", &rest)) {
-		struct sockaddr_in *address = &parsed.list[parsed.count];
-		address->sin_family = AF_INET;
-		address->sin_port = htons((uint16_t)at_port);
-		if (parsed.count++ == MAX_ADDRESSES || inet_pton(AF_INET, one, &address->sin_addr) != 1)
-			fail("address");
-	}
-	return parsed;
-}
 
 static void set(struct socket *socket, int option, const void *value, socklen_t len,
 	const char *what)
@@ -351,7 +309,8 @@ static void say_state(void)
 
 static void on_address_command(const char *verb, char *text)
 {
-	struct addresses one = parse(text, port);
+	struct addresses one = parse(text);
+	at_port(&one, port);
 	int flags = strcmp(verb, "add") ? SCTP_BINDX_REM_ADDR : SCTP_BINDX_ADD_ADDR;
 	int result = strcmp(verb, "primary")
 		? usrsctp_bindx(association, (struct sockaddr *)one.list, 1, flags) : 0;
@@ -401,8 +360,8 @@ static void take_option(const char *key, char *value)
 	else if (!strcmp(key, "asconf")) asconf = atoi(value);
 	else if (!strcmp(key, "heartbeat")) heartbeat = atoi(value);
 	else if (!strcmp(key, "window")) window = (uint32_t)atoi(value);
-	else if (!strcmp(key, "local")) local = parse(value, port);
-	else if (!strcmp(key, "remote")) remote = parse(value, peer_port);
+	else if (!strcmp(key, "local")) local = parse(value);
+	else if (!strcmp(key, "remote")) remote = parse(value);
 	else fail(key);
 }
 
@@ -431,6 +390,8 @@ int main(int count, char **arguments)
 		*value++ = 0;
 		take_option(arguments[at], value);
 	}
+	at_port(&local, port);
+	at_port(&remote, peer_port);
 	usrsctp_init((uint16_t)udp, NULL, NULL);
 	configure();
 	struct socket *socket = make_socket();

@@ -32,7 +32,9 @@ fn compile() -> Result<PathBuf, String> {
     // Several test programs may compile it at a time.
     let program = target.join(format!("usrsctp_association-{}", std::process::id()));
     let compiled = Command::new("cc")
-        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
+        .args(["-O2", "-Wall", "-Wextra", "-Werror", "-iquote"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sut"))
+        .arg("-o")
         .arg(&program)
         .arg(&source)
         .args(["-lusrsctp", "-lpthread"])

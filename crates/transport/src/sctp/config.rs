@@ -150,7 +150,10 @@ impl SctpConfig {
         match self.parameters.initial_window {
             InitialWindow::Rfc9260 => initial_window(pmdcs, address),
             InitialWindow::Rfc4960 => u64::from((4 * mtu).min((2 * mtu).max(4380))),
-            InitialWindow::ThreePackets => 3 * u64::from(pmdcs),
+            InitialWindow::ThreePackets => {
+                let ip_header = if address.is_ipv4() { 20 } else { 40 };
+                3 * u64::from(pmdcs + ip_header)
+            }
         }
     }
 }

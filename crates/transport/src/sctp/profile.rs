@@ -58,7 +58,8 @@ pub enum InitialWindow {
     Rfc9260,
     /// min(4 MTU, max(2 MTU, 4380 bytes)) (RFC 4960 s7.2.1).
     Rfc4960,
-    /// 3 PMDCS (FreeBSD).
+    /// Three times the MTU less the SCTP common header: four packets leave, as the last one may
+    /// cross the window (FreeBSD, `sctp_set_initial_cc_param`).
     ThreePackets,
 }
 

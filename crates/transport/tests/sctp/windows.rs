@@ -119,6 +119,24 @@ fn one_sack_adds_no_more_than_the_limit_of_the_profile_in_slow_start() {
     }
 }
 
+/// Regression: the window of FreeBSD was three chunks, which kept the fourth packet back.
+#[test]
+fn first_window_of_freebsd_lets_a_fourth_packet_out() {
+    for (profile, cwnd, packets) in [
+        (SctpProfile::Rfc9260, 4404, 3),
+        (SctpProfile::Lab003, 3 * (1500 - 12), 4),
+        (SctpProfile::Bsd, 3 * (1500 - 12), 4),
+    ] {
+        let client = SctpConfig { nagle: false, ..SctpConfig::of(profile) };
+        let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, client);
+        for _ in 0..6 {
+            pair.send(Client, message(0, FULL));
+        }
+        assert_eq!(pair.cwnds(Client), [cwnd], "{profile:?}");
+        assert_eq!(tsns(&pair).len(), packets, "{profile:?}");
+    }
+}
+
 #[test]
 fn initial_window_is_recorded_for_every_path() {
     let pair = Pair::open(2);

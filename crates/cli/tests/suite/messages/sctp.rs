@@ -63,6 +63,25 @@ fn options_of_sctp() {
     session.end();
 }
 
+#[test]
+fn names_of_freebsd_and_of_inet() {
+    let mut session = Session::new("elsewhere");
+    let association = [&["compare"][..], &PATHS, &["--traffic", "video", "--protocols", "sctp"]];
+    let call = |more: &[&'static str]| [&association.concat(), more].concat();
+    session.call(&call(&["--path_pf_threshold", "7"]));
+    session.call(&call(&["--nrsack_enable", "1", "--nr-sack", "off"]));
+    session.call(&call(&["--cmtRetransmissionVariants", "normal"]));
+    for (name, line) in [
+        ("value.toml", "path_pf_threshold = 7\n"),
+        ("both.toml", "nrsack_enable = 1\nnr-sack = \"off\"\n"),
+        ("near.toml", "nrsack_enabled = 1\n"),
+    ] {
+        session.file(name, &format!("{line}traffic = \"video\"\npath.a = \"rate 5mbit\"\n"));
+        session.call(&["compare", name]);
+    }
+    session.end();
+}
+
 /// The output of a call about these paths.
 fn output(verb: &str, more: &[&str]) -> String {
     succeeds(&[&[verb][..], &PATHS, more].concat())
