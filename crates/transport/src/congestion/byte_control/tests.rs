@@ -61,16 +61,8 @@ fn names_over_bytes() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn some_controls_run_over_bytes() {
-    let names = [
-        "reno",
-        "lia",
-        "olia",
-        "olia-draft",
-        "lia-printed",
-        "cmtrpv1",
-        "cmtrpv2",
-        "rpv2-bsd",
-    ];
+    let names =
+        ["reno", "lia", "olia", "olia-draft", "lia-printed", "cmtrpv1", "cmtrpv2", "rpv2-bsd"];
     assert_eq!(names_over_bytes().collect::<Vec<_>>(), names);
     assert!(ControllerChoice::CUBIC.make_over_bytes(1).is_none());
 }
@@ -172,11 +164,9 @@ fn lia_takes_its_share_of_every_step() {
 /// path that lost, RPv2 in proportion to the rates.
 #[test]
 fn resource_pooling_takes_its_share_of_every_step_and_pays_for_all_windows() {
-    for (name, first, second) in [
-        ("cmtrpv1", 2349, 14_680),
-        ("cmtrpv2", P, 7340),
-        ("rpv2-bsd", 2349, 14_680),
-    ] {
+    for (name, first, second) in
+        [("cmtrpv1", 2349, 14_680), ("cmtrpv2", P, 7340), ("rpv2-bsd", 2349, 14_680)]
+    {
         assert_eq!([growth(name, 0, P), growth(name, 0, 500)], [588, 200], "{name}");
         assert_eq!(growth(name, 1, P), 881, "{name}");
         let thresholds = [FIRST, SECOND].map(|path| ssthresh(name, path));

@@ -98,9 +98,8 @@ mod tests {
 
     #[test]
     fn path_that_lost_pays_for_all_windows() {
-        let of = |own, version| {
-            (decrease(&flows(), own, version), floor(&flows(), own, version, P))
-        };
+        let of =
+            |own, version| (decrease(&flows(), own, version), floor(&flows(), own, version, P));
         let v1 = of(0, Version::V1);
         assert_close(v1.0, -14_680.0);
         assert_close(v1.1, 2348.8);

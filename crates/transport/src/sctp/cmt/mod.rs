@@ -18,12 +18,12 @@ mod sack_route;
 mod send_round;
 pub(super) mod split;
 
+pub use crate::congestion::PathGroups;
 pub use blocking::PathBlocking;
 pub use config::{
     Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathMode, SackPath, SendAllKey,
     Sides, Smart,
 };
-pub use crate::congestion::PathGroups;
 pub(super) use marks::{Marks, Misses};
 pub(super) use names::named;
 pub use reschedule::Rescheduling;
