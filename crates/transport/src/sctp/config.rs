@@ -8,6 +8,7 @@ use super::profile::{InitialWindow, SctpParameters, SctpProfile};
 use super::rtx_policy::RtxPolicy;
 use super::streams::StreamOrder;
 use crate::congestion::{Controller, ControllerChoice, PathGroups, initial_window};
+use crate::scheduler::SchedulerChoice;
 use std::net::IpAddr;
 use wire::sctp::{Features, UdpPorts};
 
@@ -47,6 +48,10 @@ pub struct SctpConfig {
     pub reneging: bool,
     /// Data go on all paths at once; `None`: on one at a time.
     pub cmt: Option<CmtConfig>,
+    /// With data on all paths: the scheduler that chooses the path of new data; `None`: every path
+    /// sends as much as it can, in the order of `CmtConfig::send_all`. One that CMT does not take
+    /// (`SchedulerRefusal`) is ignored.
+    pub scheduler: Option<SchedulerChoice>,
     /// How TSNs above the cumulative one are kept; it has a cost and changes no packet.
     pub gap_structure: GapStructure,
 }
@@ -86,6 +91,7 @@ impl SctpConfig {
             udp: None,
             reneging: false,
             cmt: None,
+            scheduler: None,
             gap_structure: GapStructure::Tree,
         }
     }
@@ -135,8 +141,8 @@ impl SctpConfig {
         made.unwrap_or_else(|| ControllerChoice::RENO.make(&crate::congestion::Options::LINUX))
     }
 
-    /// The first window of a path among `paths`, in bytes; `whole`: that of a path alone. Under some
-    /// laws paths share it.
+    /// The first window of a path among `paths`, in bytes; `whole`: that of a path alone. Under
+    /// some laws paths share it.
     pub(super) fn shared_window(&self, whole: u64, pmdcs: u32, paths: usize) -> u64 {
         if self.cmt.is_none() || !self.congestion.shares_start() {
             return whole;
