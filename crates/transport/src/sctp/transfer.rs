@@ -13,6 +13,7 @@ use super::path::{Heartbeat, Path};
 use super::path_state::PathStates;
 use super::received::Keep;
 use super::receiver::{Receiver, ReceiverSetup};
+use super::schedule::Schedule;
 use super::sender::{Sender, SenderSetup};
 use super::streams::Framing;
 use crate::congestion::{CongestionControl, PathStart};
@@ -124,6 +125,9 @@ impl Transfer {
             probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
+        if let Some(cmt) = &mut transfer.sender.cmt {
+            cmt.schedule = config.scheduler.as_ref().and_then(Schedule::new);
+        }
         transfer.add_paths(cx, ends);
         transfer
     }
