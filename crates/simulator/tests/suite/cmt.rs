@@ -128,7 +128,8 @@ fn any_cmt() -> impl Strategy<Value = CmtConfig> {
 fn any_sctp() -> impl Strategy<Value = SctpConfig> {
     let features = (any::<[bool; 4]>(), 0usize..RtxPolicy::ALL.len(), 100u32..5000);
     let buffers = (20_000u32..400_000, 20_000u32..400_000);
-    let burst = (0usize..BurstRule::ALL.len(), 0u32..6);
+    // A burst of one packet waits for the delayed SACK each time.
+    let burst = (0usize..BurstRule::ALL.len(), prop_oneof![Just(0u32), 2u32..6]);
     let controls = ["reno", "lia", "olia", "olia-draft", "cmtrpv1", "cmtrpv2", "rpv2-bsd"];
     let schedulers = ["", "", "lrf", "rr", "wrr:2,1", "ecf", "ecf-kernel", "blest", "blest-kernel"];
     let control = (0..controls.len(), 0..schedulers.len())
@@ -221,7 +222,7 @@ proptest! {
             prop::collection::vec((0u8..4, 1u64..3000, 50u64..4000), 0..4),
             1..4,
         ),
-        (mib, seed) in (1u64..5, any::<u64>()),
+        (mib, seed) in (1u64..3, any::<u64>()),
     ) {
         let links: Vec<LinkConfig> = (0..=lives.len()).map(|_| link(5, 20)).collect();
         let mut setup = sctp(&links, Traffic::BulkSize(mib << 20));

@@ -511,6 +511,13 @@ impl Sender {
         step.may_send
     }
 
+    /// Whether the burst of `path` at this instant is over.
+    pub(super) fn is_burst_over(&self, now: Instant, path: PathId) -> bool {
+        let (rule, in_flight) = (self.rules.burst, self.outstanding.in_flight_bytes(path));
+        let most = self.rules.max_burst;
+        most > 0 && self.bursts.is_over((rule, most), now, path, in_flight)
+    }
+
     /// Released user data are no longer held.
     pub(super) fn release(&mut self, sent: &[Sent]) {
         let bytes: u64 = sent.iter().map(|sent| u64::from(sent.fragment.payload.len())).sum();
