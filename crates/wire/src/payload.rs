@@ -70,7 +70,20 @@ impl Payload {
     ///
     /// # Panics
     /// If the range is not within the payload.
+    #[inline]
     pub fn slice(&self, from: u32, len: u32) -> Payload {
+        match self {
+            Payload::Virtual(range)
+                if len > 0 && from.checked_add(len).is_some_and(|end| end <= range.len) =>
+            {
+                let offset = range.offset.wrapping_add(from.into());
+                Payload::virtual_range(range.stream, offset, len)
+            }
+            other => other.slice_of_any(from, len),
+        }
+    }
+
+    fn slice_of_any(&self, from: u32, len: u32) -> Payload {
         assert!(
             from.checked_add(len).is_some_and(|end| end <= self.len()),
             "slice within the payload"

@@ -74,7 +74,12 @@ static struct socket *make_socket(void)
 		};
 		set(socket, IPPROTO_SCTP, SCTP_EVENT, &event, sizeof event, "event");
 	}
-	if (usrsctp_bindx(socket, (struct sockaddr *)local.list, local.count, SCTP_BINDX_ADD_ADDR) < 0)
+	/* INIT leaves from the address that was bound last, and the peer's primary path is to it. */
+	struct addresses last_first = { .count = local.count };
+	for (int at = 0; at < local.count; at++)
+		last_first.list[at] = local.list[local.count - 1 - at];
+	if (usrsctp_bindx(socket, (struct sockaddr *)last_first.list, local.count,
+		SCTP_BINDX_ADD_ADDR) < 0)
 		fail("bindx");
 	return socket;
 }

@@ -265,6 +265,12 @@ impl Connection {
         }
     }
 
+    /// Whether subflows are to be opened, unless the connection is over.
+    #[inline]
+    pub(crate) fn wants_path(&self) -> bool {
+        self.management.next_request().is_some()
+    }
+
     /// The next subflow to be opened.
     pub(crate) fn next_join(&mut self) -> Option<&JoinRequest> {
         if self.is_over() {

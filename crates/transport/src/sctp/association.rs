@@ -438,10 +438,15 @@ impl Association {
         self.fail(cx, error);
     }
 
+    #[inline]
     fn packet(&self, chunks: Vec<Chunk>) -> SctpPacket {
         let (src_port, dst_port) = self.ends.ports();
+        // Few peers want data and SACKs authenticated.
+        let is_common = chunks.iter().all(is_common);
         let mut packet = SctpPacket { src_port, dst_port, tag: self.tags.peer, udp: None, chunks };
-        if let Some(auth) = &self.auth {
+        if let Some(auth) = &self.auth
+            && (!is_common || auth.reserve() != 0)
+        {
             auth.protect(&mut packet);
         }
         packet
@@ -548,6 +553,9 @@ impl Association {
             self.events.push(ConnectionEvent::Writable);
         }
         if self.readable() > readable {
+            if self.events.capacity() == 0 {
+                self.events = Vec::with_capacity(1);
+            }
             self.events.push(ConnectionEvent::Readable);
         }
         if with_data && shutting_down {

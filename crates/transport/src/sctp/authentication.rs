@@ -93,16 +93,7 @@ impl Authentication {
     }
 
     /// Puts AUTH before the first chunk that the peer wants authenticated.
-    #[inline]
     pub(super) fn protect(&self, packet: &mut SctpPacket) {
-        let is_common =
-            |chunk: &Chunk| matches!(chunk, Chunk::Data(_) | Chunk::Sack(_) | Chunk::NrSack(_));
-        if self.reserve != 0 || !packet.chunks.iter().all(is_common) {
-            self.sign(packet);
-        }
-    }
-
-    fn sign(&self, packet: &mut SctpPacket) {
         let needs = |chunk: &Chunk| self.required.contains(&chunk.kind());
         if let Some(at) = packet.chunks.iter().position(needs) {
             packet.chunks.insert(at, Chunk::Auth(Auth::unsigned(0, self.hmac)));

@@ -244,20 +244,20 @@ impl Ends {
 
     /// A packet from an address of the peer came in UDP, or without: so does the answer, to these
     /// ports (RFC 6951 s5.4). Returns whether that is new.
-    #[inline]
     pub(super) fn learn_udp(&mut self, remote: IpAddr, ports: Option<UdpPorts>) -> bool {
-        let is_new = self.udp_to(remote) != ports;
-        if is_new {
-            self.note_udp(remote, ports);
+        if self.udp_to(remote) == ports {
+            return false;
         }
-        is_new
-    }
-
-    fn note_udp(&mut self, remote: IpAddr, ports: Option<UdpPorts>) {
         match self.udp.iter_mut().find(|(address, _)| *address == Some(remote)) {
             Some((_, known)) => *known = ports,
             None => self.udp.push((Some(remote), ports)),
         }
+        true
+    }
+
+    /// Whether packets to or from any address have been in UDP.
+    pub(super) const fn knows_udp(&self) -> bool {
+        !self.udp.is_empty()
     }
 
     /// The UDP ports of packets to an address of the peer: those of its packets, or until there

@@ -36,7 +36,17 @@ impl OffsetSet {
     }
 
     /// Removes an offset; returns whether it was in the set.
+    #[inline]
     pub(super) fn remove(&mut self, at: u64) -> bool {
+        if self.queue.front().is_some_and(|first| first.at == at) {
+            self.remove_first();
+            self.len -= 1;
+            return true;
+        }
+        self.remove_other(at)
+    }
+
+    fn remove_other(&mut self, at: u64) -> bool {
         let is_removed = self.remove_queued(at) || self.others.remove(&at);
         self.len -= usize::from(is_removed);
         is_removed
@@ -46,7 +56,6 @@ impl OffsetSet {
         let index = match self.queue.front() {
             None => return false,
             Some(first) if first.at > at => return false,
-            Some(first) if first.at == at => 0,
             Some(_) => self.queue.partition_point(|entry| entry.at < at),
         };
         let Some(entry) = self.queue.get_mut(index) else { return false };
@@ -54,10 +63,15 @@ impl OffsetSet {
             return false;
         }
         entry.removed = true;
+        true
+    }
+
+    /// Removes the first of `queue`, and those behind it that were removed before.
+    fn remove_first(&mut self) {
+        ring::pop_front(&mut self.queue);
         while self.queue.front().is_some_and(|first| first.removed) {
             ring::pop_front(&mut self.queue);
         }
-        true
     }
 
     /// The lowest offset.

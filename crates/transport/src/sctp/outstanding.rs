@@ -222,8 +222,7 @@ impl<T> Outstanding<T> {
             state: State::InFlight,
         });
         self.held_bytes += u64::from(len);
-        self.enter(at);
-        self.paths[path.index()].held_bytes += u64::from(len);
+        self.put(at, path, len).held_bytes += u64::from(len);
         self.tsn(at)
     }
 
@@ -557,6 +556,11 @@ impl<T> Outstanding<T> {
         self.tsn(self.end())
     }
 
+    /// Chunks that are not acknowledged cumulatively.
+    pub(super) fn span(&self) -> usize {
+        self.chunks.len()
+    }
+
     /// Whether everything sent is acknowledged cumulatively.
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
@@ -713,13 +717,21 @@ impl<T> Outstanding<T> {
 
     /// Chunk `at` is in the network.
     fn enter(&mut self, at: u64) {
-        let Some((path, len)) = self.chunk(at).map(|chunk| (chunk.path, chunk.len)) else { return };
+        if let Some((path, len)) = self.chunk(at).map(|chunk| (chunk.path, chunk.len)) {
+            self.put(at, path, len);
+        }
+    }
+
+    /// Chunk `at` of `len` bytes is in the network on `path`.
+    #[inline]
+    fn put(&mut self, at: u64, path: PathId, len: u32) -> &mut OnPath {
         if self.paths.len() <= path.index() {
             self.paths.resize_with(path.index() + 1, OnPath::default);
         }
         let on_path = &mut self.paths[path.index()];
         on_path.bytes += u64::from(len);
         on_path.chunks.insert(at);
+        on_path
     }
 
     /// Chunk `at` is no longer in the network on `path`.

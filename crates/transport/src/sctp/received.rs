@@ -64,6 +64,19 @@ impl ReceivedTsns {
         }
     }
 
+    /// The chunk behind all others arrives, as without loss: its offset. `None` if this is another
+    /// one, or one is missing.
+    #[inline]
+    pub(super) fn take_next(&mut self, tsn: Tsn) -> Option<u64> {
+        if self.has_gap() || tsn != self.tsn(self.next) {
+            return None;
+        }
+        let at = self.next;
+        self.next += 1;
+        self.gaps.on_arrival(at, 0, Arrival::New);
+        Some(at)
+    }
+
     /// A chunk with this TSN arrives and is kept.
     pub fn insert(&mut self, tsn: Tsn, keep: Keep) -> Arrival {
         let (offset, blocks) = (self.offset(tsn), self.above.len());

@@ -178,6 +178,14 @@ impl Receiver {
         }
         self.packet.data = true;
         self.packet.immediate |= flags.contains(DataFlags::IMMEDIATE);
+        let held = self.streams.held_bytes() + u64::from(len);
+        if !self.is_deaf
+            && held <= u64::from(self.setup.buffer)
+            && let Some(at) = self.tsns.take_next(tsn)
+        {
+            self.packet.new = true;
+            return Ok(Some(at));
+        }
         if self.tsns.is_known(tsn) {
             self.tsns.insert(tsn, self.setup.keep);
             self.duplicated += u64::from(len);

@@ -21,7 +21,7 @@ use wire::sctp::{Chunk, Data, IData, Tsn};
 
 /// Chunks outstanding at most: gap blocks reach no further, nor do SSNs of a stream (RFC 9260 s1.6,
 /// s3.3.4).
-const MAX_OUTSTANDING: i32 = 65_535;
+const MAX_OUTSTANDING: usize = 65_535;
 
 /// A chunk that was sent.
 #[derive(Clone, Debug)]
@@ -300,11 +300,12 @@ impl Sender {
 
     /// When a message that has not begun expires, data have waited long enough for a larger window,
     /// or FORWARD TSN is due, which waits until there is a path for data.
-    pub(super) fn next_expiry(&self, has_path: bool) -> Instant {
+    pub(super) fn next_expiry(&self, has_path: impl FnOnce() -> bool) -> Instant {
         let expiry = self.streams.next_expiry().unwrap_or(Instant::FAR_FUTURE);
         let hold = if let Hold::Until(at) = self.hold { at } else { Instant::FAR_FUTURE };
         let expiry = expiry.min(hold);
-        if has_path { expiry.min(self.abandonment.deadline()) } else { expiry }
+        let forward = self.abandonment.deadline();
+        if forward < expiry && has_path() { forward } else { expiry }
     }
 
     /// Bytes of windows that a fragment takes.
@@ -336,10 +337,10 @@ impl Sender {
     /// Whether new data wait for a larger window: it takes neither a full chunk nor all that is
     /// queued, and is less than half of the largest one.
     fn waits_for_window(&self) -> bool {
-        let full = u64::from(self.window_len(self.setup.fragment));
-        self.peer_rwnd < full
+        let full = || u64::from(self.window_len(self.setup.fragment));
+        2 * self.peer_rwnd < self.largest_rwnd
+            && self.peer_rwnd < full()
             && self.streams.queued_bytes() > self.peer_rwnd
-            && 2 * self.peer_rwnd < self.largest_rwnd
             && self.hold != Hold::Over
             && self.probe == Probe::Off
     }
@@ -377,17 +378,19 @@ impl Sender {
         if chunk > room || !self.has_window(path) {
             return Some(Blocked::CongestionWindow);
         }
-        let ahead = self.outstanding.highest_tsn().distance_from(self.outstanding.cum_tsn());
         let is_taken = self.peer_takes(self.window_len(payload)) && !self.waits_for_window();
-        if ahead >= MAX_OUTSTANDING || !is_taken {
+        if self.outstanding.span() >= MAX_OUTSTANDING || !is_taken {
             return Some(Blocked::ReceiveWindow);
         }
         if !self.has_share(path) {
             return Some(Blocked::SendBuffer);
         }
+        if !self.setup.nagle || !is_first {
+            return None;
+        }
         let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
         let waits = self.outstanding.total_in_flight_bytes() > 0;
-        (self.setup.nagle && is_first && is_small && waits).then_some(Blocked::Nagle)
+        (is_small && waits).then_some(Blocked::Nagle)
     }
 
     /// Whether `path` leaves the other ones their shares of the buffers.

@@ -256,7 +256,7 @@ impl Transfer {
     /// When a timer expires next.
     pub(super) fn deadline(&self) -> Instant {
         let paths = self.paths.iter().map(Path::deadline);
-        let streams = self.sender.next_expiry(self.states.data_path().is_some());
+        let streams = self.sender.next_expiry(|| self.states.data_path().is_some());
         paths.min().unwrap_or(Instant::FAR_FUTURE).min(self.receiver.deadline()).min(streams)
     }
 }

@@ -70,14 +70,21 @@ impl Stack {
     }
 
     pub(super) fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
-        match self.sockets.get_mut(flow.socket) {
-            Some(Socket::Tcp(connection)) => connection.handle(cx, flow.path, body),
-            Some(Socket::Mptcp(connection)) => connection.handle(cx, flow.path, body),
-            Some(Socket::Sctp(association)) => association.handle(cx, flow.path, body),
+        let marks = match self.sockets.get_mut(flow.socket) {
+            Some(Socket::Tcp(connection)) => {
+                connection.handle(cx, flow.path, body);
+                connection.marks()
+            }
+            Some(Socket::Mptcp(connection)) => {
+                connection.handle(cx, flow.path, body);
+                connection.marks()
+            }
             _ => return,
-        }
+        };
         self.reader = Some(flow.socket);
-        self.wake(flow.socket);
+        if !std::mem::replace(&mut marks.ready, true) {
+            self.ready.push_back(flow.socket);
+        }
     }
 
     #[inline]

@@ -147,7 +147,7 @@ impl Stack {
             if let Some(transmit) = self.poll_connection(cx, id) {
                 return Some(transmit);
             }
-            if self.sockets.is_multipath(id) && self.open_paths(cx, id) {
+            if self.sockets.wants_path(id) && self.open_paths(cx, id) {
                 continue;
             }
             self.ready.pop_front();
@@ -389,16 +389,22 @@ impl Stack {
     /// A connection has nothing more to send for now: its events are collected and its deadline is
     /// set, or it is removed.
     fn settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
-        self.collect_events(id);
-        let Ok(endpoint) = self.sockets.endpoint_mut(id) else { return };
-        endpoint.marks().ready = false;
+        let Ok(mut endpoint) = self.sockets.endpoint_mut(id) else { return };
+        if endpoint.has_events() {
+            self.collect_events(id);
+            let Ok(same) = self.sockets.endpoint_mut(id) else { return };
+            endpoint = same;
+        }
         if endpoint.is_closed() {
+            endpoint.marks().ready = false;
             self.bury(id);
             return;
         }
         let deadline = endpoint.deadline();
-        if deadline < endpoint.marks().armed_at {
-            endpoint.marks().armed_at = deadline;
+        let marks = endpoint.marks();
+        marks.ready = false;
+        if deadline < marks.armed_at {
+            marks.armed_at = deadline;
             self.deadlines.push(Reverse((deadline.max(cx.now), id)));
         }
     }
@@ -420,9 +426,6 @@ impl Stack {
 
     fn collect_events(&mut self, id: SocketId) {
         let Ok(endpoint) = self.sockets.endpoint_mut(id) else { return };
-        if !endpoint.has_events() {
-            return;
-        }
         let events = endpoint.take_events();
         let listener = endpoint.marks().listener;
         let accepted = events.contains(&ConnectionEvent::Accepted);

@@ -97,11 +97,14 @@ impl<'a> SctpInput<'a> {
                 None => flow.path,
             };
             association.handle(cx, path, body);
+            let is_ready = std::mem::replace(&mut association.marks().ready, true);
             if association.has_new_pairs() {
                 SctpInput::rebind(self.stack, flow.socket);
             }
             self.stack.reader = Some(flow.socket);
-            self.stack.wake(flow.socket);
+            if !is_ready {
+                self.stack.ready.push_back(flow.socket);
+            }
         }
     }
 

@@ -89,10 +89,10 @@ impl Sockets {
         (0..self.list.len() as u32).map(SocketId)
     }
 
-    /// Whether this is a connection that can have several paths.
+    /// Whether this is a connection that asks for a path.
     #[inline]
-    pub(super) fn is_multipath(&self, id: SocketId) -> bool {
-        matches!(self.get(id), Some(Socket::Mptcp(_)))
+    pub(super) fn wants_path(&self, id: SocketId) -> bool {
+        matches!(self.get(id), Some(Socket::Mptcp(connection)) if connection.wants_path())
     }
 
     /// The connection with this number.

@@ -24,7 +24,9 @@ impl Endpoint for Association {
         if !is_taken {
             return;
         }
-        if let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote) {
+        if (packet.udp.is_some() || self.ends.knows_udp())
+            && let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote)
+        {
             let back = packet.udp.map(|UdpPorts { src, dst }| UdpPorts { src: dst, dst: src });
             if self.ends.learn_udp(remote, back)
                 && let Phase::Open(open) = &mut self.phase

@@ -175,12 +175,17 @@ impl StreamScheduler {
 
     #[inline]
     fn move_to(&mut self, stream: u16, share: &mut Share, rank: Option<Rank>) {
-        if share.rank != rank || self.packet.is_some() {
-            self.move_on(stream, share, rank);
+        let first = self.ready.first.map(|(_, first)| first);
+        let is_only = self.ready.others.is_empty() && first.is_none_or(|first| first == stream);
+        if is_only && self.packet.is_none() {
+            self.ready.first = rank.map(|rank| (rank, stream));
+            share.rank = rank;
+        } else {
+            self.move_among(stream, share, rank);
         }
     }
 
-    fn move_on(&mut self, stream: u16, share: &mut Share, rank: Option<Rank>) {
+    fn move_among(&mut self, stream: u16, share: &mut Share, rank: Option<Rank>) {
         match (share.rank, rank) {
             (None, None) => {}
             (None, Some(new)) => self.ready.insert((new, stream)),
