@@ -1,7 +1,7 @@
 //! `SchedulerRefusal`: why CMT-SCTP does not take a scheduler of MPTCP.
 
 use crate::reinjection::Opportunistic;
-use crate::scheduler::SchedulerChoice;
+use crate::scheduler::{Options, Scheduler, SchedulerChoice};
 
 /// Why a scheduler is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,12 +19,15 @@ impl SchedulerRefusal {
     pub fn of(choice: &SchedulerChoice) -> Option<SchedulerRefusal> {
         let reinjects =
             choice.values(|asked| asked.reinjection.is_some_and(|mode| mode != Opportunistic::Off));
-        match choice.name() {
-            "redundant" | "xlink" | "raven" => Some(SchedulerRefusal::Copies),
-            "daps" | "otias" | "linux" | "sttf" => Some(SchedulerRefusal::Binds),
-            _ if reinjects || choice.sets_optim() => Some(SchedulerRefusal::Reinjects),
-            _ => None,
+        let binds = ["daps", "otias", "linux", "sttf"].contains(&choice.name());
+        let options = Options { opportunistic: Some(Opportunistic::Off), ..Options::default() };
+        if binds {
+            return Some(SchedulerRefusal::Binds);
         }
+        if reinjects || choice.sets_optim() {
+            return Some(SchedulerRefusal::Reinjects);
+        }
+        choice.make(&options).makes_copies().then_some(SchedulerRefusal::Copies)
     }
 
     /// The reason, as the end of a sentence.
@@ -44,16 +47,18 @@ impl SchedulerRefusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scheduler::NAMES;
 
     #[test]
     fn schedulers_that_copy_reinject_or_bind_are_refused() {
         let of = |name: &str| {
             SchedulerRefusal::of(&name.parse::<SchedulerChoice>().expect("a scheduler"))
         };
-        for name in ["lrf", "rr", "wrr:3,1", "ecf", "ecf-kernel", "blest", "blest-kernel"] {
-            assert_eq!(of(name), None, "{name}");
+        let taken = ["lrf", "rr", "wrr", "ecf", "ecf-kernel", "blest", "blest-kernel"];
+        for (name, ..) in NAMES {
+            assert_eq!(of(name).is_none(), taken.contains(name), "{name}");
         }
-        for name in ["redundant", "xlink", "raven"] {
+        for name in ["xlink", "raven"] {
             assert_eq!(of(name), Some(SchedulerRefusal::Copies), "{name}");
         }
         for name in ["daps", "otias", "linux", "sttf"] {
