@@ -7,6 +7,7 @@ use super::handshake::Offer;
 use super::profile::{InitialWindow, SctpParameters, SctpProfile};
 use super::rtx_policy::RtxPolicy;
 use super::streams::StreamOrder;
+use crate::Protocol;
 use crate::congestion::{Controller, ControllerChoice, PathGroups, initial_window};
 use crate::scheduler::SchedulerChoice;
 use std::net::IpAddr;
@@ -94,6 +95,11 @@ impl SctpConfig {
             scheduler: None,
             gap_structure: GapStructure::Tree,
         }
+    }
+
+    /// The name of what its associations do.
+    pub const fn protocol(&self) -> Protocol {
+        if self.cmt.is_some() { Protocol::CmtSctp } else { Protocol::Sctp }
     }
 
     /// What INIT and INIT ACK say; addresses are listed if there are several. `random` is needed if

@@ -242,11 +242,12 @@ impl Endpoint for Association {
     }
 
     fn info(&self) -> ConnectionInfo {
-        match &self.phase {
+        let info = match &self.phase {
             Phase::Open(open) => describe::open(&open.transfer, &self.ends, open.shutdown.stage()),
             Phase::Opening(initiator) => describe::opening(&self.ends, initiator.has_echoed()),
             Phase::Closed => describe::closed(&self.ends),
-        }
+        };
+        ConnectionInfo { protocol: self.config.protocol(), ..info }
     }
 
     fn paths(&self) -> Vec<(Tuple, InterfaceId)> {
