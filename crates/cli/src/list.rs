@@ -78,8 +78,8 @@ fn one(topic: Topic) -> List {
         }
         Topic::Pages => pages(),
         Topic::Schedulers => {
-            let title = "Schedulers (--schedulers); those of mptcp take reinjection=, see `anabranch list \
-                         reinjection`";
+            let title = "Schedulers (--schedulers); those of mptcp take reinjection=, see \
+                         `anabranch list reinjection`";
             let mut list = table::<SchedulerRow>(title);
             list.rows.extend(send_all());
             list.ending.push("The name `default` is ambiguous and refused.".to_owned());

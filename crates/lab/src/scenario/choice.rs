@@ -66,22 +66,7 @@ impl Chosen {
             check_paths(options, &protocols, paths, &mut notes)?;
         }
         if !multipath {
-            let has = |is_one: fn(Protocol) -> bool, key: Key| match protocols
-                .iter()
-                .any(|protocol| is_one(*protocol))
-            {
-                true => &[][..],
-                false => options.texts(key),
-            };
-            let lists = [
-                has(Protocol::is_multipath, Key::Schedulers),
-                options.texts(Key::Reinjection),
-                options.texts(Key::PathManagers),
-                has(Protocol::is_sctp, Key::Failover),
-            ];
-            for lists in lists {
-                only_with_multipath(lists)?;
-            }
+            check_single(options, &protocols)?;
         }
         let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
         let of_sctp = controls_of(Protocol::Sctp, &congestion, &protocols, &mut notes);
@@ -126,6 +111,27 @@ impl Chosen {
             notes,
         })
     }
+}
+
+/// Options of MPTCP are refused without it.
+fn check_single(options: &Options, protocols: &[Protocol]) -> Result<(), InputError> {
+    let has = |is_one: fn(Protocol) -> bool, key: Key| match protocols
+        .iter()
+        .any(|protocol| is_one(*protocol))
+    {
+        true => &[][..],
+        false => options.texts(key),
+    };
+    let lists = [
+        has(Protocol::is_multipath, Key::Schedulers),
+        options.texts(Key::Reinjection),
+        options.texts(Key::PathManagers),
+        has(Protocol::is_sctp, Key::Failover),
+    ];
+    for lists in lists {
+        only_with_multipath(lists)?;
+    }
+    Ok(())
 }
 
 /// A note on `wrr` without weights.

@@ -262,8 +262,8 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
 }
 
 impl<'t> Draft<'t> {
-    /// Refuses what CMT-SCTP lacks: a scheduler of MPTCP, a single path, and controls without a form
-    /// in bytes.
+    /// Refuses what CMT-SCTP lacks: a scheduler of MPTCP, a single path, and controls without a
+    /// form in bytes.
     fn check_concurrent(&self, (paths, place): (&[usize], &Token)) -> Result<(), Refusal> {
         if paths.len() < 2 {
             return Err(place.refuse("a CMT-SCTP flow uses several paths", "write `sctp`"));

@@ -231,8 +231,8 @@ options! {
         .counts(Counts::Variants, "reno");
     Schedulers: list(
             "schedulers",
-            "Schedulers of mptcp to compare, and send-all of cmt-sctp. Default: linux; lrf with the \
-             profiles of old kernels; send-all with cmt-sctp.",
+            "Schedulers of mptcp to compare, and send-all of cmt-sctp. Default: linux; lrf with \
+             the profiles of old kernels; send-all with cmt-sctp.",
         )
         .argument(
             11,
@@ -645,7 +645,11 @@ options! {
             "max-burst",
             "Packets that sctp and cmt-sctp may send at once (Max.Burst); 0: no limit. Default: 4.",
         )
-        .argument(67, "N", "Packets that sctp and cmt-sctp may send at once; 0: no limit [default: 4]")
+        .argument(
+            67,
+            "N",
+            "Packets that sctp and cmt-sctp may send at once; 0: no limit [default: 4]",
+        )
         .number()
         .pattern(Of(schema::max_burst))
         .shown(|s| of_sctp(s, |sctp| Some(sctp.max_burst?.to_string())))

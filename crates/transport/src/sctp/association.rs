@@ -162,8 +162,11 @@ impl Association {
         if let Some(ports) = config.udp {
             ends.set_udp(ports);
         }
-        if config.cmt.is_some_and(|cmt| cmt.path_mode == PathMode::Mesh) {
-            ends.use_all_pairs();
+        if let Some(cmt) = &config.cmt {
+            match cmt.path_mode {
+                PathMode::Mesh => ends.use_all_pairs(),
+                PathMode::Paired => ends.use_rule(cmt.pair_rule),
+            }
         }
         let bound = ends.tuples();
         Association {

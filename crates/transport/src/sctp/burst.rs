@@ -147,6 +147,30 @@ impl Bursts {
         }
     }
 
+    /// Whether `path` has sent all that a burst allows at this instant; `in_flight` in bytes.
+    pub(super) fn is_over(
+        &self,
+        (rule, most): (BurstRule, u32),
+        now: Instant,
+        path: PathId,
+        in_flight: u64,
+    ) -> bool {
+        let burst = self.paths.get(path.index()).copied().unwrap_or_default();
+        let of_now = |burst: Burst| burst.at == Some(now);
+        match rule {
+            BurstRule::UseItOrLoseIt | BurstRule::CwndLimiting | BurstRule::CwndLimitingBsd => {
+                false
+            }
+            BurstRule::UseItOrLoseItTemp | BurstRule::CwndLimitingTemp => {
+                of_now(burst) && burst.window.is_some_and(|window| in_flight >= window)
+            }
+            BurstRule::MaxBurst | BurstRule::AggressiveMaxBurst => {
+                of_now(burst) && burst.packets >= most
+            }
+            BurstRule::TotalMaxBurst => of_now(self.all) && self.all.packets >= most,
+        }
+    }
+
     /// A packet of new data leaves on `path`.
     pub(super) fn on_packet(&mut self, rule: BurstRule, now: Instant, path: PathId) {
         if rule.is_lasting() {
@@ -207,8 +231,16 @@ mod tests {
                 BurstRule::CwndLimitingTemp => vec![(8808, BurstLimit::Threshold); 5],
                 _ => vec![],
             };
-            let answer = burst(rule, &mut Bursts::default(), PATH);
+            let mut bursts = Bursts::default();
+            let answer = burst(rule, &mut bursts, PATH);
             assert_eq!(answer, (4, limits), "{}", rule.name());
+            let cuts = matches!(
+                rule,
+                BurstRule::UseItOrLoseIt | BurstRule::CwndLimiting | BurstRule::CwndLimitingBsd
+            );
+            let is_over = bursts.is_over((rule, 4), Instant::from_secs(1), PATH, 8808);
+            assert_eq!(is_over, !cuts, "{}", rule.name());
+            assert!(!bursts.is_over((rule, 4), Instant::from_secs(2), PATH, 8808));
         }
     }
 
