@@ -119,6 +119,11 @@ impl RangeSet {
     }
 
     fn find(&self, offset: u64) -> Option<Range<u64>> {
+        // What arrives is mostly near the end.
+        let last = self.last().filter(|last| last.start <= offset);
+        if let Some(last) = last {
+            return (offset < last.end).then_some(last);
+        }
         let (&start, &end) = self.ranges.range(..=offset).next_back()?;
         (offset < end).then_some(start..end)
     }

@@ -27,7 +27,7 @@ impl Transfer {
             let room = self.room_to(pair);
             return Some(Outgoing { pair, chunks: self.control.take(pair, room) });
         }
-        if !self.sender.is_idle()
+        if !self.is_idle()
             && let Some(outgoing) = self.poll_sender(cx, stage)
         {
             return Some(outgoing);
@@ -38,6 +38,13 @@ impl Transfer {
         let mut chunks = self.take_chunks();
         chunks.push(self.receiver.sack(pair, room));
         Some(Outgoing { pair, chunks })
+    }
+
+    /// Whether the sender is idle, and a round of CMT would change nothing.
+    pub(super) fn is_idle(&self) -> bool {
+        let is_still = |key: SendAllKey| key != SendAllKey::Random && self.round.is_still();
+        self.sender.is_idle()
+            && self.sender.cmt.as_ref().is_none_or(|cmt| is_still(cmt.config.send_all))
     }
 
     /// The next packet with data or FORWARD TSN.
@@ -155,7 +162,10 @@ impl Transfer {
         let has_schedule = self.sender.cmt.as_ref().is_some_and(|cmt| cmt.schedule.is_some());
         while let Some(path) = self.round.current() {
             let moved = if self.round.take_fresh() { self.moved(cx, path) } else { None };
-            let mut chunks = moved.or_else(|| self.again(cx, path));
+            let mut chunks = moved;
+            if chunks.is_none() && self.sender.outstanding.has_marked() {
+                chunks = self.again(cx, path);
+            }
             if !has_schedule {
                 chunks = chunks.or_else(|| self.anew(cx, path));
             }
@@ -189,7 +199,8 @@ impl Transfer {
         let is_probe = self.sender.probe == Probe::Due;
         let only = if is_probe { self.probe_path() } else { None };
         let is_random = key == SendAllKey::Random;
-        let mut keys = Vec::new();
+        let mut keys = std::mem::take(&mut self.round.spare);
+        keys.clear();
         for index in 0..self.paths.len() {
             let path = PathId(index as u8);
             if !self.states.is_usable(path) || only.is_some_and(|only| only != path) {
@@ -206,6 +217,7 @@ impl Transfer {
             });
         }
         self.round.begin(key, &mut keys, config.strict_booking);
+        self.round.spare = keys;
     }
 
     /// CMT: a packet with the lowest chunk, which is moved to `path`.

@@ -97,15 +97,25 @@ impl ReceivedTsns {
                 return Arrival::Duplicate;
             }
         };
+        self.keep_new(at, keep);
+        Arrival::New
+    }
+
+    /// A chunk arrives that is not known, with this offset, and is kept.
+    pub(super) fn insert_new(&mut self, at: u64, keep: Keep) {
+        let blocks = self.above.len();
+        self.keep_new(at, keep);
+        self.gaps.on_arrival(at, blocks, Arrival::New);
+    }
+
+    fn keep_new(&mut self, at: u64, keep: Keep) {
         if at == self.next {
-            self.advance(at + 1);
-            return Arrival::New;
+            return self.advance(at + 1);
         }
         self.above.insert(at..at + 1);
         if keep == Keep::Renegable {
             self.renegable.insert(at..at + 1);
         }
-        Arrival::New
     }
 
     /// The chunk with this TSN is not discarded any more.

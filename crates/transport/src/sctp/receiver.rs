@@ -6,7 +6,7 @@
 
 use super::cmt::SackRoute;
 use super::gaps::GapStructure;
-use super::received::{Arrival, Keep, ReceivedTsns};
+use super::received::{Keep, ReceivedTsns};
 use super::sack_timing::{Content, DataPacket, Gap, SackTiming};
 use super::streams::{Framing, InboundStreams, Received, Violation};
 use base::{Duration, Instant, PathId};
@@ -199,13 +199,9 @@ impl Receiver {
             return Ok(None);
         }
         let Some(at) = self.tsns.offset(tsn) else { return Ok(None) };
-        match self.tsns.insert(tsn, self.setup.keep) {
-            Arrival::New => {
-                self.packet.new = true;
-                Ok(Some(at))
-            }
-            Arrival::Duplicate => Ok(None),
-        }
+        self.tsns.insert_new(at, self.setup.keep);
+        self.packet.new = true;
+        Ok(Some(at))
     }
 
     /// Whether `len` bytes more can be held. Higher chunks that may be discarded make room for

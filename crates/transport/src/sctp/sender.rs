@@ -265,7 +265,6 @@ impl Sender {
             && self.wanted.is_none()
             && self.hold == Hold::Off
             && !self.abandonment.enabled
-            && self.cmt.is_none()
     }
 
     /// The next chunk has the TSN `next`, and the messages of all streams are numbered from zero

@@ -59,7 +59,7 @@ impl Endpoint for Association {
                 let packet = self.packet(outgoing.chunks);
                 return self.transmit(outgoing.pair, packet);
             }
-            if open.transfer.sender.is_idle() && open.shutdown.stage() == Stage::Established {
+            if open.transfer.is_idle() && open.shutdown.stage() == Stage::Established {
                 self.report_stop(cx);
                 return None;
             }

@@ -26,6 +26,8 @@ pub(in crate::sctp) struct SendRound {
     first: Option<PathId>,
     /// The turn has just begun.
     is_fresh: bool,
+    /// The list for the next round.
+    pub spare: Vec<PathKey>,
 }
 
 /// A path that may send.
@@ -66,6 +68,11 @@ impl SendRound {
             self.left.extend(turns(false));
         }
         self.is_fresh = true;
+    }
+
+    /// Whether no round has begun, and no path leads the next one.
+    pub(in crate::sctp) const fn is_still(&self) -> bool {
+        self.left.is_empty() && self.first.is_none()
     }
 
     /// The path that sends now; `None`: the round is over.
