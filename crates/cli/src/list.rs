@@ -13,6 +13,7 @@ use transport::parameters::Parameter;
 use transport::path_policy::PolicyRow;
 use transport::reinjection::{self, Opportunistic};
 use transport::scheduler::SchedulerRow;
+use transport::sctp::cmt::SendAllKey;
 use transport::sctp::{RtxPolicy, SctpProfile};
 use transport::{Profile, path_manager, scheduler};
 
@@ -77,9 +78,10 @@ fn one(topic: Topic) -> List {
         }
         Topic::Pages => pages(),
         Topic::Schedulers => {
-            let title = "Schedulers (--schedulers); all take reinjection=, see `anabranch list \
-                         reinjection`";
+            let title = "Schedulers (--schedulers); those of mptcp take reinjection=, see \
+                         `anabranch list reinjection`";
             let mut list = table::<SchedulerRow>(title);
+            list.rows.extend(send_all());
             list.ending.push("The name `default` is ambiguous and refused.".to_owned());
             list
         }
@@ -164,6 +166,14 @@ impl List {
 fn plain(title: &str, rows: impl Iterator<Item = (&'static str, &'static str)>) -> List {
     let rows = rows.map(|(name, about)| (name, about.to_owned())).collect();
     List { title: title.to_owned(), rows, ending: Vec::new() }
+}
+
+/// The scheduler that only cmt-sctp has.
+fn send_all() -> Vec<(&'static str, String)> {
+    let about = "Only cmt-sctp: each path in turn sends as much as its window allows. (000 s2.3.2)";
+    let keys = SendAllKey::ALL.map(|(_, name, about)| format!("{name} ({about})"));
+    let keys = format!("send-all:key=: which path sends first: {}", keys.join(", "));
+    vec![("send-all", about.to_owned()), ("", keys)]
 }
 
 /// Default reinjection of every scheduler.

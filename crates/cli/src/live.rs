@@ -22,7 +22,8 @@ use std::time::Duration;
 use traffic::Application;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::PathManagerKind;
-use transport::sctp::SctpConfig;
+use transport::sctp::cmt::CmtConfig;
+use transport::sctp::{RtxPolicy, SctpConfig};
 use transport::{Protocol, ProtocolConfig, TcpConfig};
 
 /// Time between two plain lines of progress.
@@ -111,7 +112,8 @@ struct CommonArgs {
     /// udp=ADDR[:PORT][,dev=NAME][,mtu=BYTES]
     #[arg(long = "path", value_name = "dev=TUN[,...] or udp=ADDR[,...]", required = true)]
     paths: Vec<String>,
-    /// Protocol: mptcp, which falls back to TCP if the peer does not support it, tcp, or sctp
+    /// Protocol: mptcp, which falls back to TCP if the peer does not support it, tcp, sctp, or
+    /// cmt-sctp, which sends on all paths at once
     #[arg(long, value_name = "NAME", default_value = "mptcp")]
     #[arg(env = "ANABRANCH_PROTOCOL", hide_env = true)]
     protocol: String,
@@ -286,17 +288,17 @@ fn protocol(
     let Some(protocol) = Protocol::by_name(&common.protocol) else {
         let name = &common.protocol;
         return Err(LiveError::Usage(format!(
-            "--protocol {name} is not known; use mptcp, tcp or sctp"
+            "--protocol {name} is not known; use mptcp, tcp, sctp or cmt-sctp"
         )));
     };
-    if protocol != Protocol::Sctp && matches!(paths, Paths::Udp(_)) {
+    if !protocol.is_sctp() && matches!(paths, Paths::Udp(_)) {
         return Err(LiveError::Usage(format!(
             "--path udp= carries SCTP only, not {}: add --protocol sctp, or write --path dev=TUN",
             common.protocol
         )));
     }
-    if protocol == Protocol::Sctp {
-        return sctp(common, paths, peer_port);
+    if protocol.is_sctp() {
+        return sctp(protocol, common, paths, peer_port);
     }
     let asked = SingleOptions {
         congestion: Given::argument("--cc", &common.cc),
@@ -328,19 +330,33 @@ fn protocol(
             tcp.congestion
         ))),
         // Returned above.
-        Protocol::Tcp | Protocol::Sctp => Ok(ProtocolConfig::Tcp(tcp)),
+        Protocol::Tcp | Protocol::Sctp | Protocol::CmtSctp => Ok(ProtocolConfig::Tcp(tcp)),
     }
 }
 
 /// SCTP with its own congestion controls and fail-over rules.
-fn sctp(common: &CommonArgs, paths: &Paths, peer_port: u16) -> Result<ProtocolConfig, LiveError> {
+fn sctp(
+    protocol: Protocol,
+    common: &CommonArgs,
+    paths: &Paths,
+    peer_port: u16,
+) -> Result<ProtocolConfig, LiveError> {
+    if protocol == Protocol::CmtSctp && paths.count() < 2 {
+        return Err(LiveError::Usage(
+            "cmt-sctp uses several paths at once: add another --path, or write --protocol sctp"
+                .to_owned(),
+        ));
+    }
     let control = Given::argument("--cc", &common.cc);
-    let control = lab::scenario::control_of_sctp(&control).map_err(usage)?;
+    let control = lab::scenario::control_of_sctp(protocol, &control).map_err(usage)?;
     if control.is_none() && common.cc != DEFAULT_CC && !common.quiet {
-        message(&format!("note: sctp has no `{}`: it takes `reno`", common.cc));
+        message(&format!("note: {} has no `{}`: it takes `reno`", protocol.name(), common.cc));
     }
     let mut config = SctpConfig::default();
     config.congestion = control.unwrap_or(config.congestion);
+    if protocol == Protocol::CmtSctp {
+        (config.cmt, config.rtx_policy) = (Some(CmtConfig::default()), RtxPolicy::Rtt);
+    }
     if common.failover != DEFAULT_FAILOVER {
         let Some(rule) = SctpFailover::by_name(&common.failover) else {
             return Err(LiveError::Usage(format!(

@@ -3,7 +3,7 @@
 //! Schedulers, congestion controls and the other choices have the sentence of their table.
 
 use crate::output::Screen;
-use lab::scenario::{Carrier, Protocol, SCTP_FAILOVERS, Variant};
+use lab::scenario::{Carrier, SCTP_FAILOVERS, Variant};
 use lab::{Report, Scenario, Summary};
 use std::collections::BTreeMap;
 use transport::choice::Row;
@@ -30,7 +30,7 @@ pub(crate) fn hosts(scenario: &Scenario, report: &Report) -> String {
     if report.variants.iter().all(by_kernel) {
         return "with the running kernel".to_owned();
     }
-    let is_sctp = |summary: &&Summary| summary.variant.protocol() == Protocol::Sctp;
+    let is_sctp = |summary: &&Summary| summary.variant.protocol().is_sctp();
     let profile = scenario.choices.sctp.profile.name();
     match report.variants.iter().filter(is_sctp).count() {
         0 => format!("like {}", kernel(scenario.ends.profile)),
@@ -57,7 +57,7 @@ pub(crate) fn choices(variant: &Variant) -> Vec<(&'static str, String, &'static 
         let named = FAILOVER_NAMES.iter().find(|row| row.0 == rule);
         add("fail-over rule", rule.to_owned(), named.map(|row| row.1));
     }
-    if let Carrier::Multihomed { failover, rtx_policy } = &variant.carrier {
+    if let Carrier::Multihomed { failover, rtx_policy, .. } = &variant.carrier {
         let named = SCTP_FAILOVERS.iter().find(|row| row.0 == failover.name());
         add("fail-over rule", failover.name().to_owned(), named.map(|row| row.1));
         let named = RtxPolicy::ALL.iter().find(|(policy, _)| policy == rtx_policy);

@@ -121,6 +121,10 @@ pub(crate) fn protocols(scenario: &Scenario) -> String {
             format!("SCTP over each path alone and over all in turn, {first} first")
         }
         Protocol::Sctp => "SCTP over the path".to_owned(),
+        Protocol::CmtSctp => {
+            let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
+            format!("CMT-SCTP over all paths, {first} first")
+        }
         Protocol::Mptcp => {
             let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
             format!("MPTCP over all paths, {first} first")

@@ -5,7 +5,7 @@
 
 use crate::answer::Answer;
 use crate::comparison::Class;
-use crate::scenario::{Carrier, Protocol, Scenario, SctpFailover, Variant};
+use crate::scenario::{Carrier, Scenario, SctpFailover, Variant};
 use crate::summary::Summary;
 use transport::choice::Row;
 use transport::{Failover, Profile};
@@ -22,7 +22,7 @@ pub(crate) fn advice(scenario: &Scenario, answer: &Answer, summaries: &[Summary]
         summaries.iter().map(|summary| &summary.variant).find(|variant| variant.name == *name)
     };
     match (answer.class, named(&answer.variant), named(&answer.baseline)) {
-        (Some(class), Some(variant), alone) if variant.protocol() == Protocol::Sctp => {
+        (Some(class), Some(variant), alone) if variant.protocol().is_sctp() => {
             of_sctp(scenario, class, variant, alone)
         }
         (Some(Class::PaysOff), Some(variant), _) if variant.single_path().is_none() => {

@@ -155,8 +155,8 @@ fn deciding(larger_is_better: bool, variants: &[Summary], references: &[usize]) 
     let rivals = || variants.iter().enumerate().filter(|(i, v)| !is_reference(i) && v.qualifies());
     let against_one = |index: usize| references.get(index).map(|of| !is_together(&variants[*of]));
     let all = || rivals().filter(|(i, v)| is_together(v) && against_one(*i).unwrap_or(false));
-    let at_once = all().any(|(_, v)| v.variant.scheduler().is_some());
-    let together = || all().filter(|(_, v)| !at_once || v.variant.scheduler().is_some());
+    let at_once = all().any(|(_, v)| v.variant.is_concurrent());
+    let together = || all().filter(|(_, v)| !at_once || v.variant.is_concurrent());
     let best = |of: &mut dyn Iterator<Item = (usize, &Summary)>| {
         let key = |v: &Summary| sign * v.mean.unwrap_or(f64::INFINITY);
         of.min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(index, _)| index)

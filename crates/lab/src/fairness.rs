@@ -104,7 +104,7 @@ pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f
         add(&format!("flow/{name}"), flow.goodput);
         let sent: u64 = flow.sent.first_sent_bytes.iter().sum();
         for (path, bytes) in scenario.paths.iter().zip(&flow.sent.first_sent_bytes) {
-            if (protocol.is_multipath() || protocol == Protocol::Sctp) && sent > 0 {
+            if (protocol.is_multipath() || protocol.is_sctp()) && sent > 0 {
                 let share = *bytes as f64 / sent as f64;
                 add(&format!("flow/{name}/{}", path.name), Some(share));
             }

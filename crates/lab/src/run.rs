@@ -154,7 +154,7 @@ impl Labels {
             variant: variant.name.clone(),
             protocol: variant.protocol().name().to_owned(),
             path: path.map_or(String::new(), |path| path.name.clone()),
-            scheduler: variant.scheduler().map(ToString::to_string).unwrap_or_default(),
+            scheduler: variant.scheduler_name().unwrap_or_default(),
             congestion: variant.congestion.to_string(),
         }
     }

@@ -6,7 +6,7 @@ use simulator::{FlowSetup, Multipath, NetworkSetup, PathSetup, Recording, RunSet
 use traffic::Traffic;
 use traffic::web::{Http, Web};
 use transport::TcpConfig;
-use transport::sctp::Addresses;
+use transport::sctp::{Addresses, SctpConfig};
 
 /// Inputs of one repetition.
 pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
@@ -48,7 +48,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
 fn traffic(scenario: &Scenario, variant: &Variant) -> Traffic {
     match &scenario.traffic {
         Traffic::Web(web)
-            if matches!(web.http, Http::Streams(_)) && variant.protocol() != Protocol::Sctp =>
+            if matches!(web.http, Http::Streams(_)) && !variant.protocol().is_sctp() =>
         {
             Traffic::Web(Web { http: Http::SIX, ..web.clone() })
         }
@@ -63,9 +63,9 @@ fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
             simulator::Carrier::Sctp(Box::new(scenario.choices.sctp.single()))
         }
         Carrier::Single { protocol, .. } => simulator::Carrier::Single(protocol),
-        Carrier::Multihomed { failover, rtx_policy } => {
+        Carrier::Multihomed { cmt, failover, rtx_policy } => {
             let config = scenario.choices.sctp.config(Addresses::All, failover, rtx_policy);
-            simulator::Carrier::Sctp(Box::new(config))
+            simulator::Carrier::Sctp(Box::new(SctpConfig { cmt, ..config }))
         }
         Carrier::Multipath { protocol, scheduler, path_manager, policy, failover } => {
             simulator::Carrier::Multipath(Multipath {

@@ -63,7 +63,11 @@ impl StackKind {
 
     /// Whether it can carry the protocol.
     fn carries(self, protocol: Protocol) -> bool {
-        self == StackKind::Anabranch || self.usual().contains(&protocol)
+        match self {
+            StackKind::Anabranch => true,
+            StackKind::AnabranchSctp => protocol.is_sctp(),
+            _ => self.usual().contains(&protocol),
+        }
     }
 
     /// The protocols of a scenario that names none, for these stacks; empty: the usual ones, as
@@ -107,21 +111,24 @@ pub fn check_protocols(
     chosen: &[Protocol],
     stacks: &[StackKind],
 ) -> Result<(), InputError> {
-    let is_carried = stacks.iter().any(|stack| stack.carries(Protocol::Sctp));
-    if chosen.contains(&Protocol::Sctp) && !is_carried {
+    let is_lacking = |protocol: &&Protocol| {
+        protocol.is_sctp() && !stacks.iter().any(|stack| stack.carries(**protocol))
+    };
+    if let Some(protocol) = chosen.iter().find(is_lacking) {
         let names: Vec<&str> = stacks.iter().map(|stack| stack.name()).collect();
-        let problem = format!("no stack of {} carries sctp", names.join(", "));
+        let problem = format!("no stack of {} carries {}", names.join(", "), protocol.name());
         let of_chosen = |protocol: &Protocol| match protocol {
             Protocol::Tcp => "kernel-tcp",
             Protocol::Mptcp => "kernel-mptcp",
             Protocol::Sctp => "anabranch-sctp,usrsctp",
+            Protocol::CmtSctp => "anabranch-sctp",
         };
         let names: Vec<&str> = chosen.iter().map(of_chosen).collect();
         return Err(given.refuse_whole(problem, format!("add `--stack {}`", names.join(","))));
     }
     let of_sctp = [StackKind::AnabranchSctp, StackKind::Usrsctp];
     match stacks.iter().find(|stack| of_sctp.contains(stack)) {
-        Some(stack) if !chosen.contains(&Protocol::Sctp) => {
+        Some(stack) if !chosen.iter().any(|protocol| stack.carries(*protocol)) => {
             let problem =
                 format!("the stack {} carries sctp, which is not among them", stack.name());
             let names: Vec<&str> = chosen.iter().map(|protocol| protocol.name()).collect();
@@ -205,12 +212,17 @@ fn of(scenario: &Scenario, stack: StackKind) -> Vec<Emulated> {
     let mut scenario = scenario.clone();
     match stack {
         StackKind::Anabranch => {}
-        StackKind::AnabranchSctp => scenario.choices.protocols = vec![Protocol::Sctp],
+        StackKind::AnabranchSctp => {
+            scenario.choices.protocols.retain(|protocol| protocol.is_sctp());
+        }
         StackKind::Usrsctp => {
             let choices = &mut scenario.choices;
             choices.protocols = vec![Protocol::Sctp];
             choices.sctp.congestion.retain(|control| *control == ControllerChoice::RENO);
-            choices.sctp.rtx_policies.retain(|policy| *policy == RtxPolicy::default());
+            if !choices.sctp.policies(RtxPolicy::default()).contains(&RtxPolicy::default()) {
+                choices.sctp.congestion.clear();
+            }
+            choices.sctp.rtx_policies = vec![RtxPolicy::default()];
         }
         StackKind::KernelTcp => scenario.choices.protocols = vec![Protocol::Tcp],
         StackKind::KernelMptcp => scenario.choices = kernel_choices(scenario.choices),

@@ -529,9 +529,9 @@ impl Words<'_> {
 
 /// What a variant does with several paths: it uses them at once, or in turn.
 const fn use_of_paths(together: &Summary) -> &'static str {
-    match together.variant.scheduler() {
-        Some(_) => "multi-path",
-        None => "multi-homing",
+    match together.variant.is_concurrent() {
+        true => "multi-path",
+        false => "multi-homing",
     }
 }
 

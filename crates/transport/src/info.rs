@@ -14,11 +14,14 @@ pub enum Protocol {
     Mptcp,
     /// SCTP (RFC 9260), one path at a time.
     Sctp,
+    /// SCTP with data on all paths at once (CMT-SCTP).
+    CmtSctp,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Protocol; 3] = [Protocol::Tcp, Protocol::Mptcp, Protocol::Sctp];
+    pub const ALL: [Protocol; 4] =
+        [Protocol::Tcp, Protocol::Mptcp, Protocol::Sctp, Protocol::CmtSctp];
 
     /// The name in options and scenario files.
     pub const fn name(self) -> &'static str {
@@ -26,22 +29,33 @@ impl Protocol {
             Protocol::Tcp => "tcp",
             Protocol::Mptcp => "mptcp",
             Protocol::Sctp => "sctp",
+            Protocol::CmtSctp => "cmt-sctp",
         }
     }
 
     /// The protocol with this `name`, in any case.
     pub fn by_name(name: &str) -> Option<Protocol> {
-        const ALIASES: [(&str, &str); 2] = [("multipath-tcp", "mptcp"), ("mp-tcp", "mptcp")];
+        const ALIASES: [(&str, &str); 4] = [
+            ("multipath-tcp", "mptcp"),
+            ("mp-tcp", "mptcp"),
+            ("cmt", "cmt-sctp"),
+            ("cmtsctp", "cmt-sctp"),
+        ];
         let name = own_name(name, &ALIASES);
         Protocol::ALL.into_iter().find(|protocol| protocol.name() == name)
     }
 
-    /// Whether a connection can have more than one path.
+    /// Whether a connection can use more than one path at once.
     pub const fn is_multipath(self) -> bool {
         match self {
             Protocol::Tcp | Protocol::Sctp => false,
-            Protocol::Mptcp => true,
+            Protocol::Mptcp | Protocol::CmtSctp => true,
         }
+    }
+
+    /// Whether its connections are associations of SCTP.
+    pub const fn is_sctp(self) -> bool {
+        matches!(self, Protocol::Sctp | Protocol::CmtSctp)
     }
 }
 
@@ -52,6 +66,7 @@ impl fmt::Display for Protocol {
             Protocol::Tcp => "TCP",
             Protocol::Mptcp => "MPTCP",
             Protocol::Sctp => "SCTP",
+            Protocol::CmtSctp => "CMT-SCTP",
         })
     }
 }

@@ -12,7 +12,7 @@ use clap::Args;
 use lab::decisions::{
     Decisions, Span, Stretches, decision_document, record_decisions, record_stretches,
 };
-use lab::scenario::{Carrier, Key, Protocol, Variant, variants_of};
+use lab::scenario::{Carrier, Key, Variant, variants_of};
 use lab::{Given, InputError, Scenario};
 use std::fmt::Display;
 
@@ -74,7 +74,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> u8 {
     let Prepared { scenario, variant, span } = &prepared;
     let (run, connection) = (args.run, args.connection);
     // SCTP has no scheduler of paths.
-    if variant.protocol() == Protocol::Sctp {
+    if variant.protocol().is_sctp() {
         let found = record_stretches(scenario, variant, run, *span, connection);
         return conclude(args, span, found, |found| show_association(args, &prepared, found));
     }

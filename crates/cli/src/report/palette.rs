@@ -142,7 +142,7 @@ fn further(name: &str, own: &str) -> usize {
 /// Colour and marker of the path or the scheduler of a variant.
 fn base(variant: &Variant) -> (&'static str, Marker) {
     match (variant.single_path(), variant.scheduler()) {
-        (None, None) if variant.protocol() == Protocol::Sctp => MULTIHOMED,
+        (None, None) if variant.protocol().is_sctp() => MULTIHOMED,
         (Some(path), _) => (of_path(path).colour, of_path(path).marker),
         (None, scheduler) => scheduler.map_or((BLACK, Circle), of_scheduler),
     }
@@ -178,7 +178,7 @@ fn preferred(variant: &Variant) -> usize {
         form += place.map_or(0, |place| place + 1);
         form += Failover::ALL.iter().position(|rule| rule == failover).unwrap_or(0);
     }
-    if let Carrier::Multihomed { failover, rtx_policy } = &variant.carrier {
+    if let Carrier::Multihomed { failover, rtx_policy, .. } = &variant.carrier {
         let policies = RtxPolicy::ALL.iter().map(|(policy, _)| policy.name());
         form += distance(policies, rtx_policy.name(), RtxPolicy::default().name());
         form += SctpFailover::ALL.iter().position(|rule| rule == failover).unwrap_or(0);

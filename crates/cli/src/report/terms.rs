@@ -98,6 +98,7 @@ pub(super) fn of_variant(sheet: &Sheet<'_>, variant: &Variant) -> String {
             format!("all data over {name}")
         }
         Carrier::Multipath { .. } => "data over all paths".to_owned(),
+        Carrier::Multihomed { cmt: Some(_), .. } => "data over all paths".to_owned(),
         Carrier::Multihomed { .. } => {
             let paths = &sheet.scenario.paths;
             let name = paths.get(sheet.scenario.ends.first).map_or("", |path| path.name.as_str());

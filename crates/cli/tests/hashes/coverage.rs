@@ -27,11 +27,22 @@ const NOT_OF_RESULTS: [&str; 18] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 7] = ["http", "endpoints", "limits", "link", "flow", "deadline", "host-cost"];
+const OF_SOME: [&str; 10] = [
+    "http",
+    "endpoints",
+    "limits",
+    "link",
+    "flow",
+    "deadline",
+    "host-cost",
+    "max-burst",
+    "max-burst-variant",
+    "abc-limit",
+];
 /// Options of `mptcp`, refused with `tcp`.
 const OF_MPTCP: [&str; 4] = ["schedulers", "reinjection", "path-managers", "failover"];
 /// Options whose names the schema lists.
-const LISTED: [&str; 12] = [
+const LISTED: [&str; 30] = [
     "protocols",
     "schedulers",
     "cc",
@@ -44,6 +55,46 @@ const LISTED: [&str; 12] = [
     "rtx-policy",
     "stream-scheduler",
     "gap-structure",
+    "path-mode",
+    "sfr",
+    "cuc",
+    "dac",
+    "frc",
+    "buffer-split",
+    "buffer-split-basis",
+    "sack-path",
+    "smart-fast-rtx",
+    "smart-reneging",
+    "resched",
+    "moved-reduces-cwnd",
+    "smart-t3",
+    "rtt-rule",
+    "path-blocking",
+    "primary-first",
+    "strict-cwnd-booking",
+    "max-burst-variant",
+];
+/// Switches of `cmt-sctp`, refused without it.
+const OF_CMT: [&str; 19] = [
+    "path-mode",
+    "sfr",
+    "cuc",
+    "dac",
+    "frc",
+    "buffer-split",
+    "buffer-split-basis",
+    "sack-path",
+    "smart-fast-rtx",
+    "smart-reneging",
+    "resched",
+    "moved-reduces-cwnd",
+    "smart-t3",
+    "rtt-rule",
+    "path-blocking",
+    "primary-first",
+    "strict-cwnd-booking",
+    "resched-threshold",
+    "cc-groups",
 ];
 /// Options of `sctp`, refused without it.
 const OF_SCTP: [&str; 8] = [
@@ -87,7 +138,7 @@ fn every_name_has_an_entry() {
         };
         complain(topic, names.iter().map(String::as_str).filter(|name| !has(name)));
     }
-    for protocol in ["tcp", "mptcp", "sctp"] {
+    for protocol in ["tcp", "mptcp", "sctp", "cmt-sctp"] {
         let of_hosts = ["reset", "removed", "backup"];
         let mine = |entry: &&Entry| entry.texts("protocols") == [protocol];
         let happens = |name: &str| {
@@ -96,7 +147,7 @@ fn every_name_has_an_entry() {
         let needed = |name: &&str| match protocol {
             "tcp" => !of_hosts.contains(name),
             // Refused.
-            "sctp" => *name != "reset",
+            "sctp" | "cmt-sctp" => *name != "reset",
             _ => true,
         };
         complain("event", EVENTS.into_iter().filter(needed).filter(|name| !happens(name)));
@@ -116,11 +167,13 @@ fn every_option_is_named_by_every_entry() {
     let own = ["reinjection", "failover"];
     for entry in &entries {
         let is = |protocol: &str| entry.texts("protocols") == [protocol];
-        let (tcp, sctp) = (is("tcp"), is("sctp"));
+        let (tcp, cmt) = (is("tcp"), is("cmt-sctp"));
+        let sctp = is("sctp") || cmt;
         let left_out = |option: &str| {
             OF_SOME.contains(&option)
                 || own.contains(&option)
                 || ((tcp || sctp) && OF_MPTCP.contains(&option))
+                || (!cmt && OF_CMT.contains(&option))
                 || (!sctp && OF_SCTP.contains(&option))
         };
         let missing = of_results

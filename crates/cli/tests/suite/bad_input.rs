@@ -105,8 +105,8 @@ fn contradictory_options_are_refused() {
 #[test]
 fn what_is_not_available_yet_says_so() {
     refused(
-        &["--path", "wlan", "--traffic", "video", "--protocols", "cmt-sctp"],
-        &["the protocol `cmt-sctp` is not available yet", "available are: tcp, mptcp, sctp"],
+        &["--path", "wlan", "--traffic", "video", "--cc", "bbr"],
+        &["the congestion control `bbr` is not available yet", "available are: reno, cubic"],
     );
 }
 

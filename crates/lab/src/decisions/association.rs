@@ -239,10 +239,14 @@ impl Stretches {
     /// The reason in words.
     pub fn reason(&self, scenario: &Scenario, variant: &Variant, one: &Stretch) -> String {
         let (rule, policy) = match variant.carrier {
-            Carrier::Multihomed { failover, rtx_policy } => (failover, rtx_policy),
+            Carrier::Multihomed { failover, rtx_policy, .. } => (failover, rtx_policy),
             _ => (SctpFailover::Pf, RtxPolicy::default()),
         };
         let first = self.name(scenario, PathId(0));
+        let is_new = matches!(one.why, Why::Primary | Why::OtherPrimary | Why::Failover);
+        if let Some(about) = variant.scheduler_about().filter(|_| is_new) {
+            return about;
+        }
         match one.why {
             Why::Primary => "the primary path".to_owned(),
             Why::Failover if rule == SctpFailover::Pf => {

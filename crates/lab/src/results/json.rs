@@ -141,7 +141,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "name": summary.variant.name,
         "protocol": summary.variant.protocol().name(),
         "path": path.map(|path| path.name.as_str()),
-        "scheduler": summary.variant.scheduler().map(ToString::to_string),
+        "scheduler": summary.variant.scheduler_name(),
         "path_manager": path_manager(&summary.variant),
         "cc": summary.variant.congestion.to_string(),
         "policy": summary.variant.policy().map(ToString::to_string),

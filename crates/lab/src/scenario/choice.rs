@@ -5,6 +5,7 @@
 //! single values, `variants` builds the variants.
 
 use super::Options;
+use super::cmt::{self, CmtChoices};
 use super::sctp::{self, MULTIHOMED, SCTP_FAILOVERS, SctpChoices, SctpFailover};
 use super::table::Key;
 use super::variants::Protocol;
@@ -19,6 +20,7 @@ use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy::PolicyChoice;
 use transport::reinjection::Opportunistic;
 use transport::scheduler::{SchedulerChoice, SchedulerRow};
+use transport::sctp::cmt::SendAllKey;
 use transport::{FAILOVER_NAMES, Failover, Profile};
 
 /// Coupled controls that are not implemented yet.
@@ -27,8 +29,6 @@ pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
 const LATER: [&str; 4] = ["bbr", "bbr1", "bbr2", "bbr3"];
 /// The word for every value of a list.
 const ALL: &str = "all";
-/// Protocols that are not implemented yet.
-const PROTOCOLS_LATER: [&str; 1] = ["cmt-sctp"];
 /// Largest number of addresses per end of an MPTCP connection, as in Linux.
 pub(super) const MOST_PATHS: usize = 8;
 
@@ -61,30 +61,23 @@ impl Chosen {
         let mut notes = Vec::new();
         notes.extend(renamed::<SchedulerRow>(options.texts(Key::Schedulers)));
         notes.extend(renamed::<ControllerRow>(options.texts(Key::Cc)));
-        let multipath = protocols.iter().copied().any(Protocol::is_multipath);
-        if multipath {
-            check_paths(options, paths, &mut notes)?;
-        } else {
-            let reinjection = options.texts(Key::Reinjection);
-            let managers = options.texts(Key::PathManagers);
-            let failover = match protocols.contains(&Protocol::Sctp) {
-                true => &[][..],
-                false => options.texts(Key::Failover),
-            };
-            for lists in [options.texts(Key::Schedulers), reinjection, managers, failover] {
-                only_with_multipath(lists)?;
-            }
+        let multipath = protocols.contains(&Protocol::Mptcp);
+        if protocols.iter().copied().any(Protocol::is_multipath) {
+            check_paths(options, &protocols, paths, &mut notes)?;
+        }
+        if !multipath {
+            check_single(options, &protocols)?;
         }
         let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
-        let of_sctp = controls_of_sctp(&congestion, &protocols, &mut notes);
+        let of_sctp = controls_of(Protocol::Sctp, &congestion, &protocols, &mut notes);
+        let of_cmt = controls_of(Protocol::CmtSctp, &congestion, &protocols, &mut notes);
         // Who switches MPTCP on in mainline Linux gets its scheduler.
         let default = vec![match profile {
             Profile::Linux => SchedulerChoice::linux(),
             _ => SchedulerChoice::default(),
         }];
-        let every: Vec<SchedulerChoice> = SchedulerChoice::all().collect();
-        let schedulers =
-            chosen_of(options.texts(Key::Schedulers), default, &every, with_parameters, scheduler)?;
+        let (schedulers, send_all) =
+            schedulers(options.texts(Key::Schedulers), default, &protocols, &mut notes)?;
         let schedulers = with_reinjection(schedulers, options.text(Key::Reinjection))?;
         let default = vec![PathManagerKind::default()];
         let names = path_manager::NAMES.iter().map(|(name, ..)| *name);
@@ -104,7 +97,9 @@ impl Chosen {
         notes.extend(unnamed(&path_managers, &failovers));
         notes.extend(single_homed(&protocols, paths));
         notes.extend(none_alone(&protocols).filter(|_| !options.is_given(Key::Baseline)));
-        let sctp = SctpChoices { congestion: of_sctp, failovers: rules, ..SctpChoices::default() };
+        let cmt = CmtChoices { congestion: of_cmt, send_all, ..CmtChoices::default() };
+        let sctp =
+            SctpChoices { congestion: of_sctp, failovers: rules, cmt, ..SctpChoices::default() };
         Ok(Chosen {
             protocols,
             congestion,
@@ -116,6 +111,27 @@ impl Chosen {
             notes,
         })
     }
+}
+
+/// Options of MPTCP are refused without it.
+fn check_single(options: &Options, protocols: &[Protocol]) -> Result<(), InputError> {
+    let has = |is_one: fn(Protocol) -> bool, key: Key| match protocols
+        .iter()
+        .any(|protocol| is_one(*protocol))
+    {
+        true => &[][..],
+        false => options.texts(key),
+    };
+    let lists = [
+        has(Protocol::is_multipath, Key::Schedulers),
+        options.texts(Key::Reinjection),
+        options.texts(Key::PathManagers),
+        has(Protocol::is_sctp, Key::Failover),
+    ];
+    for lists in lists {
+        only_with_multipath(lists)?;
+    }
+    Ok(())
 }
 
 /// A note on `wrr` without weights.
@@ -142,20 +158,81 @@ fn single_homed(protocols: &[Protocol], paths: usize) -> Option<String> {
         .then(|| format!("only one path is given: there is no `sctp/{MULTIHOMED}`"))
 }
 
-/// The congestion controls of SCTP, and a note on those that it lacks.
-fn controls_of_sctp(
+/// The schedulers of MPTCP and the orders of CMT-SCTP's own one, each of the protocols compared.
+fn schedulers(
+    lists: &[Given],
+    default: Vec<SchedulerChoice>,
+    protocols: &[Protocol],
+    notes: &mut Vec<String>,
+) -> Result<(Vec<SchedulerChoice>, Vec<SendAllKey>), InputError> {
+    let compares = |protocol: Protocol| protocols.contains(&protocol);
+    let (mptcp, concurrent) = (compares(Protocol::Mptcp), compares(Protocol::CmtSctp));
+    let of_mptcp = SchedulerChoice::all().filter(|_| mptcp).map(Scheduling::Mptcp);
+    let of_cmt = SendAllKey::ALL.into_iter().filter(|_| concurrent);
+    let of_cmt = of_cmt.map(|(key, ..)| Scheduling::SendAll(key));
+    let every: Vec<Scheduling> = of_mptcp.chain(of_cmt).collect();
+    let asked = chosen_of(lists, Vec::new(), &every, with_parameters, |word| {
+        let asked = match cmt::send_all(word) {
+            Some(key) => Scheduling::SendAll(key?),
+            None => Scheduling::Mptcp(scheduler(word)?),
+        };
+        match &asked {
+            Scheduling::SendAll(_) if !concurrent => Err((
+                format!("`{word}` is a scheduler of cmt-sctp, which is not compared"),
+                "add `cmt-sctp` to the protocols, or leave the scheduler out".to_owned(),
+            )),
+            Scheduling::Mptcp(choice) if concurrent && !mptcp => {
+                let Refused { problem, help } = cmt::no_scheduler(choice.name());
+                Err((problem, help))
+            }
+            _ => Ok(asked),
+        }
+    })?;
+    let mut of_mptcp = Vec::new();
+    let mut of_cmt = Vec::new();
+    for one in asked {
+        match one {
+            Scheduling::Mptcp(choice) => of_mptcp.push(choice),
+            Scheduling::SendAll(key) => of_cmt.push(key),
+        }
+    }
+    if concurrent && !of_mptcp.is_empty() {
+        let names: Vec<String> = of_mptcp.iter().map(|one| format!("`{one}`")).collect();
+        notes.push(format!("skipped {} with cmt-sctp, which lacks it", names.join(", ")));
+    }
+    let usual = |list: Vec<_>, usual| if list.is_empty() { usual } else { list };
+    let of_cmt = if of_cmt.is_empty() { vec![SendAllKey::default()] } else { of_cmt };
+    Ok((usual(of_mptcp, default), of_cmt))
+}
+
+/// A scheduler of any protocol.
+#[derive(Clone, PartialEq)]
+enum Scheduling {
+    Mptcp(SchedulerChoice),
+    SendAll(SendAllKey),
+}
+
+/// The congestion controls of SCTP or CMT-SCTP, and a note on those that it lacks.
+fn controls_of(
+    protocol: Protocol,
     asked: &[ControllerChoice],
     protocols: &[Protocol],
     notes: &mut Vec<String>,
 ) -> Vec<ControllerChoice> {
-    let (has, lacks): (Vec<_>, Vec<_>) = asked.iter().cloned().partition(sctp::has);
+    let has = if protocol.is_multipath() { cmt::has } else { sctp::has };
+    let (has, lacks): (Vec<_>, Vec<_>) = asked.iter().cloned().partition(has);
     let names: Vec<String> = lacks.iter().map(|control| format!("`{control}`")).collect();
-    let compared = protocols.contains(&Protocol::Sctp);
+    let compared = protocols.contains(&protocol);
+    let name = protocol.name();
     match (has.is_empty(), names.as_slice()) {
         (_, []) => {}
         _ if !compared => {}
-        (true, _) => notes.push(format!("sctp has no {}: it takes `reno`", names.join(" and no "))),
-        (false, _) => notes.push(format!("skipped {} with sctp, which lacks it", names.join(", "))),
+        (true, _) => {
+            notes.push(format!("{name} has no {}: it takes `reno`", names.join(" and no ")))
+        }
+        (false, _) => {
+            notes.push(format!("skipped {} with {name}, which lacks it", names.join(", ")))
+        }
     }
     if has.is_empty() { vec![ControllerChoice::RENO] } else { has }
 }
@@ -173,11 +250,11 @@ fn failovers(
     protocols: &[Protocol],
 ) -> Result<(Vec<Failover>, Vec<SctpFailover>), InputError> {
     let compares = |rule: &Rule| {
-        let protocol = match rule {
-            Rule::Mptcp(_) => Protocol::Mptcp,
-            Rule::Sctp(_) => Protocol::Sctp,
+        let is_owner = |protocol: &Protocol| match rule {
+            Rule::Mptcp(_) => *protocol == Protocol::Mptcp,
+            Rule::Sctp(_) => protocol.is_sctp(),
         };
-        protocols.contains(&protocol)
+        protocols.iter().any(is_owner)
     };
     let every = Failover::ALL.map(Rule::Mptcp).into_iter();
     let every = every.chain(SctpFailover::ALL.map(Rule::Sctp)).filter(compares);
@@ -206,7 +283,7 @@ fn rule(word: &str, protocols: &[Protocol]) -> Result<Rule, Complaint> {
     if let Some(rule) = SctpFailover::by_name(word) {
         return Ok(Rule::Sctp(rule));
     }
-    if !protocols.contains(&Protocol::Sctp) || Failover::by_name(word).is_some() {
+    if !protocols.iter().copied().any(Protocol::is_sctp) || Failover::by_name(word).is_some() {
         return failover(word).map(Rule::Mptcp);
     }
     let of_mptcp = FAILOVER_NAMES.iter().filter(|_| protocols.contains(&Protocol::Mptcp));
@@ -297,9 +374,8 @@ fn renamed<R: Row>(lists: &[Given]) -> Vec<String> {
 }
 
 fn protocol(word: &str) -> Result<Protocol, Complaint> {
-    Protocol::by_name(word).ok_or_else(|| {
-        unknown("protocol", word, &Protocol::ALL.map(Protocol::name), &PROTOCOLS_LATER)
-    })
+    Protocol::by_name(word)
+        .ok_or_else(|| unknown("protocol", word, &Protocol::ALL.map(Protocol::name), &[]))
 }
 
 /// Error for an unknown word, or for one that is not implemented yet.
@@ -313,7 +389,18 @@ fn unknown(what: &str, word: &str, names: &[&str], later: &[&str]) -> Complaint 
 }
 
 /// Refuses too many paths, and notes a single one.
-fn check_paths(options: &Options, paths: usize, notes: &mut Vec<String>) -> Result<(), InputError> {
+fn check_paths(
+    options: &Options,
+    protocols: &[Protocol],
+    paths: usize,
+    notes: &mut Vec<String>,
+) -> Result<(), InputError> {
+    if let (1, true, Some(given)) =
+        (paths, protocols.contains(&Protocol::CmtSctp), options.text(Key::Protocols))
+    {
+        let problem = "`cmt-sctp` uses several paths at once, and only one is given";
+        return Err(given.refuse_whole(problem, "add a path, or write `sctp`"));
+    }
     if paths == 1 {
         notes.push("only one path is given: `mptcp` has a single subflow".to_owned());
     }
@@ -534,7 +621,7 @@ fn controls(
             ));
         }
     }
-    let only_sctp = protocols == [Protocol::Sctp];
+    let only_sctp = protocols.iter().copied().all(Protocol::is_sctp);
     let usable = |control: Control| match control {
         Control::Built(control) if multipath || only_sctp || !control.is_coupled() => Some(control),
         _ => None,

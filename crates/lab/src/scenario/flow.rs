@@ -6,6 +6,7 @@
 //! flows that are given key by key.
 
 use super::choice::{MOST_PATHS, built_control, scheduler};
+use super::cmt;
 use super::flow_table::item_words;
 use super::sctp::{self, SctpChoices, SctpFailover};
 use super::variants::Protocol;
@@ -24,8 +25,10 @@ use std::fmt::Write;
 use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
+use transport::parameters::Refused;
 use transport::scheduler::SchedulerChoice;
-use transport::sctp::{Addresses, RtxPolicy};
+use transport::sctp::cmt::CmtConfig;
+use transport::sctp::{Addresses, RtxPolicy, SctpConfig};
 use transport::{Profile, TcpConfig};
 
 const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
@@ -105,6 +108,13 @@ impl FlowSpec {
                 Carrier::Sctp(Box::new(config))
             }
             Protocol::Sctp => Carrier::Sctp(Box::new(sctp.single())),
+            Protocol::CmtSctp => {
+                let usual = SctpFailover::usual(sctp.profile);
+                let policy = cmt::rtx_policy(sctp.profile);
+                let config = sctp.config(Addresses::All, usual, policy);
+                let cmt = Some(CmtConfig::of(sctp.profile));
+                Carrier::Sctp(Box::new(SctpConfig { cmt, ..config }))
+            }
             Protocol::Tcp => Carrier::Single(self.protocol),
         };
         let one = |number: u32| FlowSetup {
@@ -128,7 +138,7 @@ impl FlowSpec {
             // Writing to a string cannot fail.
             let _ = write!(words, " {word} {value}");
         };
-        if self.protocol.is_multipath() {
+        if self.protocol == Protocol::Mptcp {
             add("scheduler", self.scheduler.to_string());
         }
         if let Some(traffic) = &self.traffic {
@@ -224,15 +234,17 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     })?;
     let several = if paths.len() > 1 { Protocol::Mptcp } else { Protocol::Tcp };
     let protocol = draft.protocol.unwrap_or(several);
-    if !protocol.is_multipath() {
-        draft.check_one_at_a_time(protocol, (&paths, place))?;
+    match protocol {
+        Protocol::Mptcp => {}
+        Protocol::CmtSctp => draft.check_concurrent((&paths, place))?,
+        Protocol::Tcp | Protocol::Sctp => draft.check_one_at_a_time(protocol, (&paths, place))?,
     }
     if paths.len() > MOST_PATHS {
         let problem = format!("`mptcp` uses at most {MOST_PATHS} addresses per host");
         return Err(place.refuse(problem, "name fewer paths"));
     }
     let usual = match protocol {
-        Protocol::Sctp => ControllerChoice::RENO,
+        Protocol::Sctp | Protocol::CmtSctp => ControllerChoice::RENO,
         Protocol::Tcp | Protocol::Mptcp => ControllerChoice::CUBIC,
     };
     Ok(FlowSpec {
@@ -250,6 +262,24 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
 }
 
 impl<'t> Draft<'t> {
+    /// Refuses what CMT-SCTP lacks: a scheduler of MPTCP, a single path, and controls without a
+    /// form in bytes.
+    fn check_concurrent(&self, (paths, place): (&[usize], &Token)) -> Result<(), Refusal> {
+        if paths.len() < 2 {
+            return Err(place.refuse("a CMT-SCTP flow uses several paths", "write `sctp`"));
+        }
+        if let Some((name, word)) = self.congestion.as_ref().filter(|(of, _)| !cmt::has(of)) {
+            return Err(word.refuse(format!("CMT-SCTP has no `{name}`"), "write `cc reno`"));
+        }
+        match &self.scheduler {
+            Some((name, word)) => {
+                let Refused { problem, .. } = cmt::no_scheduler(name.name());
+                Err(word.refuse(problem, "leave it out, or make the flow `mptcp`"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Refuses what TCP and SCTP lack: a scheduler, coupled congestion control and, for TCP, more
     /// than one path.
     fn check_one_at_a_time(

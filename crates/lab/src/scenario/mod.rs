@@ -6,6 +6,7 @@
 //! refused. `variants` builds its variants.
 
 mod choice;
+mod cmt;
 mod competition;
 mod endpoints;
 mod file;
@@ -16,13 +17,16 @@ mod host_cost;
 mod judge;
 mod options;
 mod path_table;
+mod row;
 mod schema;
 mod sctp;
+mod show;
 mod single;
 mod table;
 mod values;
 mod variants;
 
+pub use cmt::CmtChoices;
 pub(crate) use file::{load, split, table_of};
 pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
@@ -267,14 +271,19 @@ impl Scenario {
         self.has_multipath() || self.compares_sctp() && self.paths.len() > 1
     }
 
-    /// Whether SCTP is among the compared protocols.
+    /// Whether SCTP or CMT-SCTP is among the compared protocols.
     pub fn compares_sctp(&self) -> bool {
-        self.choices.protocols.contains(&Protocol::Sctp)
+        self.choices.protocols.iter().copied().any(Protocol::is_sctp)
+    }
+
+    /// Whether a protocol is among those compared.
+    pub fn compares(&self, protocol: Protocol) -> bool {
+        self.choices.protocols.contains(&protocol)
     }
 
     /// Whether SCTP is compared, or competes.
     fn has_sctp(&self) -> bool {
-        self.compares_sctp() || self.flows.iter().any(|flow| flow.protocol == Protocol::Sctp)
+        self.compares_sctp() || self.flows.iter().any(|flow| flow.protocol.is_sctp())
     }
 
     /// Rules for declaring a path failed; empty: the defaults.

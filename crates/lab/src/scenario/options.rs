@@ -233,12 +233,13 @@ impl Options {
         (paths, flows): (&[PathSpec], &[FlowSpec]),
         traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
-        let compares = chosen.protocols.contains(&Protocol::Sctp);
+        let compares = chosen.protocols.iter().copied().any(Protocol::is_sctp);
+        let concurrent = chosen.protocols.contains(&Protocol::CmtSctp);
         let is_used = uses_sctp(&chosen.protocols, flows);
         if is_used {
             self.check_paths_of_sctp(paths, compares)?;
         }
-        SctpChoices::resolve(self, is_used, chosen.sctp.clone(), traffic)
+        SctpChoices::resolve(self, (is_used, concurrent), chosen.sctp.clone(), traffic)
     }
 
     /// A note on protocols without streams where a page is fetched over streams; refuses that
@@ -251,13 +252,13 @@ impl Options {
         let over_streams =
             matches!(traffic, Traffic::Web(web) if matches!(web.http, Http::Streams(_)));
         let Some(http) = self.text(Key::Http).filter(|_| over_streams) else { return Ok(None) };
-        if !protocols.contains(&Protocol::Sctp) {
+        if !protocols.iter().copied().any(Protocol::is_sctp) {
             let help = "add `sctp` to the protocols, or write `1.1` or `2`";
             return Err(
                 http.refuse_whole("`streams` are those of sctp, which is not compared", help)
             );
         }
-        let others = protocols.iter().filter(|of| **of != Protocol::Sctp);
+        let others = protocols.iter().filter(|of| !of.is_sctp());
         let others: Vec<&str> = others.map(|of| of.name()).collect();
         let have = if others.len() == 1 { "has" } else { "have" };
         Ok((!others.is_empty()).then(|| {
@@ -342,7 +343,7 @@ impl Options {
         }
         let refuse = |problem, help| Err(InputError::at("--simultaneous-syn", problem, help));
         let meshes = |kind: &PathManagerKind| matches!(kind, PathManagerKind::Fullmesh { .. });
-        if !chosen.protocols.iter().copied().any(Protocol::is_multipath) {
+        if !chosen.protocols.contains(&Protocol::Mptcp) {
             return refuse(
                 "this option needs several paths at once, but each path is compared alone",
                 "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
@@ -474,7 +475,7 @@ pub(super) fn said<T>(
 
 /// Whether SCTP is compared, or competes.
 fn uses_sctp(protocols: &[Protocol], flows: &[FlowSpec]) -> bool {
-    protocols.contains(&Protocol::Sctp) || flows.iter().any(|flow| flow.protocol == Protocol::Sctp)
+    protocols.iter().copied().chain(flows.iter().map(|flow| flow.protocol)).any(Protocol::is_sctp)
 }
 
 fn all_cores() -> usize {

@@ -4,6 +4,7 @@
 //! with the keys that are read. A schema cannot express everything (that a name in `first` is a
 //! path's, that a path is up at some time); `options` and `path_spec` check the rest.
 
+use super::cmt::SEND_ALL;
 use super::flow_table;
 use super::host_cost;
 use super::sctp::SCTP_FAILOVERS;
@@ -18,8 +19,9 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use transport::FAILOVER_NAMES;
 use transport::parameters::{Kind, Parameter};
+use transport::sctp::cmt::SendAllKey;
 use transport::sctp::streams::StreamOrder;
-use transport::sctp::{GapStructure, RtxPolicy, SctpProfile};
+use transport::sctp::{BurstRule, GapStructure, RtxPolicy, SctpProfile};
 use transport::{Profile, congestion, path_manager, path_policy, reinjection, scheduler};
 
 /// The schema of a scenario file.
@@ -46,6 +48,8 @@ pub(super) enum Pattern {
     Flag,
     /// Text that matches this pattern.
     Regex(&'static str),
+    /// A list of some of these names.
+    Names(&'static [&'static str]),
     /// A composed schema.
     Of(fn(&mut SchemaGenerator) -> Schema),
 }
@@ -97,12 +101,14 @@ fn of_key(pattern: Pattern, about: &str, generator: &mut SchemaGenerator) -> Sch
         Pattern::Regex(form) => {
             json_schema!({"type": "string", "description": about, "pattern": form})
         }
-        Pattern::Of(make) => {
-            let mut schema = make(generator);
-            schema.insert("description".to_owned(), about.into());
-            schema
-        }
+        Pattern::Names(list) => about_it(names(list.iter().copied(), &[]), about),
+        Pattern::Of(make) => about_it(make(generator), about),
     }
+}
+
+fn about_it(mut schema: Schema, about: &str) -> Schema {
+    schema.insert("description".to_owned(), about.into());
+    schema
 }
 
 /// A table with these keys and no others.
@@ -252,7 +258,7 @@ pub(super) fn controls(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn schedulers(_: &mut SchemaGenerator) -> Schema {
-    let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name);
+    let known = || scheduler::NAMES.iter().map(|(name, _, _)| *name).chain([SEND_ALL]);
     let with_parameters = |name: &str| {
         let reinjection = format!("reinjection=({})", reinjection_names().join("|"));
         let weight = (name == "wrr").then(|| "[0-9]+".to_owned());
@@ -260,7 +266,9 @@ pub(super) fn schedulers(_: &mut SchemaGenerator) -> Schema {
         with_parameters(name, scheduler::parameters(name), more)
     };
     let set: Vec<String> = known().filter_map(with_parameters).collect();
-    let mut more = vec!["minrtt"];
+    let keys: Vec<&str> = SendAllKey::ALL.iter().map(|(_, name, _)| *name).collect();
+    let send_all = format!("{SEND_ALL}:key=({})", keys.join("|"));
+    let mut more = vec!["minrtt", &send_all];
     more.extend(set.iter().map(String::as_str));
     names(known(), &more)
 }
@@ -344,6 +352,14 @@ pub(super) fn rtx_policies(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn message_size(_: &mut SchemaGenerator) -> Schema {
     number(1, 64 << 10, "([kKmM]i?[bB]|[bB])?")
+}
+
+pub(super) fn max_burst(_: &mut SchemaGenerator) -> Schema {
+    number(0, u16::MAX.into(), "")
+}
+
+pub(super) fn burst_rules(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": BurstRule::ALL.map(|(_, name, _)| name)})
 }
 
 pub(super) fn streams(_: &mut SchemaGenerator) -> Schema {

@@ -5,6 +5,7 @@
 
 use super::Options;
 use super::choice::{Complaint, chosen};
+use super::cmt::{CmtChoices, switched};
 use super::options::said;
 use super::table::Key;
 use crate::error::{Given, InputError};
@@ -13,8 +14,11 @@ use crate::words::nearest_help;
 use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
+use transport::sctp::cmt::CmtConfig;
 use transport::sctp::streams::StreamOrder;
-use transport::sctp::{Addresses, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile};
+use transport::sctp::{
+    Addresses, BurstRule, FailureLimits, GapStructure, RtxPolicy, SctpConfig, SctpProfile,
+};
 use wire::sctp::Features;
 
 /// Name of the variants over all paths, one at a time, instead of the name of a path.
@@ -79,7 +83,7 @@ pub struct SctpChoices {
     pub congestion: Vec<ControllerChoice>,
     /// Fail-over rules; empty: that of the profile.
     pub failovers: Vec<SctpFailover>,
-    /// Policies for the path of a retransmission after a time-out.
+    /// Policies for the path of a retransmission after a time-out; empty: that of the protocol.
     pub rtx_policies: Vec<RtxPolicy>,
     /// Bytes of the messages that data are cut into; `None`: what fits one chunk.
     pub message_size: Option<u32>,
@@ -93,6 +97,14 @@ pub struct SctpChoices {
     pub interleaving: bool,
     /// Structure of TSNs above the cumulative one.
     pub gap_structure: GapStructure,
+    /// Max.Burst in packets, 0: no limit; `None`: that of the profile.
+    pub max_burst: Option<u32>,
+    /// How it limits a burst; `None`: that of the profile.
+    pub burst: Option<BurstRule>,
+    /// L of RFC 9260 s7.2.1, in packets; `None`: that of the profile.
+    pub slow_start_limit: Option<u32>,
+    /// What only CMT-SCTP has.
+    pub cmt: CmtChoices,
 }
 
 impl Default for SctpChoices {
@@ -102,20 +114,24 @@ impl Default for SctpChoices {
             profile: SctpProfile::default(),
             congestion: vec![ControllerChoice::RENO],
             failovers: Vec::new(),
-            rtx_policies: vec![RtxPolicy::default()],
+            rtx_policies: Vec::new(),
             message_size: None,
             streams: 1,
             stream_order: SctpConfig::default().stream_order,
             nr_sack: true,
             interleaving: false,
             gap_structure: GapStructure::default(),
+            max_burst: None,
+            burst: None,
+            slow_start_limit: None,
+            cmt: CmtChoices::default(),
         }
     }
 }
 
 impl SctpChoices {
     /// Options that only SCTP has.
-    const OPTIONS: [Key; 8] = [
+    pub(super) const OPTIONS: [Key; 11] = [
         Key::SctpProfile,
         Key::RtxPolicy,
         Key::MessageSize,
@@ -124,13 +140,16 @@ impl SctpChoices {
         Key::NrSack,
         Key::Interleaving,
         Key::GapStructure,
+        Key::MaxBurst,
+        Key::MaxBurstVariant,
+        Key::AbcLimit,
     ];
 
     /// The choices in `options`, of which `compared` is a part that other protocols have, too;
     /// `is_used`: SCTP is compared, or competes. A page over streams has more of them.
     pub(super) fn resolve(
         options: &Options,
-        is_used: bool,
+        (is_used, concurrent): (bool, bool),
         compared: SctpChoices,
         traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
@@ -161,15 +180,20 @@ impl SctpChoices {
         }
         let structure = said(options.text(Key::GapStructure), gap_structure)?;
         let order = said(options.text(Key::StreamScheduler), stream_order)?;
+        let configs = CmtChoices::configs(options, concurrent, CmtConfig::of(profile))?;
         Ok(SctpChoices {
             profile,
             streams,
             stream_order: order.unwrap_or(compared.stream_order),
             interleaving,
             gap_structure: structure.unwrap_or_default(),
-            rtx_policies: chosen(texts, vec![RtxPolicy::default()], &every, rtx_policy)?,
+            rtx_policies: chosen(texts, Vec::new(), &every, rtx_policy)?,
             message_size: said(options.text(Key::MessageSize), message_size)?.or(usual),
             nr_sack: said(options.text(Key::NrSack), on_or_off)?.unwrap_or(true),
+            max_burst: said(options.text(Key::MaxBurst), |given| count(given, 0))?,
+            burst: said(options.text(Key::MaxBurstVariant), burst)?,
+            slow_start_limit: said(options.text(Key::AbcLimit), |given| count(given, 1))?,
+            cmt: CmtChoices { configs, ..compared.cmt },
             ..compared
         })
     }
@@ -179,6 +203,14 @@ impl SctpChoices {
         match self.failovers.is_empty() {
             true => vec![SctpFailover::usual(self.profile)],
             false => self.failovers.clone(),
+        }
+    }
+
+    /// The retransmission policies to compare, of which `usual` is that of the protocol.
+    pub(crate) fn policies(&self, usual: RtxPolicy) -> Vec<RtxPolicy> {
+        match self.rtx_policies.is_empty() {
+            true => vec![usual],
+            false => self.rtx_policies.clone(),
         }
     }
 
@@ -195,6 +227,11 @@ impl SctpChoices {
             SctpFailover::Pf => FailureLimits { potentially_failed: Some(0), ..*limits },
             SctpFailover::Pmr => FailureLimits { potentially_failed: None, ..*limits },
         };
+        let parameters = &mut config.parameters;
+        parameters.max_burst = self.max_burst.unwrap_or(parameters.max_burst);
+        parameters.burst = self.burst.unwrap_or(parameters.burst);
+        let limit = self.slow_start_limit.unwrap_or(parameters.slow_start_limit);
+        parameters.slow_start_limit = limit;
         let mut features = config.features;
         for (feature, on) in
             [(Features::NR_SACK, self.nr_sack), (Features::INTERLEAVING, self.interleaving)]
@@ -237,6 +274,9 @@ impl SctpChoices {
         add("nr-sack", differs(self.nr_sack != usual.nr_sack, &self.nr_sack));
         add("interleaving", differs(self.interleaving != usual.interleaving, &self.interleaving));
         let structure = self.gap_structure;
+        add("max-burst", self.max_burst.map(|packets| packets.to_string()));
+        add("max-burst-variant", self.burst.map(|rule| rule.name().to_owned()));
+        add("abc-limit", self.slow_start_limit.map(|packets| packets.to_string()));
         add("gap-structure", differs(structure != usual.gap_structure, &structure.name()));
         text
     }
@@ -301,6 +341,23 @@ fn streams(given: &Given) -> Result<u16, InputError> {
     })
 }
 
+/// A number of packets, at least `least`.
+fn count(given: &Given, least: u32) -> Result<u32, InputError> {
+    let number = given.text.parse::<u16>().ok().map(u32::from);
+    number.filter(|number| *number >= least).ok_or_else(|| {
+        let problem = format!("`{}` is not a number of packets", given.text);
+        given.refuse_whole(problem, format!("write a whole number from {least} to {}", u16::MAX))
+    })
+}
+
+fn burst(given: &Given) -> Result<BurstRule, InputError> {
+    BurstRule::by_name(&given.text).ok_or_else(|| {
+        let names = BurstRule::ALL.map(|(_, name, _)| name);
+        let problem = format!("unknown variant `{}` of Max.Burst", given.text);
+        given.refuse_whole(problem, nearest_help(&given.text, &names))
+    })
+}
+
 fn stream_order(given: &Given) -> Result<StreamOrder, InputError> {
     StreamOrder::by_name(&given.text.to_ascii_lowercase()).ok_or_else(|| {
         let names: Vec<&str> = StreamOrder::names().collect();
@@ -319,19 +376,10 @@ fn gap_structure(given: &Given) -> Result<GapStructure, InputError> {
 
 /// `on` or `off`; also as the switches of FreeBSD have it, 1 or 0.
 fn on_or_off(given: &Given) -> Result<bool, InputError> {
-    match given.text.to_ascii_lowercase().as_str() {
-        "on" | "1" | "true" | "yes" => Ok(true),
-        "off" | "0" | "false" | "no" => Ok(false),
-        other => {
-            let problem = format!("`{other}` is neither on nor off");
-            Err(given.refuse_whole(problem, "write `on` or `off`"))
-        }
-    }
-}
-
-/// The spelling of a switch.
-pub(super) const fn show_switch(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
+    switched(&given.text).ok_or_else(|| {
+        let problem = format!("`{}` is neither on nor off", given.text.to_ascii_lowercase());
+        given.refuse_whole(problem, "write `on` or `off`")
+    })
 }
 
 #[cfg(test)]
@@ -431,7 +479,6 @@ mod tests {
 
     #[test]
     fn what_sctp_cannot_do_is_refused_with_a_remedy() {
-        refused(&[(Key::Protocols, "cmt-sctp")], &["`cmt-sctp` is not available yet", "sctp"]);
         let reset = [SCTP, (Key::Path, "c=rate 1mbit reset @3s")];
         refused(&reset, &["path `c` is reset", "write `removed @20s..35s`"]);
         refused(&[SCTP, (Key::Path, "multihomed=rate 1mbit")], &["another name"]);

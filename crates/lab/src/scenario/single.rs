@@ -4,7 +4,8 @@ use super::choice::{
     Complaint, built_control, check_weights, chosen_of, failover, path_manager, policy, scheduler,
     with_parameters,
 };
-use super::sctp;
+use super::variants::Protocol;
+use super::{cmt, sctp};
 use crate::error::{Given, InputError};
 use std::slice;
 use transport::Failover;
@@ -58,9 +59,13 @@ impl SingleOptions {
     }
 }
 
-/// The congestion control named, for SCTP; `None` if SCTP lacks it.
-pub fn control_of_sctp(given: &Given) -> Result<Option<ControllerChoice>, InputError> {
-    Ok(Some(one(given, built_control)?).filter(sctp::has))
+/// The congestion control named, for SCTP or CMT-SCTP; `None` if the protocol lacks it.
+pub fn control_of_sctp(
+    protocol: Protocol,
+    given: &Given,
+) -> Result<Option<ControllerChoice>, InputError> {
+    let has = if protocol.is_multipath() { cmt::has } else { sctp::has };
+    Ok(Some(one(given, built_control)?).filter(has))
 }
 
 /// The only word of a text.

@@ -5,212 +5,22 @@
 //! single values are in `values`, `choice` and `flow`. A row declares which part of a result an
 //! option affects, and a test checks it.
 
-use super::schema::Pattern::{self, Of, Plain, Regex};
-use super::sctp::show_switch;
-use super::{
-    Runs, Scenario, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers,
-};
+use super::cmt::switch_name;
+pub use super::row::{Argument, Counts, OptionRow, Takes, Verbs};
+use super::row::{cmt_switch, described, list, switch, text};
+use super::schema::Pattern::{self, Names, Of, Regex};
+pub(super) use super::show::quoted;
+use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, schedulers};
+use super::{Runs, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers};
 use crate::path_spec::show_time;
 use crate::traffic_spec;
-use traffic::Traffic;
+use transport::Protocol;
+use transport::sctp::RtxPolicy;
 
-/// Type of an option's value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Takes {
-    /// Nothing; `true` or `false` in a file.
-    Switch,
-    /// One text or number.
-    Text,
-    /// Names with commas between; in a file an array, too.
-    List,
-    /// A name with a description, repeatedly; in a file a table of them.
-    Described,
-}
-
-/// Subcommands that have an option as an argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verbs {
-    /// All that resolve a scenario.
-    All,
-    /// Subcommands that repeat and compare.
-    Repeating,
-    /// Each subcommand with the option describes it itself.
-    Own,
-    /// None: the option is for files only.
-    None,
-}
-
-/// Scope of an option.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Counts {
-    /// The key of stored runs.
-    StudyKey,
-    /// The names of variants.
-    Variants,
-    /// The hash of the scenario only: the amount of runs and comparisons.
-    Scenario,
-    /// No result.
-    Nowhere,
-}
-
-/// An option as an argument.
-#[derive(Clone, Copy, Debug)]
-pub struct Argument {
-    /// Subcommands that have it.
-    pub verbs: Verbs,
-    /// Position in the help.
-    pub place: u8,
-    /// Placeholder of the value in the help.
-    pub value: &'static str,
-    /// Help text.
-    pub help: &'static str,
-    /// Alias.
-    pub alias: Option<&'static str>,
-    /// Whether a value may begin with a minus, to be refused as a number.
-    pub is_number: bool,
-}
-
-/// A row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct OptionRow {
-    /// The key in files and the long option: `warm-up`.
-    pub name: &'static str,
-    /// Type of the value.
-    pub takes: Takes,
-    /// The argument, if subcommands take it from the table.
-    pub argument: Argument,
-    /// Scope.
-    pub counts: Counts,
-    /// A value other than the default, for tests.
-    pub example: &'static str,
-    /// Description in the schema.
-    pub(super) about: &'static str,
-    /// Valid values in a file, for the schema.
-    pub(super) pattern: Pattern,
-    /// Value in a written scenario file; `None`: omitted.
-    pub(super) show: fn(&Scenario) -> Option<String>,
-}
-
-const NO_ARGUMENT: Argument =
-    Argument { verbs: Verbs::Own, place: 0, value: "", help: "", alias: None, is_number: false };
-
-/// A row for files only.
-const fn row(takes: Takes, name: &'static str, about: &'static str) -> OptionRow {
-    OptionRow {
-        name,
-        takes,
-        argument: NO_ARGUMENT,
-        counts: Counts::Nowhere,
-        example: "",
-        about,
-        pattern: Plain,
-        show: |_| None,
-    }
-}
-
-const fn switch(name: &'static str, about: &'static str) -> OptionRow {
-    row(Takes::Switch, name, about)
-}
-
-const fn text(name: &'static str, about: &'static str) -> OptionRow {
-    row(Takes::Text, name, about)
-}
-
-const fn list(name: &'static str, about: &'static str) -> OptionRow {
-    row(Takes::List, name, about)
-}
-
-const fn described(name: &'static str, about: &'static str) -> OptionRow {
-    row(Takes::Described, name, about)
-}
-
-impl OptionRow {
-    /// The argument: `--warm-up`.
-    pub fn option(&self) -> String {
-        format!("--{}", self.name)
-    }
-
-    /// The environment variable of an argument with one value: `ANABRANCH_WARM_UP`.
-    pub fn variable(&self) -> String {
-        format!("ANABRANCH_{}", self.name.replace('-', "_").to_uppercase())
-    }
-
-    /// Makes it an argument of all subcommands with this position and help text.
-    const fn argument(mut self, place: u8, value: &'static str, help: &'static str) -> Self {
-        self.argument = Argument { verbs: Verbs::All, place, value, help, ..self.argument };
-        self
-    }
-
-    /// Makes it an option of files only.
-    const fn only_in_files(mut self) -> Self {
-        self.argument.verbs = Verbs::None;
-        self
-    }
-
-    /// Restricts it to subcommands that repeat and compare.
-    const fn of_repeating(mut self) -> Self {
-        self.argument.verbs = Verbs::Repeating;
-        self
-    }
-
-    const fn alias(mut self, alias: &'static str) -> Self {
-        self.argument.alias = Some(alias);
-        self
-    }
-
-    const fn number(mut self) -> Self {
-        self.argument.is_number = true;
-        self
-    }
-
-    const fn pattern(mut self, pattern: Pattern) -> Self {
-        self.pattern = pattern;
-        self
-    }
-
-    const fn shown(mut self, show: fn(&Scenario) -> Option<String>) -> Self {
-        self.show = show;
-        self
-    }
-
-    const fn counts(mut self, counts: Counts, example: &'static str) -> Self {
-        self.counts = counts;
-        self.example = example;
-        self
-    }
-}
-
-/// A quoted text of a TOML file.
-pub(super) fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
-/// An optional quoted text.
-fn maybe(text: Option<&String>) -> Option<String> {
-    text.map(|text| quoted(text))
-}
-
-/// A value for studies with multi-path protocols only.
-fn multipath(scenario: &Scenario, value: impl FnOnce() -> String) -> Option<String> {
-    scenario.has_multipath().then(|| quoted(&value()))
-}
-
-/// A value for studies with SCTP only.
-fn of_sctp(
-    scenario: &Scenario,
-    value: impl FnOnce(&SctpChoices) -> Option<String>,
-) -> Option<String> {
-    let value = scenario.has_sctp().then(|| value(&scenario.choices.sctp)).flatten()?;
-    Some(quoted(&value))
-}
-
-/// A value about fetching a page, for web traffic only.
-fn fetched(scenario: &Scenario, show: impl Fn(&traffic::web::Web) -> String) -> Option<String> {
-    match &scenario.traffic {
-        Traffic::Web(web) => Some(show(web)),
-        _ => None,
-    }
-}
+/// The values of a switch that is on or off.
+const SWITCH: Pattern = Names(&["on", "off"]);
+/// The values of a switch for buffers.
+const SIDES: Pattern = Names(&["none", "sender", "receiver", "both"]);
 
 /// Makes the keys and the table of them.
 macro_rules! options {
@@ -421,16 +231,17 @@ options! {
         .counts(Counts::Variants, "reno");
     Schedulers: list(
             "schedulers",
-            "Schedulers of mptcp to compare. Default: linux; lrf with the profiles of old kernels.",
+            "Schedulers of mptcp to compare, and send-all of cmt-sctp. Default: linux; lrf with \
+             the profiles of old kernels; send-all with cmt-sctp.",
         )
         .argument(
             11,
             "LIST",
-            "Schedulers of mptcp to compare, or all, see `anabranch list schedulers` [default: \
-             linux; lrf with the profiles of old kernels]",
+            "Schedulers of mptcp and cmt-sctp to compare, or all, see `anabranch list schedulers` \
+             [default: linux; lrf with the profiles of old kernels; send-all with cmt-sctp]",
         )
         .pattern(Of(schema::schedulers))
-        .shown(|s| multipath(s, || names_of(&s.choices.schedulers)))
+        .shown(schedulers)
         .counts(Counts::Variants, "rr");
     Reinjection: text(
             "reinjection",
@@ -562,20 +373,23 @@ options! {
     RtxPolicy: list(
             "rtx-policy",
             "Paths of sctp's retransmissions after a time-out; a list is compared: same, next, \
-             asap, cwnd, ssthresh, lossrate, rtt. Default: next.",
+             asap, cwnd, ssthresh, lossrate, rtt. Default: next; rtt or, with bsd and lab003, cwnd \
+             with cmt-sctp.",
         )
         .argument(
             41,
             "LIST",
             "Path of sctp's retransmissions after a time-out; a list is compared: same, next, \
              asap, cwnd, ssthresh, lossrate, rtt, see `anabranch list rtx-policies` [default: \
-             next]",
+             next; rtt or, with bsd and lab003, cwnd with cmt-sctp]",
         )
         .pattern(Of(schema::rtx_policies))
         .shown(|s| {
             let of = |sctp: &SctpChoices| {
-                let names = sctp.rtx_policies.iter().map(|policy| policy.name());
-                Some(names.collect::<Vec<_>>().join(","))
+                let names = sctp.policies(RtxPolicy::default()).into_iter();
+                let names: Vec<&str> = names.map(RtxPolicy::name).collect();
+                let one = !sctp.rtx_policies.is_empty() || !s.compares(Protocol::CmtSctp);
+                one.then(|| names.join(","))
             };
             of_sctp(s, of)
         })
@@ -623,7 +437,7 @@ options! {
             "Offer NR-SACK, which frees the send buffer of sctp earlier [default: on]",
         )
         .pattern(Of(schema::on_or_off))
-        .shown(|s| of_sctp(s, |sctp| Some(show_switch(sctp.nr_sack).to_owned())))
+        .shown(|s| of_sctp(s, |sctp| Some(switch_name(sctp.nr_sack))))
         .counts(Counts::StudyKey, "off");
     Interleaving: text(
             "interleaving",
@@ -637,8 +451,240 @@ options! {
              --http streams]",
         )
         .pattern(Of(schema::on_or_off))
-        .shown(|s| of_sctp(s, |sctp| Some(show_switch(sctp.interleaving).to_owned())))
+        .shown(|s| of_sctp(s, |sctp| Some(switch_name(sctp.interleaving))))
         .counts(Counts::StudyKey, "on");
+    PathMode: cmt_switch!(
+            PathMode,
+            "path-mode",
+            48,
+            "Pairs of addresses that cmt-sctp uses; a list is compared: paired, mesh",
+            "paired",
+            Names(&["paired", "mesh"]),
+            "mesh"
+        );
+    Sfr: cmt_switch!(
+            Sfr,
+            "sfr",
+            49,
+            "Split fast retransmit of cmt-sctp: only later chunks of a path show that one is \
+             missing; on,off compares both",
+            "on",
+            SWITCH,
+            "off"
+        );
+    Cuc: cmt_switch!(
+            Cuc,
+            "cuc",
+            50,
+            "When a window of cmt-sctp grows (CUC); a list is compared: normal, v1, v2",
+            "v2",
+            Names(&["normal", "v1", "v2"]),
+            "v1"
+        );
+    Dac: cmt_switch!(
+            Dac,
+            "dac",
+            51,
+            "Delayed acknowledgements of cmt-sctp: a gap alone forces no SACK; on,off \
+             compares both",
+            "on; off with lab003 and bsd",
+            SWITCH,
+            "off"
+        );
+    Frc: cmt_switch!(
+            Frc,
+            "frc",
+            52,
+            "Fast recovery of each path of cmt-sctp for itself; on,off compares both",
+            "on",
+            SWITCH,
+            "off"
+        );
+    BufferSplit: cmt_switch!(
+            BufferSplit,
+            "buffer-split",
+            53,
+            "Buffers of which no path of cmt-sctp takes more than its share; a list is \
+             compared: none, sender, receiver, both",
+            "both",
+            SIDES,
+            "none"
+        );
+    BufferSplitBasis: cmt_switch!(
+            BufferSplitBasis,
+            "buffer-split-basis",
+            54,
+            "Bytes of a path that count for buffer splitting; a list is compared: \
+             outstanding, queued",
+            "outstanding",
+            Names(&["outstanding", "queued"]),
+            "queued"
+        );
+    Resched: cmt_switch!(
+            Resched,
+            "resched",
+            55,
+            "Buffers for which cmt-sctp sends the chunk that blocks them again on another \
+             path (chunk rescheduling); a list is compared: none, sender, receiver, both",
+            "both; none with lab003 and bsd",
+            SIDES,
+            "none"
+        );
+    ReschedThreshold: cmt_switch!(
+            ReschedThreshold,
+            "resched-threshold",
+            56,
+            "Part of a path's buffer that waits for one chunk before it is rescheduled, from \
+             0 to 1; a list is compared",
+            "0.5",
+            Regex(r"^ *[0-9.]+( *, *[0-9.]+)* *$"),
+            "0.3"
+        );
+    MovedReducesCwnd: cmt_switch!(
+            MovedReducesCwnd,
+            "moved-reduces-cwnd",
+            57,
+            "A rescheduled chunk halves the window of the path that it leaves; on,off \
+             compares both",
+            "on",
+            SWITCH,
+            "off"
+        );
+    SackPath: cmt_switch!(
+            SackPath,
+            "sack-path",
+            58,
+            "Path of a SACK of cmt-sctp; a list is compared: standard, primary, round-robin, \
+             smallest-srtt",
+            "smallest-srtt; standard with lab003 and bsd",
+            Names(&["standard", "primary", "round-robin", "smallest-srtt"]),
+            "primary"
+        );
+    SmartT3: cmt_switch!(
+            SmartT3,
+            "smart-t3",
+            59,
+            "T3-rtx of a path starts anew when its oldest chunk is another one (INET); on,off \
+             compares both",
+            "on",
+            SWITCH,
+            "off"
+        );
+    SmartFastRtx: cmt_switch!(
+            SmartFastRtx,
+            "smart-fast-rtx",
+            60,
+            "Chunks that T3-rtx sent again are no sign of missing ones (INET); on,off \
+             compares both",
+            "on",
+            SWITCH,
+            "off"
+        );
+    SmartReneging: cmt_switch!(
+            SmartReneging,
+            "smart-reneging",
+            61,
+            "A SACK of cmt-sctp with fewer blocks takes nothing back (INET); on,off compares \
+             both",
+            "on; off with inet000",
+            SWITCH,
+            "off"
+        );
+    RttRule: cmt_switch!(
+            RttRule,
+            "rtt-rule",
+            62,
+            "SACKs that cmt-sctp takes RTT samples from: any-path, same-path (only those over \
+             the path of the chunk), or slow-path (the first one over that path, though \
+             another one came before); a list is compared",
+            "slow-path; same-path with inet000; any-path with lab003 and bsd",
+            Names(&["any-path", "same-path", "slow-path"]),
+            "any-path"
+        );
+    PathBlocking: cmt_switch!(
+            PathBlocking,
+            "path-blocking",
+            63,
+            "A path of cmt-sctp whose window would fall below a packet rests for an RTO \
+             (INET); a list is compared: off, on, scaled",
+            "off",
+            Names(&["off", "on", "scaled"]),
+            "on"
+        );
+    PrimaryFirst: cmt_switch!(
+            PrimaryFirst,
+            "primary-first",
+            64,
+            "A packet that arrives makes the primary of cmt-sctp send first (INET); on,off \
+             compares both",
+            "off; on with inet000",
+            SWITCH,
+            "on"
+        );
+    StrictCwndBooking: cmt_switch!(
+            StrictCwndBooking,
+            "strict-cwnd-booking",
+            65,
+            "A packet of cmt-sctp must fit its path's window; a second round allows one more \
+             if the sum of windows has room; on,off compares both",
+            "off",
+            SWITCH,
+            "on"
+        );
+    CcGroups: cmt_switch!(
+            CcGroups,
+            "cc-groups",
+            66,
+            "Groups of paths of cmt-sctp whose windows are coupled, a number for each path: \
+             0:0:1; a list is compared",
+            "one group",
+            Regex(r"^ *[0-9](:[0-9])*( *, *[0-9](:[0-9])*)* *$"),
+            "0:1"
+        );
+    MaxBurst: text(
+            "max-burst",
+            "Packets that sctp and cmt-sctp may send at once (Max.Burst); 0: no limit. Default: 4.",
+        )
+        .argument(
+            67,
+            "N",
+            "Packets that sctp and cmt-sctp may send at once; 0: no limit [default: 4]",
+        )
+        .number()
+        .pattern(Of(schema::max_burst))
+        .shown(|s| of_sctp(s, |sctp| Some(sctp.max_burst?.to_string())))
+        .counts(Counts::StudyKey, "10");
+    MaxBurstVariant: text(
+            "max-burst-variant",
+            "How Max.Burst limits a burst: use-it-or-lose-it, cwnd-limiting, cwnd-limiting-bsd, \
+             use-it-or-lose-it-temp, cwnd-limiting-temp, max-burst, aggressive-max-burst, \
+             total-max-burst. Default: use-it-or-lose-it; cwnd-limiting-bsd with bsd and lab003.",
+        )
+        .argument(
+            68,
+            "NAME",
+            "How Max.Burst limits a burst: use-it-or-lose-it, cwnd-limiting, cwnd-limiting-bsd, \
+             use-it-or-lose-it-temp, cwnd-limiting-temp, max-burst, aggressive-max-burst, \
+             total-max-burst [default: use-it-or-lose-it; cwnd-limiting-bsd with bsd and lab003]",
+        )
+        .pattern(Of(schema::burst_rules))
+        .shown(|s| of_sctp(s, |sctp| Some(sctp.burst?.name().to_owned())))
+        .counts(Counts::StudyKey, "cwnd-limiting");
+    AbcLimit: text(
+            "abc-limit",
+            "Packets that one SACK adds to a window of sctp in slow start (L of RFC 9260). \
+             Default: 1; 2 with bsd and lab003.",
+        )
+        .argument(
+            69,
+            "N",
+            "Packets that one SACK adds to a window of sctp in slow start (L of RFC 9260) \
+             [default: 1; 2 with bsd and lab003]",
+        )
+        .number()
+        .pattern(Of(schema::streams))
+        .shown(|s| of_sctp(s, |sctp| Some(sctp.slow_start_limit?.to_string())))
+        .counts(Counts::StudyKey, "2");
     Buffers: text(
             "buffers",
             "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off. \

@@ -201,7 +201,7 @@ fn names_that_do_not_exist_are_refused() {
     refused_with(&format!("cc = \"reno,reno\"\n{SHORT}"), &["given twice"]);
     refused_with(
         &format!("protocols = \"cmt-sctp\"\n{SHORT}"),
-        &["`cmt-sctp` is not available yet"],
+        &["`cmt-sctp` uses several paths at once", "write `sctp`"],
     );
     refused_with(&format!("protocols = \"tpc\"\n{SHORT}"), &["did you mean `tcp`"]);
     refused_with(&format!("profile = \"linux-4.0\"\n{SHORT}"), &["did you mean `linux-4.1`"]);

@@ -1,10 +1,11 @@
 //! Variants: one way of carrying the traffic, by name `tcp/PATH/CC`, `sctp/PATH/CC`,
-//! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]` or
-//! `sctp/multihomed/CC[/FAILOVER][/RETRANSMISSION]`.
+//! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`, `sctp/multihomed/CC[/FAILOVER][/RETRANSMISSION]`
+//! or `cmt-sctp/SCHEDULER/CC[/FAILOVER][/RETRANSMISSION][/SWITCH=VALUE]...`.
 
 pub use transport::Protocol;
 
 use super::Scenario;
+use super::cmt::{self, SEND_ALL, deviations, scheduler_name};
 use super::sctp::{MULTIHOMED, SctpFailover};
 use transport::Failover;
 use transport::congestion::ControllerChoice;
@@ -12,6 +13,7 @@ use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::RtxPolicy;
+use transport::sctp::cmt::{CmtConfig, SendAllKey};
 
 /// One combination of choices.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,8 +49,10 @@ pub enum Carrier {
         /// Fail-over rule.
         failover: Failover,
     },
-    /// An association over all paths, one at a time (SCTP).
+    /// An association over all paths.
     Multihomed {
+        /// Data on all paths at once (CMT-SCTP); `None`: on one at a time (SCTP).
+        cmt: Option<CmtConfig>,
         /// Fail-over rule.
         failover: SctpFailover,
         /// Path of retransmissions after a time-out.
@@ -73,7 +77,7 @@ impl Family {
     pub const fn of(protocol: Protocol) -> Family {
         match protocol {
             Protocol::Tcp | Protocol::Mptcp => Family::Tcp,
-            Protocol::Sctp => Family::Sctp,
+            Protocol::Sctp | Protocol::CmtSctp => Family::Sctp,
         }
     }
 }
@@ -83,7 +87,8 @@ impl Variant {
     pub const fn protocol(&self) -> Protocol {
         match self.carrier {
             Carrier::Single { protocol, .. } | Carrier::Multipath { protocol, .. } => protocol,
-            Carrier::Multihomed { .. } => Protocol::Sctp,
+            Carrier::Multihomed { cmt: None, .. } => Protocol::Sctp,
+            Carrier::Multihomed { cmt: Some(_), .. } => Protocol::CmtSctp,
         }
     }
 
@@ -100,12 +105,33 @@ impl Variant {
         }
     }
 
-    /// Its scheduler; `None` for a single path.
+    /// Its scheduler, if it is one of MPTCP.
     pub const fn scheduler(&self) -> Option<&SchedulerChoice> {
         match &self.carrier {
             Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
             Carrier::Multipath { scheduler, .. } => Some(scheduler),
         }
+    }
+
+    /// Name of its scheduler, with parameters; `None`: it uses one path at a time.
+    pub fn scheduler_name(&self) -> Option<String> {
+        match &self.carrier {
+            Carrier::Single { .. } | Carrier::Multihomed { cmt: None, .. } => None,
+            Carrier::Multipath { scheduler, .. } => Some(scheduler.to_string()),
+            Carrier::Multihomed { cmt: Some(cmt), .. } => Some(scheduler_name(cmt.send_all)),
+        }
+    }
+
+    /// Its scheduler and what it does; `None`: it is none of CMT-SCTP.
+    pub fn scheduler_about(&self) -> Option<String> {
+        let Carrier::Multihomed { cmt: Some(cmt), .. } = &self.carrier else { return None };
+        let about = SendAllKey::ALL.iter().find(|(key, ..)| *key == cmt.send_all)?.2;
+        Some(format!("{SEND_ALL}: {about}"))
+    }
+
+    /// Whether it uses several paths at once.
+    pub const fn is_concurrent(&self) -> bool {
+        matches!(self.carrier, Carrier::Multipath { .. } | Carrier::Multihomed { cmt: Some(_), .. })
     }
 
     /// Name of its fail-over rule; `None` for a single path.
@@ -136,6 +162,7 @@ pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
             all.extend(multihomed(scenario));
             all
         }
+        Protocol::CmtSctp => concurrent(scenario),
     };
     scenario.choices.protocols.iter().copied().flat_map(of).collect()
 }
@@ -165,7 +192,7 @@ fn multihomed(scenario: &Scenario) -> Vec<Variant> {
     let mut variants = Vec::new();
     for congestion in sctp.congestion.iter().filter(|_| scenario.paths.len() > 1) {
         for failover in sctp.rules() {
-            for &rtx_policy in &sctp.rtx_policies {
+            for rtx_policy in sctp.policies(RtxPolicy::default()) {
                 let mut name = format!("{}/{MULTIHOMED}/{congestion}", Protocol::Sctp.name());
                 let named = [
                     (failover != usual).then_some(failover.name()),
@@ -175,8 +202,40 @@ fn multihomed(scenario: &Scenario) -> Vec<Variant> {
                     name.push('/');
                     name.push_str(part);
                 }
-                let carrier = Carrier::Multihomed { failover, rtx_policy };
+                let carrier = Carrier::Multihomed { cmt: None, failover, rtx_policy };
                 variants.push(Variant { name, carrier, congestion: congestion.clone() });
+            }
+        }
+    }
+    variants
+}
+
+/// Every scheduler and congestion control of CMT-SCTP with every fail-over rule, retransmission
+/// policy and combination of switches.
+fn concurrent(scenario: &Scenario) -> Vec<Variant> {
+    let sctp = &scenario.choices.sctp;
+    let (rule, usual) = (SctpFailover::usual(sctp.profile), CmtConfig::of(sctp.profile));
+    let usual_rtx = cmt::rtx_policy(sctp.profile);
+    let mut variants = Vec::new();
+    for &send_all in &sctp.cmt.send_all {
+        for congestion in &sctp.cmt.congestion {
+            for failover in sctp.rules() {
+                for rtx_policy in sctp.policies(usual_rtx) {
+                    for config in &sctp.cmt.configs {
+                        let parts = [
+                            Some(Protocol::CmtSctp.name().to_owned()),
+                            Some(scheduler_name(send_all)),
+                            Some(congestion.to_string()),
+                            (failover != rule).then(|| failover.name().to_owned()),
+                            (rtx_policy != usual_rtx).then(|| rtx_policy.name().to_owned()),
+                        ];
+                        let parts = parts.into_iter().flatten().chain(deviations(config, &usual));
+                        let name = parts.collect::<Vec<_>>().join("/");
+                        let cmt = Some(CmtConfig { send_all, ..*config });
+                        let carrier = Carrier::Multihomed { cmt, failover, rtx_policy };
+                        variants.push(Variant { name, carrier, congestion: congestion.clone() });
+                    }
+                }
             }
         }
     }

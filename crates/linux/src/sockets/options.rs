@@ -33,7 +33,7 @@ impl SocketOptions {
         let protocol = match self.protocol {
             Protocol::Tcp => socket2::Protocol::TCP,
             Protocol::Mptcp => socket2::Protocol::from(MPTCP),
-            Protocol::Sctp => socket2::Protocol::from(SCTP),
+            Protocol::Sctp | Protocol::CmtSctp => socket2::Protocol::from(SCTP),
         };
         let socket = Socket::new(Domain::for_address(local), Type::STREAM, Some(protocol));
         let socket = socket.map_err(|error| self.cannot_open(&error))?;

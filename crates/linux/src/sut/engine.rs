@@ -249,7 +249,7 @@ fn record(
 ) -> Result<SutRecord, LiveError> {
     let mut record = SutRecord::of_halves(run, paths, &client.half, &server.half)?;
     let (sender, receiver) = if run.reverse { (client, server) } else { (server, client) };
-    let multipath = protocol.protocol().is_multipath();
+    let multipath = protocol.protocol() == Protocol::Mptcp;
     for (_, sent) in sender.ledger.connections() {
         if multipath && sent.fallback && record.run.measured().failure.is_none() {
             return Err(LiveError::Failed(
@@ -261,7 +261,7 @@ fn record(
     let duplicates = receiver.ledger.connections().map(|(_, sent)| sent.duplicate_bytes);
     record.flow_mut().duplicate_bytes = duplicates.sum();
     record.flow_mut().data_packets = receiver.seen.arrived;
-    if protocol.protocol() == Protocol::Sctp {
+    if protocol.protocol().is_sctp() {
         let timeouts = sender.seen.t3_timeouts as f64;
         record.run.outcome.extra.push((T3_TIMEOUTS, timeouts));
     }

@@ -57,7 +57,7 @@ pub(crate) fn socket(protocol: Protocol, address: SocketAddr) -> io::Result<Sock
         // IPPROTO_MPTCP.
         Protocol::Mptcp => socket2::Protocol::from(262),
         // IPPROTO_SCTP.
-        Protocol::Sctp => socket2::Protocol::from(132),
+        Protocol::Sctp | Protocol::CmtSctp => socket2::Protocol::from(132),
     };
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol))?;
     socket.set_read_timeout(Some(PATIENCE))?;

@@ -10,6 +10,8 @@ use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 use traffic::{Half, Role, Traffic};
+use transport::sctp::cmt::CmtConfig;
+use transport::sctp::{Addresses, RtxPolicy, SctpConfig};
 use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
 
 const CLIENT: HostId = HostId(0);
@@ -98,25 +100,40 @@ pub(crate) fn sctp_bulk_bytes() -> Result<(), String> {
 
 /// 25 Mbit/s, 20 ms and 4 Mbit/s, 70 ms at once, 300 s of virtual time; lrf and cubic.
 pub(crate) fn mptcp_two_path() -> Result<(), String> {
-    let setup = two_paths(Duration::from_secs(300));
+    two_path("sim/mptcp-two-path", Multipath::default().into())
+}
+
+/// The same network with CMT-SCTP; send-all and reno.
+pub(crate) fn cmt_two_path() -> Result<(), String> {
+    two_path("sim/cmt-two-path", cmt())
+}
+
+fn cmt() -> Carrier {
+    let (addresses, cmt) = (Addresses::All, Some(CmtConfig::default()));
+    let rtx_policy = RtxPolicy::Rtt;
+    Carrier::Sctp(Box::new(SctpConfig { addresses, cmt, rtx_policy, ..SctpConfig::default() }))
+}
+
+fn two_path(name: &str, carrier: Carrier) -> Result<(), String> {
+    let setup = two_paths(Duration::from_secs(300), carrier);
     let begin = cpu_seconds();
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     let seconds = cpu_seconds() - begin;
-    rate_line("sim/mptcp-two-path", record.measured().data_packets, seconds);
+    rate_line(name, record.measured().data_packets, seconds);
     let goodput = record.outcome.value.unwrap_or(f64::NAN) / 1e6;
-    line("sim/mptcp-two-path-goodput", format_args!("{goodput:.2}"), "Mbit/s");
+    line(&format!("{name}-goodput"), format_args!("{goodput:.2}"), "Mbit/s");
     Ok(())
 }
 
 /// A piece of `sim/mptcp-two-path` for `instructions` to count; prints its packets.
 pub(crate) fn work_mptcp(seconds: u64) -> Result<(), String> {
-    let setup = two_paths(Duration::from_secs(seconds));
+    let setup = two_paths(Duration::from_secs(seconds), Multipath::default().into());
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     println!("{}", record.measured().data_packets);
     Ok(())
 }
 
-fn two_paths(time: Duration) -> RunSetup {
+fn two_paths(time: Duration, carrier: Carrier) -> RunSetup {
     let path = |name: &str, mbit, delay_ms| {
         let link = LinkConfig {
             capacity: Rate::from_mbit(mbit).into(),
@@ -127,7 +144,7 @@ fn two_paths(time: Duration) -> RunSetup {
         PathSetup { name: name.into(), down: link.clone(), up: link, events: Vec::new() }
     };
     let paths = vec![path("wlan", 25, 20), path("3g", 4, 70)];
-    let mut setup = RunSetup::new(paths, Multipath::default().into(), Traffic::BulkTime(time));
+    let mut setup = RunSetup::new(paths, carrier, Traffic::BulkTime(time));
     setup.recording.hash = false;
     setup
 }

@@ -27,6 +27,7 @@ const FIGURES: &[(&str, Take)] = &[
     ("sim/sctp-bulk", figures::sctp_bulk),
     ("sim/sctp-bulk-pass-through", figures::sctp_bulk_bytes),
     ("sim/mptcp-two-path", figures::mptcp_two_path),
+    ("sim/cmt-two-path", figures::cmt_two_path),
     ("sim/connections-1", || figures::connections(1)),
     ("sim/connections-100", || figures::connections(100)),
     ("sim/connections-1000", || figures::connections(1000)),

@@ -30,7 +30,7 @@ pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
     match multipath.protocol {
         Protocol::Tcp => tcp.into(),
         Protocol::Mptcp => mptcp_config(multipath, tcp, paths, ipv6).into(),
-        Protocol::Sctp => sctp_config(&SctpConfig::default(), tcp).into(),
+        Protocol::Sctp | Protocol::CmtSctp => sctp_config(&SctpConfig::default(), tcp).into(),
     }
 }
 

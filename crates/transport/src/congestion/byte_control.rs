@@ -5,6 +5,7 @@
 //! of
 //! RFC 9260 under every law.
 
+use super::PathGroups;
 use super::byte_window::{Acknowledged, ByteWindow, Step};
 use super::law::Flow;
 use super::olia::LossInterval;
@@ -19,13 +20,15 @@ const UNMEASURED_RTT: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 pub struct ByteLaw {
     /// The share of a step of slow start that is taken, at most 1.
-    pub slow_start_share: fn(&[Flow], usize) -> f64,
+    pub slow_start_share: fn(&[Flow], usize, f64) -> f64,
     /// Change per acknowledged byte in congestion avoidance.
     pub increase: fn(&[Flow], usize, f64) -> f64,
     /// The threshold after a loss and after T3-rtx expired, before any floor.
     pub reduced: fn(&[Flow], usize) -> f64,
     /// The least threshold.
     pub floor: fn(&[Flow], usize, f64) -> f64,
+    /// The initial window of a path among `n` is at most 4 PMDCS / n.
+    pub shares_start: bool,
 }
 
 /// The windows of one association.
@@ -34,6 +37,7 @@ pub struct ByteControl {
     law: ByteLaw,
     /// L of RFC 9260 s7.2.1: the most PMDCS that an acknowledgement adds in slow start.
     slow_start_limit: u32,
+    groups: PathGroups,
     /// By `PathId`.
     paths: Vec<Option<Path>>,
     /// Reused for every acknowledgement.
@@ -52,14 +56,15 @@ impl Path {
     fn flow(&self) -> Flow {
         let srtt = if self.srtt.is_zero() { UNMEASURED_RTT } else { self.srtt };
         let flow = Flow::new(self.window.cwnd() as f64, srtt);
-        Flow { loss_interval: self.interval.bytes(), ..flow }
+        let ssthresh = self.window.ssthresh().map_or(f64::INFINITY, |bytes| bytes as f64);
+        Flow { loss_interval: self.interval.bytes(), ssthresh, ..flow }
     }
 }
 
 impl ByteControl {
     /// No path yet.
-    pub const fn new(law: ByteLaw, slow_start_limit: u32) -> Self {
-        ByteControl { law, slow_start_limit, paths: Vec::new(), flows: Vec::new() }
+    pub const fn new(law: ByteLaw, slow_start_limit: u32, groups: PathGroups) -> Self {
+        ByteControl { law, slow_start_limit, groups, paths: Vec::new(), flows: Vec::new() }
     }
 
     fn path(&self, path: PathId) -> Option<&Path> {
@@ -70,12 +75,22 @@ impl ByteControl {
         self.paths.get_mut(path.index())?.as_mut()
     }
 
-    /// Updates the flows and returns the number of `path` among them.
+    /// Updates the flows, those of the group of `path`, and returns its number among them.
     fn update_flows(&mut self, path: PathId) -> Option<usize> {
         self.path(path)?;
         self.flows.clear();
-        self.flows.extend(self.paths.iter().flatten().map(Path::flow));
-        Some(self.paths[..path.index()].iter().flatten().count())
+        let (group, mut own) = (self.groups.of(path), 0);
+        for (other, state) in (0..).map(PathId).zip(&self.paths) {
+            let Some(state) = state else { continue };
+            if self.groups.of(other) != group {
+                continue;
+            }
+            if other == path {
+                own = self.flows.len();
+            }
+            self.flows.push(state.flow());
+        }
+        Some(own)
     }
 
     /// The threshold after a loss on `path`, in whole bytes.
@@ -93,7 +108,7 @@ impl ByteControl {
         match step {
             Step::None => {}
             Step::SlowStart(bytes) => {
-                let share = (self.law.slow_start_share)(&self.flows, own);
+                let share = (self.law.slow_start_share)(&self.flows, own, pmdcs);
                 debug_assert!(share > 0.0 && share <= 1.0, "{share}");
                 window.change(share * bytes as f64);
             }

@@ -1,5 +1,6 @@
 //! The choice of a congestion control, with its parameters: `cubic`, `olia:min-ssthresh=1`.
 
+use super::PathGroups;
 use super::byte_control::{ByteControl, ByteLaw};
 use super::controller::{Controller, Options, TABLE};
 use super::coupled::Coupling;
@@ -35,6 +36,10 @@ impl Row for ControllerRow {
         ("newreno", "reno"),
         ("new-reno", "reno"),
         ("coupled", "lia"),
+        ("mptcp-like", "lia"),
+        ("rpv1", "cmtrpv1"),
+        ("rpv2", "cmtrpv2"),
+        ("cmtrpv2-bsd", "rpv2-bsd"),
         ("linked-increases", "lia"),
         ("opportunistic-linked-increases", "olia"),
         ("balanced-linked-adaptation", "balia"),
@@ -95,7 +100,21 @@ impl ControllerChoice {
     /// `None` if there is none of that name. `slow_start_limit` is L of RFC 9260 s7.2.1, 1 by
     /// default there.
     pub fn make_over_bytes(&self, slow_start_limit: u32) -> Option<Controller> {
+        self.make_grouped(slow_start_limit, PathGroups::ONE)
+    }
+
+    /// The same; paths are coupled with those of their group.
+    pub(crate) fn make_grouped(
+        &self,
+        slow_start_limit: u32,
+        groups: PathGroups,
+    ) -> Option<Controller> {
         let law = self.row().bytes?;
-        Some(Controller::Bytes(ByteControl::new(law, slow_start_limit)))
+        Some(Controller::Bytes(ByteControl::new(law, slow_start_limit, groups)))
+    }
+
+    /// Over windows in bytes the initial window of a path among `n` is at most 4 PMDCS / n.
+    pub(crate) fn shares_start(&self) -> bool {
+        self.row().bytes.is_some_and(|law| law.shares_start)
     }
 }

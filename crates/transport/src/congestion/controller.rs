@@ -8,8 +8,9 @@ use super::byte_control::ByteControl;
 use super::choice::{ControllerChoice, ControllerRow};
 use super::coupled::Coupling;
 use super::cubic::{self, Cubic};
-use super::lia::{self, Lia};
+use super::lia::{self, Lia, LiaPrinted};
 use super::olia::{self, Olia, OliaDraft};
+use super::pool::{self, PoolV1, PoolV2, PoolV2Bsd};
 use super::reno::{self, Reno};
 use super::uncoupled::Uncoupled;
 use super::wvegas::{self, Wvegas};
@@ -121,6 +122,10 @@ controllers! {
     OliaDraft(OliaDraft): olia::DRAFT_ROW;
     Balia(Balia): balia::ROW;
     Wvegas(Wvegas): wvegas::ROW;
+    LiaPrinted(LiaPrinted): lia::PRINTED_ROW;
+    PoolV1(PoolV1): pool::ROW;
+    PoolV2(PoolV2): pool::V2_ROW;
+    PoolV2Bsd(PoolV2Bsd): pool::BSD_ROW;
 }
 
 /// Name, one sentence and source of every controller.

@@ -246,7 +246,8 @@ impl<R: Rule> CoupledPath<R> {
     fn flow(&self, window: &SegmentWindow, now: Instant) -> Option<Flow> {
         let cwnd = if self.recovering { window.ssthresh() } else { self.effective_window(window) };
         let counts = !self.srtt.is_zero() && !self.is_idle(now);
-        counts.then(|| self.rule.describe(Flow::new(cwnd, self.srtt)))
+        let ssthresh = window.ssthresh();
+        counts.then(|| self.rule.describe(Flow { ssthresh, ..Flow::new(cwnd, self.srtt) }))
     }
 
     /// Nothing is in flight for longer than between two bursts of a round trip.
@@ -270,7 +271,8 @@ impl<R: Rule> CoupledPath<R> {
         if self.srtt.is_zero() {
             return false;
         }
-        let flow = Flow::new(self.effective_window(window), self.srtt);
+        let ssthresh = window.ssthresh();
+        let flow = Flow { ssthresh, ..Flow::new(self.effective_window(window), self.srtt) };
         self.siblings.push(self.rule.describe(flow));
         self.siblings.len() > 1
     }

@@ -26,6 +26,24 @@ pub(super) const ROW: ControllerRow = ControllerRow {
     bytes: Some(BYTES),
 };
 
+/// The row of `lia-printed`.
+pub(super) const PRINTED_ROW: ControllerRow = ControllerRow {
+    name: "lia-printed",
+    about: "LIA as 003 prints it: bytes and packets mixed, which hardly couples the paths.",
+    source: "003 sII-B",
+    parameters: &[],
+    is_coupled: true,
+    make: |options| Controller::LiaPrinted(LiaPrinted::new(*options)),
+    bytes: Some(ByteLaw {
+        slow_start_share: |flows, own, pmdcs| law::lia::printed_share(flows, own, pmdcs),
+        increase: |flows, own, pmdcs| {
+            let step = law::reno::increase(flows[own].cwnd, pmdcs);
+            law::lia::printed_share(flows, own, pmdcs) * step
+        },
+        ..BYTES
+    }),
+};
+
 /// What a user may set.
 const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -43,14 +61,31 @@ const PARAMETERS: &[Parameter] = &[
 /// "MPTCP-like" in 003: slow start takes the same share of its step as congestion avoidance,
 /// and the floor of the threshold is one PMDCS.
 const BYTES: ByteLaw = ByteLaw {
-    slow_start_share: |flows, own| {
-        let share = law::lia::alpha(flows) * flows[own].cwnd / law::lia::total(flows);
-        share.min(1.0)
-    },
+    slow_start_share: |flows, own, _| law::lia::share(flows, own),
     increase: |flows, own, pmdcs| law::lia::increase(flows, flows[own].cwnd, pmdcs),
     reduced: |flows, own| law::reno::decrease(flows[own].cwnd),
     floor: |_, _, pmdcs| pmdcs,
+    shares_start: false,
 };
+
+/// Linked increases as 003 prints them.
+pub(super) type LiaPrinted = Coupled<Printed>;
+
+/// One path under the equation as 003 prints it.
+#[derive(Clone, Debug)]
+pub struct Printed;
+
+impl Rule for Printed {
+    fn new(_options: &Options) -> Self {
+        Printed
+    }
+
+    fn increase(&mut self, window: &mut SegmentWindow, acked: f64, flows: &[Flow]) {
+        let Some(own) = flows.len().checked_sub(1) else { return };
+        let share = law::lia::printed_share(flows, own, f64::from(window.mss()));
+        window.grow(acked * share * law::reno::increase(window.cwnd(), 1.0));
+    }
+}
 
 /// The linked increases of one connection.
 pub(super) type Lia = Coupled<Linked>;

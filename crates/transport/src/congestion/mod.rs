@@ -13,6 +13,7 @@ mod choice;
 mod controller;
 mod coupled;
 mod cubic;
+mod groups;
 mod hystart;
 mod idle;
 mod law;
@@ -20,6 +21,7 @@ mod lia;
 mod lisa;
 mod olia;
 mod penalty;
+mod pool;
 mod reno;
 mod segment_window;
 mod uncoupled;
@@ -36,6 +38,7 @@ pub use byte_window::initial_window;
 pub use choice::{ControllerChoice, ControllerRow};
 pub use controller::{Controller, NAMES, Options, TABLE, by_name};
 pub use coupled::Coupling;
+pub use groups::PathGroups;
 pub use penalty::Penalty;
 
 /// What a limit for a burst means for window and threshold.

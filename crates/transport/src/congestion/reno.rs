@@ -25,10 +25,11 @@ pub(super) const ROW: ControllerRow = ControllerRow {
 
 /// RFC 9260 s7.2.
 pub(super) const BYTES: ByteLaw = ByteLaw {
-    slow_start_share: |_, _| 1.0,
+    slow_start_share: |_, _, _| 1.0,
     increase: |flows, own, pmdcs| law::reno::increase(flows[own].cwnd, pmdcs),
     reduced: |flows, own| law::reno::decrease(flows[own].cwnd),
     floor: |_, _, pmdcs| 4.0 * pmdcs,
+    shares_start: false,
 };
 
 /// NewReno has no state beyond the window.

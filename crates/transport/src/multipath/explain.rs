@@ -12,7 +12,7 @@ use base::{Context, Event, EventMask, SocketId};
 
 /// Asks the scheduler for a decision and records it with its inputs.
 #[cold]
-pub(super) fn ask(
+pub(crate) fn ask(
     cx: &mut Context<'_>,
     socket: SocketId,
     scheduler: &mut AnyScheduler,

@@ -23,6 +23,7 @@ mod sender;
 mod tests;
 
 pub(crate) use dispatch::Dispatched;
+pub(crate) use explain::ask as ask_and_record;
 pub(crate) use failover::Signs;
 pub use failover::{FAILOVER_NAMES, Failover};
 pub(crate) use paths::{Paths, Piece, Progress, Prompt};

@@ -106,6 +106,11 @@ impl SchedulerChoice {
         self.values(|asked| asked.reinjection.is_some() || asked.settings.given("optim").is_some())
     }
 
+    /// Whether `optim` sets a reinjection.
+    pub(crate) fn sets_optim(&self) -> bool {
+        self.values(|asked| asked.settings.given("optim").is_some_and(|optim| optim > 0.0))
+    }
+
     /// The same scheduler with this reinjection.
     ///
     /// # Errors

@@ -162,8 +162,11 @@ impl Association {
         if let Some(ports) = config.udp {
             ends.set_udp(ports);
         }
-        if config.cmt.is_some_and(|cmt| cmt.path_mode == PathMode::Mesh) {
-            ends.use_all_pairs();
+        if let Some(cmt) = &config.cmt {
+            match cmt.path_mode {
+                PathMode::Mesh => ends.use_all_pairs(),
+                PathMode::Paired => ends.use_rule(cmt.pair_rule),
+            }
         }
         let bound = ends.tuples();
         Association {
@@ -704,6 +707,16 @@ impl Association {
         let mut packet = Box::new(Packet::new(to.local.address, to.remote, body));
         packet.flow = (self.socket.0 + 1) | u32::from(number.0) << FLOW_PATH_SHIFT;
         Some(Transmit { interface: to.local.interface, packet })
+    }
+
+    /// The next packet of the handshake or of the end.
+    fn poll_outbox(&mut self) -> Option<Transmit> {
+        while let Some((pair, packet)) = self.outbox.pop_front() {
+            if let Some(transmit) = self.transmit(pair, packet) {
+                return Some(transmit);
+            }
+        }
+        None
     }
 
     /// Nothing is sent: why, for the account.

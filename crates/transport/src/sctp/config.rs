@@ -7,7 +7,9 @@ use super::handshake::Offer;
 use super::profile::{InitialWindow, SctpParameters, SctpProfile};
 use super::rtx_policy::RtxPolicy;
 use super::streams::StreamOrder;
-use crate::congestion::{Controller, ControllerChoice, initial_window};
+use crate::congestion::{Controller, ControllerChoice, PathGroups, initial_window};
+use crate::info::Protocol;
+use crate::scheduler::SchedulerChoice;
 use std::net::IpAddr;
 use wire::sctp::{Features, UdpPorts};
 
@@ -47,6 +49,10 @@ pub struct SctpConfig {
     pub reneging: bool,
     /// Data go on all paths at once; `None`: on one at a time.
     pub cmt: Option<CmtConfig>,
+    /// With data on all paths: the scheduler that chooses the path of new data; `None`: every path
+    /// sends as much as it can, in the order of `CmtConfig::send_all`. One that CMT does not take
+    /// (`SchedulerRefusal`) is ignored.
+    pub scheduler: Option<SchedulerChoice>,
     /// How TSNs above the cumulative one are kept; it has a cost and changes no packet.
     pub gap_structure: GapStructure,
 }
@@ -86,8 +92,14 @@ impl SctpConfig {
             udp: None,
             reneging: false,
             cmt: None,
+            scheduler: None,
             gap_structure: GapStructure::Tree,
         }
+    }
+
+    /// The name of what its associations do.
+    pub const fn protocol(&self) -> Protocol {
+        if self.cmt.is_some() { Protocol::CmtSctp } else { Protocol::Sctp }
     }
 
     /// What INIT and INIT ACK say; addresses are listed if there are several. `random` is needed if
@@ -129,9 +141,20 @@ impl SctpConfig {
     /// bytes.
     pub(super) fn new_controller(&self) -> Controller {
         let limit = self.parameters.slow_start_limit;
-        let reno = || ControllerChoice::RENO.make_over_bytes(limit);
-        let made = self.congestion.make_over_bytes(limit).or_else(reno);
+        let groups = self.cmt.map_or(PathGroups::ONE, |cmt| cmt.cc_groups);
+        let reno = || ControllerChoice::RENO.make_grouped(limit, groups);
+        let made = self.congestion.make_grouped(limit, groups).or_else(reno);
         made.unwrap_or_else(|| ControllerChoice::RENO.make(&crate::congestion::Options::LINUX))
+    }
+
+    /// The first window of a path among `paths`, in bytes; `whole`: that of a path alone. Under
+    /// some laws paths share it.
+    pub(super) fn shared_window(&self, whole: u64, pmdcs: u32, paths: usize) -> u64 {
+        if self.cmt.is_none() || !self.congestion.shares_start() {
+            return whole;
+        }
+        let pmdcs = u64::from(pmdcs);
+        whole.min((4 * pmdcs).div_ceil(paths.max(1) as u64)).max(pmdcs)
     }
 
     /// The first window of a path to `address`, in bytes.

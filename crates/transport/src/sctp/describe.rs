@@ -42,6 +42,7 @@ pub(super) fn closed(ends: &Ends) -> ConnectionInfo {
 
 const fn none() -> ConnectionInfo {
     ConnectionInfo {
+        // The caller knows which.
         protocol: Protocol::Sctp,
         paths: Vec::new(),
         retired: Vec::new(),

@@ -4,6 +4,7 @@
 //! packets of the peer, which builds its own list; they come behind the paths. Whether a path works
 //! is left to `PathStates`.
 
+use super::cmt::PairRule;
 use crate::endpoint::Tuple;
 use base::{InterfaceId, PathId};
 use std::net::{IpAddr, SocketAddr};
@@ -48,6 +49,7 @@ pub(super) struct Ends {
     stray: Option<Pair>,
     /// Every pair is a path.
     is_mesh: bool,
+    rule: PairRule,
     /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first; `None`
     /// for an address whose packets come without UDP.
     udp: Vec<(Option<IpAddr>, Option<UdpPorts>)>,
@@ -70,6 +72,7 @@ impl Ends {
             paths: 0,
             stray: None,
             is_mesh: false,
+            rule: PairRule::Auto,
             udp: vec![],
         };
         ends.pair();
@@ -82,10 +85,17 @@ impl Ends {
         self.pair();
     }
 
+    /// Paths are those of this rule; the first one stays.
+    pub(super) fn use_rule(&mut self, rule: PairRule) {
+        self.rule = rule;
+        self.paths = self.paths.min(1);
+        self.pair();
+    }
+
     /// Lists the pairs anew; paths that there are keep their numbers.
     fn pair(&mut self) {
         let mut paths: Vec<Pair> = self.pairs[..self.paths].to_vec();
-        let mut wanted = paired(&self.locals, &self.remotes);
+        let mut wanted = paired(&self.locals, &self.remotes, self.rule);
         let mut most = MAX_PAIRS;
         if self.is_mesh {
             most = MAX_MESH;
@@ -334,10 +344,9 @@ impl Ends {
     }
 }
 
-/// One path per address of the side that has several: first with first, second with second; if one
-/// side has a single address, all with that one. Addresses of each IP version are paired apart,
-/// those of the version of the first address first.
-fn paired(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
+/// The paths of a list that is not a mesh. Addresses of each IP version are paired apart, those of
+/// the version of the first address first.
+fn paired(locals: &[LocalAddress], remotes: &[IpAddr], rule: PairRule) -> Vec<Pair> {
     let is_first =
         |address: IpAddr| remotes.first().is_some_and(|first| first.is_ipv4() == address.is_ipv4());
     let of_version = |first: bool| {
@@ -346,20 +355,28 @@ fn paired(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
         paired_of_version(
             &locals.copied().collect::<Vec<_>>(),
             &remotes.copied().collect::<Vec<_>>(),
+            rule,
         )
     };
     [of_version(true), of_version(false)].concat()
 }
 
-fn paired_of_version(locals: &[LocalAddress], remotes: &[IpAddr]) -> Vec<Pair> {
-    let count = match (locals.len(), remotes.len()) {
-        (0, _) | (_, 0) => 0,
-        (1, several) | (several, 1) => several,
-        (ours, theirs) => ours.min(theirs),
+fn paired_of_version(locals: &[LocalAddress], remotes: &[IpAddr], rule: PairRule) -> Vec<Pair> {
+    let count = match (locals.len(), remotes.len(), rule) {
+        (0, ..) | (_, 0, _) => 0,
+        (1, several, PairRule::Auto) | (several, 1, PairRule::Auto) => several,
+        (ours, theirs, PairRule::Auto | PairRule::Zip) => ours.min(theirs),
+        (_, theirs, PairRule::Dest) => theirs,
+        (ours, _, PairRule::Src) => ours,
+    };
+    // Addresses that follow the first one are taken in turn where the other side has more.
+    let turn = |index: usize, count: usize| match (index, count) {
+        (0, _) | (_, 1) => 0,
+        _ => 1 + (index - 1) % (count - 1),
     };
     let at = |index: usize| Pair {
-        local: locals[index % locals.len()],
-        remote: remotes[index % remotes.len()],
+        local: locals[turn(index, locals.len())],
+        remote: remotes[turn(index, remotes.len())],
     };
     (0..count).map(at).collect()
 }
@@ -401,7 +418,7 @@ mod tests {
         });
         let locals = locals.concat();
         let shown = |remotes: &[IpAddr]| {
-            let pairs = paired(&locals, remotes).into_iter();
+            let pairs = paired(&locals, remotes, PairRule::Auto).into_iter();
             pairs.map(|pair| (pair.local.address, pair.remote)).collect::<Vec<_>>()
         };
         let of_v4 = [(local(1).address, remote(1)), (local(2).address, remote(2))];
@@ -429,6 +446,32 @@ mod tests {
         assert_eq!(paths(&ends(&[1, 2], &[1])), [pair(1, 1), pair(2, 1)], "one server address");
         assert_eq!(paths(&ends(&[1], &[1, 2])), [pair(1, 1), pair(1, 2)]);
         assert_eq!(paths(&ends(&[1], &[1])), [pair(1, 1)]);
+    }
+
+    /// The table of 003's extended testbed, and its topologies with one address on a side.
+    #[test]
+    fn pairs_follow_from_the_primary_and_the_rule() {
+        let pair = |l, r| (local(l).address, remote(r));
+        let of = |locals: &[u8], remotes: &[u8], rule| {
+            let mut ends = ends(locals, remotes);
+            ends.use_rule(rule);
+            paths(&ends)
+        };
+        for rule in [PairRule::Auto, PairRule::Zip, PairRule::Dest, PairRule::Src] {
+            assert_eq!(of(&[1, 2], &[1, 2], rule), [pair(1, 1), pair(2, 2)], "primary S1-R1");
+            assert_eq!(of(&[1, 2], &[2, 1], rule), [pair(1, 2), pair(2, 1)], "S1-R2");
+            assert_eq!(of(&[2, 1], &[1, 2], rule), [pair(2, 1), pair(1, 2)], "S2-R1");
+            assert_eq!(of(&[2, 1], &[2, 1], rule), [pair(2, 2), pair(1, 1)], "S2-R2");
+        }
+        assert_eq!(of(&[1, 2], &[1], PairRule::Zip), [pair(1, 1)]);
+        assert_eq!(of(&[1, 2], &[1], PairRule::Dest), [pair(1, 1)]);
+        assert_eq!(of(&[1, 2], &[1], PairRule::Src), [pair(1, 1), pair(2, 1)]);
+        assert_eq!(of(&[1], &[1, 2], PairRule::Dest), [pair(1, 1), pair(1, 2)]);
+        assert_eq!(of(&[1], &[1, 2], PairRule::Src), [pair(1, 1)]);
+        let three = [pair(1, 1), pair(2, 2), pair(2, 3)];
+        assert_eq!(of(&[1, 2], &[1, 2, 3], PairRule::Dest), three, "L' in turn");
+        let three = [pair(1, 1), pair(2, 2), pair(3, 2)];
+        assert_eq!(of(&[1, 2, 3], &[1, 2], PairRule::Src), three, "R' in turn");
     }
 
     #[test]

@@ -3,13 +3,15 @@
 //! Those that open or end an association are left to it.
 
 use super::acknowledge::{SackArrival, SackEffects};
+use super::cmt::PrimaryChoice;
 use super::outstanding::{Report, SackError};
 use super::path::Heartbeat;
+use super::path_state::PathState;
 use super::receiver::{Accepted, Answer};
 use super::shutdown::Stage;
 use super::streams::Framing;
 use super::transfer::Transfer;
-use base::{Context, Event, EventMask, PathId};
+use base::{Context, Duration, Event, EventMask, PathId};
 use wire::sctp::{Cause, Chunk, GapBlock, HeartbeatInfo, Parameter, Tsn, UnknownRule};
 
 /// Bytes of the headers of an ERROR and of its cause.
@@ -237,10 +239,27 @@ impl Transfer {
         let Some(rtt) = path.verifier.handle_ack(cx.now, parameters) else { return };
         path.on_rtt(rtt);
         let (id, rto) = (path.id, path.rto.rto());
-        if let Some((_, after)) = self.states.on_alive(id) {
+        let before = self.states.on_alive(id);
+        if let Some((_, after)) = before {
             self.record_state(cx, after);
+        }
+        if before.is_some_and(|(before, _)| before == PathState::Unconfirmed) {
+            self.prefer_fastest(id, rtt);
         }
         let period = self.heartbeat_period(cx.chance, rto);
         self.paths[index].heartbeat = Heartbeat::Next(cx.now + period);
+    }
+
+    /// CMT: a path that is verified becomes the primary if its round trip is the smallest and the
+    /// configuration has it so.
+    fn prefer_fastest(&mut self, id: PathId, rtt: Duration) {
+        let is_asked =
+            self.config.cmt.is_some_and(|cmt| cmt.primary == PrimaryChoice::FastestHandshake);
+        let primary = self.paths.get(self.states.primary().index());
+        let is_faster =
+            primary.and_then(|path| path.rto.srtt()).is_none_or(|primary| rtt < primary);
+        if is_asked && is_faster {
+            self.states.set_primary(id);
+        }
     }
 }

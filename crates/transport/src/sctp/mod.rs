@@ -36,6 +36,7 @@ mod receiver;
 mod rto;
 mod rtx_policy;
 mod sack_timing;
+mod schedule;
 mod sender;
 mod shutdown;
 mod stream_changes;

@@ -110,7 +110,9 @@ impl Transfer {
         }
         let rto = self.rto(path);
         let mut left = left;
-        if let Some(forward) = self.sender.forward(cx.now, left, rto) {
+        if self.sender.abandonment.enabled
+            && let Some(forward) = self.sender.forward(cx.now, left, rto)
+        {
             left -= forward.padded_len();
             chunks.insert(0, forward);
         }
@@ -150,15 +152,33 @@ impl Transfer {
         if self.round.current().is_none() {
             self.begin_round(cx.chance);
         }
+        let has_schedule = self.sender.cmt.as_ref().is_some_and(|cmt| cmt.schedule.is_some());
         while let Some(path) = self.round.current() {
             let moved = if self.round.take_fresh() { self.moved(cx, path) } else { None };
-            let chunks = moved.or_else(|| self.again(cx, path)).or_else(|| self.anew(cx, path));
+            let mut chunks = moved.or_else(|| self.again(cx, path));
+            if !has_schedule {
+                chunks = chunks.or_else(|| self.anew(cx, path));
+            }
             if let Some(chunks) = chunks {
                 return Some((path, chunks));
             }
             self.round.advance();
         }
-        None
+        if has_schedule { self.scheduled(cx) } else { None }
+    }
+
+    /// CMT: a packet with new data on the path that the scheduler chooses.
+    fn scheduled(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
+        if self.sender.streams.queued_bytes() == 0 {
+            return None;
+        }
+        let mut schedule = self.sender.cmt.as_mut()?.schedule.take()?;
+        let path = schedule.next(cx, self);
+        if let Some(cmt) = &mut self.sender.cmt {
+            cmt.schedule = Some(schedule);
+        }
+        let path = path?;
+        self.anew(cx, path).map(|chunks| (path, chunks))
     }
 
     /// CMT: sorts the paths that data may go to.
@@ -166,8 +186,7 @@ impl Transfer {
         let Some(config) = self.sender.cmt.as_ref().map(|cmt| cmt.config) else { return };
         let key = config.send_all;
         // A zero-window probe goes to the fastest path.
-        let is_probe =
-            self.sender.probe == Probe::Due && self.sender.outstanding.next_marked().is_none();
+        let is_probe = self.sender.probe == Probe::Due;
         let only = if is_probe { self.probe_path() } else { None };
         let is_random = key == SendAllKey::Random;
         let mut keys = Vec::new();
@@ -290,7 +309,7 @@ impl Transfer {
         }
         self.sender.streams.end_packet();
         if !chunks.is_empty() {
-            self.sender.bursts.on_packet(cx.now, path);
+            self.sender.bursts.on_packet(self.sender.rules.burst, cx.now, path);
         }
         (!chunks.is_empty()).then_some(chunks)
     }
@@ -329,6 +348,9 @@ impl Transfer {
     /// The path of what was lost on `lost`: after a fast retransmission the same one, if that is
     /// active, otherwise what the policy chooses once.
     fn rtx_path(&mut self, chance: Chance, lost: PathId, timed_out: bool) -> Option<PathId> {
+        if self.sender.cmt.is_some() && self.sender.probe == Probe::Due {
+            return self.probe_path();
+        }
         let is_active = |path: PathId| self.states.state(path) == Some(PathState::Active);
         if !timed_out && is_active(lost) {
             return Some(lost);

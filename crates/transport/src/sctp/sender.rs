@@ -12,6 +12,7 @@ use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
 use super::profile::SctpParameters;
+use super::schedule::Schedule;
 use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
 use crate::congestion::{CongestionControl, Controller};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
@@ -89,6 +90,8 @@ pub(super) struct Concurrent {
     pub marks: Marks,
     /// Number of paths, of which each has its share of the buffers.
     pub paths: u64,
+    /// What chooses the path of new data, instead of `CmtConfig::send_all`.
+    pub schedule: Option<Schedule>,
 }
 
 /// Room that a writer waits for.
@@ -148,7 +151,12 @@ impl Sender {
             outstanding.keep_acks();
         }
         let concurrent = |config: CmtConfig| {
-            Box::new(Concurrent { config, marks: Marks::new(config.algorithms), paths: 1 })
+            Box::new(Concurrent {
+                config,
+                marks: Marks::new(config.algorithms),
+                paths: 1,
+                schedule: None,
+            })
         };
         Sender {
             streams: OutboundStreams::new(setup.streams, setup.framing, setup.order),
@@ -386,7 +394,7 @@ impl Sender {
     }
 
     /// Whether `path` leaves the other ones their shares of the buffers.
-    fn has_share(&self, path: PathId) -> bool {
+    pub(super) fn has_share(&self, path: PathId) -> bool {
         let Some(cmt) = &self.cmt else { return true };
         let taken = match cmt.config.buffer_split.basis {
             BufferBasis::Outstanding => self.outstanding.in_flight_bytes(path),
@@ -504,6 +512,13 @@ impl Sender {
             self.control.limit_window(path.id, bytes, how);
         }
         step.may_send
+    }
+
+    /// Whether the burst of `path` at this instant is over.
+    pub(super) fn is_burst_over(&self, now: Instant, path: PathId) -> bool {
+        let (rule, in_flight) = (self.rules.burst, self.outstanding.in_flight_bytes(path));
+        let most = self.rules.max_burst;
+        most > 0 && self.bursts.is_over((rule, most), now, path, in_flight)
     }
 
     /// Released user data are no longer held.

@@ -13,6 +13,7 @@ use super::path::{Heartbeat, Path};
 use super::path_state::PathStates;
 use super::received::Keep;
 use super::receiver::{Receiver, ReceiverSetup};
+use super::schedule::Schedule;
 use super::sender::{Sender, SenderSetup};
 use super::streams::Framing;
 use crate::congestion::{CongestionControl, PathStart};
@@ -124,6 +125,9 @@ impl Transfer {
             probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
+        if let Some(cmt) = &mut transfer.sender.cmt {
+            cmt.schedule = config.scheduler.as_ref().and_then(Schedule::new);
+        }
         transfer.add_paths(cx, ends);
         transfer
     }
@@ -139,10 +143,11 @@ impl Transfer {
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
             path.in_udp = in_udp;
+            let window = self.config.initial_window(room, mtu, remote);
             let start = PathStart {
                 now: cx.now,
                 mss: room,
-                initial_window_bytes: self.config.initial_window(room, mtu, remote),
+                initial_window_bytes: self.config.shared_window(window, room, ends.paths()),
                 initial_ssthresh_bytes: Some(self.sender.setup.peer_rwnd.into()),
                 srtt: Duration::ZERO,
             };

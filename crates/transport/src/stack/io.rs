@@ -44,7 +44,7 @@ impl ProtocolConfig {
         match self {
             ProtocolConfig::Tcp(_) => Protocol::Tcp,
             ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
-            ProtocolConfig::Sctp(_) => Protocol::Sctp,
+            ProtocolConfig::Sctp(config) => config.protocol(),
         }
     }
 

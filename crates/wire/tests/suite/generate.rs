@@ -40,7 +40,7 @@ fn body() -> impl Strategy<Value = Body> {
             Body::Udp(UdpDatagram { src_port, dst_port, payload })
         }),
         1 => icmp().prop_map(Body::Icmp),
-        1 => sctp::properties::packet().prop_map(|packet| Body::Sctp(packet)),
+        1 => sctp::properties::packet().prop_map(Body::Sctp),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Every text that users read, as snapshots; CONTRIBUTING.md explains how to accept changes.
 
+mod cmt;
 mod coverage;
 mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]

@@ -12,7 +12,6 @@ fn options_of_sctp() {
     let mut session = Session::new("sctp");
     let options: &[&[&str]] = &[
         &["--sctp-profile", "bsd"],
-        &["--protocols", "cmt-sctp"],
         &["--failover", "pf"],
         &["--failover", "pf", "--protocols", "tcp,mptcp"],
         &["--failover", "probe", "--protocols", "sctp"],
@@ -76,7 +75,7 @@ fn names_of_freebsd_and_of_inet() {
         ("both.toml", "nrsack_enable = 1\nnr-sack = \"off\"\n"),
         ("near.toml", "nrsack_enabled = 1\n"),
     ] {
-        session.file(name, &format!("{line}traffic = \"video\"\npath.a = \"rate 5mbit\"\n"));
+        session.file(name, format!("{line}traffic = \"video\"\npath.a = \"rate 5mbit\"\n"));
         session.call(&["compare", name]);
     }
     session.end();

@@ -1,7 +1,8 @@
 //! Every option of the table is accepted by all sources, and has the scope of its row.
 
 use super::*;
-use crate::scenario::{Options, file, scenario_schema, variants_of};
+use crate::scenario::cmt::switches;
+use crate::scenario::{Options, Scenario, file, scenario_schema, variants_of};
 use std::fmt::Write;
 
 /// Options in order.
@@ -11,17 +12,11 @@ type Sayings<'a> = Vec<(Key, &'a str)>;
 fn base(key: Key) -> Sayings<'static> {
     let mut said =
         vec![(Key::Path, "a=rate 5mbit delay 10ms"), (Key::Path, "b=rate 3mbit delay 20ms")];
-    let of_sctp = [
-        Key::SctpProfile,
-        Key::RtxPolicy,
-        Key::MessageSize,
-        Key::Streams,
-        Key::StreamScheduler,
-        Key::NrSack,
-        Key::Interleaving,
-        Key::GapStructure,
-    ];
-    let protocols = if of_sctp.contains(&key) { "tcp,mptcp,sctp" } else { "tcp,mptcp" };
+    let protocols = match key {
+        _ if switches().any(|switch| switch == key) => "tcp,mptcp,cmt-sctp",
+        _ if SctpChoices::OPTIONS.contains(&key) => "tcp,mptcp,sctp",
+        _ => "tcp,mptcp",
+    };
     said.push((Key::Protocols, protocols));
     said.push(match key {
         Key::Http | Key::PerHost => (Key::Traffic, "web:wikipedia"),

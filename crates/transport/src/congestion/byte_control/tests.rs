@@ -3,7 +3,7 @@
 use super::*;
 use crate::congestion::law::{Flow, lia, olia};
 use crate::congestion::test_support::{ack, loss};
-use crate::congestion::{Controller, ControllerChoice, TABLE};
+use crate::congestion::{Controller, ControllerChoice, PathGroups, TABLE};
 use proptest::prelude::*;
 
 /// PMDCS of a path over Ethernet and IPv4.
@@ -61,7 +61,9 @@ fn names_over_bytes() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn some_controls_run_over_bytes() {
-    assert_eq!(names_over_bytes().collect::<Vec<_>>(), ["reno", "lia", "olia", "olia-draft"]);
+    let names =
+        ["reno", "lia", "olia", "olia-draft", "lia-printed", "cmtrpv1", "cmtrpv2", "rpv2-bsd"];
+    assert_eq!(names_over_bytes().collect::<Vec<_>>(), names);
     assert!(ControllerChoice::CUBIC.make_over_bytes(1).is_none());
 }
 
@@ -156,6 +158,54 @@ fn lia_takes_its_share_of_every_step() {
     let mut small = control("lia", &[(P, P, 100), (P, P, 100)]);
     small.on_congestion(FIRST, &loss(Instant::from_secs(1)));
     assert_eq!(small.ssthresh_bytes(FIRST), Some(P), "the floor is one PMDCS");
+}
+
+/// RPv1 and RPv2: shares of 0.4 and 0.6 of every step; a loss takes half of all windows from the
+/// path that lost, RPv2 in proportion to the rates.
+#[test]
+fn resource_pooling_takes_its_share_of_every_step_and_pays_for_all_windows() {
+    for (name, first, second) in
+        [("cmtrpv1", 2349, 14_680), ("cmtrpv2", P, 7340), ("rpv2-bsd", 2349, 14_680)]
+    {
+        assert_eq!([growth(name, 0, P), growth(name, 0, 500)], [588, 200], "{name}");
+        assert_eq!(growth(name, 1, P), 881, "{name}");
+        let thresholds = [FIRST, SECOND].map(|path| ssthresh(name, path));
+        assert_eq!(thresholds, [Some(first), Some(second)], "{name}");
+        let mut control = control(name, &TWO);
+        control.on_congestion(SECOND, &t3(false));
+        assert_eq!((control.cwnd_bytes(SECOND), control.ssthresh_bytes(SECOND)), (P, Some(second)));
+    }
+}
+
+#[test]
+fn window_before_any_floor_may_be_negative() {
+    let reduced = |name, path| control(name, &TWO).reduced_window(path);
+    assert_eq!(reduced("cmtrpv1", FIRST), Some(-14_680.0));
+    assert_eq!(reduced("cmtrpv2", FIRST), Some(-3670.0));
+    assert_eq!(reduced("reno", SECOND), Some(22_020.0));
+    assert_eq!(reduced("lia", PathId(7)), None);
+}
+
+/// The equation as printed: alpha of 939.52, so that every step is a whole one.
+#[test]
+fn lia_as_printed_is_capped_at_every_step() {
+    assert_eq!([growth("lia-printed", 0, P), growth("lia-printed", 1, P)], [P, P]);
+    let thresholds = [FIRST, SECOND].map(|path| ssthresh("lia-printed", path));
+    assert_eq!(thresholds, [Some(7340), Some(22_020)]);
+}
+
+#[test]
+fn paths_of_other_groups_are_not_coupled() {
+    let grown = |groups: &[u8]| {
+        let groups = PathGroups::new(groups).unwrap();
+        let choice = ControllerChoice::find("lia").unwrap();
+        let mut control = choice.make_grouped(1, groups).unwrap();
+        for (id, (cwnd, ssthresh, rtt_ms)) in (0..).map(PathId).zip(TWO) {
+            control.on_path_added(id, &start(cwnd, ssthresh, rtt_ms));
+        }
+        sack(&mut control, FIRST, P, 1 << 20, 100)
+    };
+    assert_eq!([grown(&[0, 0]), grown(&[0, 1]), grown(&[1, 0])], [235, P, P]);
 }
 
 /// l of 60000 and 70000 bytes: the first path is best by either measure, the second the largest.

@@ -32,6 +32,17 @@ pub(crate) fn increase(flows: &[Flow], cwnd: f64, unit: f64) -> f64 {
     increase
 }
 
+/// The share of a step that a path of `own` takes: `alpha * w_i / w_total`, at most 1.
+pub(crate) fn share(flows: &[Flow], own: usize) -> f64 {
+    (alpha(flows) * flows[own].cwnd / total(flows)).min(1.0)
+}
+
+/// The same with the equation as 003 prints it, which has windows in bytes and in packets: `alpha`
+/// is too large by the segment size `mss`, so that the paths are hardly coupled.
+pub(crate) fn printed_share(flows: &[Flow], own: usize, mss: f64) -> f64 {
+    (mss * alpha(flows) * flows[own].cwnd / total(flows)).min(1.0)
+}
+
 /// `w_total / alpha` in the kernel's fixed point: `alpha` carries 12 fractional bits, its
 /// numerator 32, the terms of its denominator 10.
 pub(crate) fn kernel_step(flows: &[Flow]) -> u64 {

@@ -14,6 +14,7 @@ pub(super) mod balia;
 pub(super) mod cubic;
 pub(super) mod lia;
 pub(super) mod olia;
+pub(super) mod pool;
 pub(super) mod reno;
 pub(super) mod wvegas;
 
@@ -28,6 +29,9 @@ pub struct Flow {
     pub srtt: Duration,
     /// `l_i`, in bytes; only OLIA sets it.
     pub loss_interval: u64,
+    /// Slow-start threshold, in segments or bytes; infinite while arbitrarily high. Only resource
+    /// pooling uses it.
+    pub ssthresh: f64,
     /// The rate that wVegas measured over the last round, in segments per second; zero while it
     /// is unknown and for all other laws.
     pub round_rate: f64,
@@ -36,7 +40,7 @@ pub struct Flow {
 impl Flow {
     /// A path with that window and round-trip time.
     pub const fn new(cwnd: f64, srtt: Duration) -> Self {
-        Flow { cwnd, srtt, loss_interval: 0, round_rate: 0.0 }
+        Flow { cwnd, srtt, loss_interval: 0, ssthresh: f64::INFINITY, round_rate: 0.0 }
     }
 
     /// `rtt_i` in seconds.

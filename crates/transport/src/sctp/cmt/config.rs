@@ -1,10 +1,11 @@
 //! `CmtConfig`: every switch of CMT-SCTP, and its values in the profiles.
 
 use super::blocking::PathBlocking;
-use super::groups::PathGroups;
 use super::names::named;
+use super::primary::PrimaryChoice;
 use super::reschedule::Rescheduling;
 use super::rtt::RttRule;
+use crate::congestion::PathGroups;
 use crate::sctp::profile::SctpProfile;
 
 /// How an association uses all its paths at once.
@@ -22,6 +23,10 @@ pub struct CmtConfig {
     pub sack_path: SackPath,
     /// Which pairs of addresses are paths.
     pub path_mode: PathMode,
+    /// The pairs of a list that is not a mesh.
+    pub pair_rule: PairRule,
+    /// The pair of the primary path.
+    pub primary: PrimaryChoice,
     /// Chunks that keep the buffers full are sent again on a path with room.
     pub reschedule: Rescheduling,
     /// Where a sample of the round-trip time comes from.
@@ -149,6 +154,21 @@ pub enum PathMode {
     Mesh,
 }
 
+/// The pairs of a list that is not a mesh. The first path is the first pair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PairRule {
+    /// `Zip` where both sides have several addresses, otherwise one path per address of the side
+    /// that has several.
+    #[default]
+    Auto,
+    /// Second with second and so on, as far as both sides have addresses.
+    Zip,
+    /// One path per address of the peer (RFC 9260).
+    Dest,
+    /// One path per address of this side (003).
+    Src,
+}
+
 impl CmtConfig {
     /// What this profile has by default.
     pub const fn of(profile: SctpProfile) -> Self {
@@ -160,6 +180,8 @@ impl CmtConfig {
             buffer_split: BufferSplit { sides: Sides::Both, basis: BufferBasis::Outstanding },
             sack_path: SackPath::SmallestSrtt,
             path_mode: PathMode::Paired,
+            pair_rule: PairRule::Auto,
+            primary: PrimaryChoice::First,
             reschedule: Rescheduling::of(Sides::Both),
             rtt: RttRule::SlowPath,
             blocking: PathBlocking::Off,
@@ -271,6 +293,15 @@ named! {
     }
 }
 
+named! {
+    PairRule {
+        Auto "auto" "zip, and one path per address of the side that alone has several";
+        Zip "zip" "addresses of equal number are a path";
+        Dest "dest" "one path per address of the peer (RFC 9260)";
+        Src "src" "one path per address of this side (003)";
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -288,7 +319,8 @@ mod tests {
 
     #[test]
     fn values_are_found_by_their_names_and_those_of_inet_and_freebsd() {
-        found!(SendAllKey, CucRule, Sides, BufferBasis, SackPath, PathMode, RttRule, PathBlocking);
+        found!(SendAllKey, CucRule, Sides, BufferBasis, SackPath);
+        found!(PathMode, PairRule, RttRule, PathBlocking);
         assert_eq!(SendAllKey::by_name("smallestLastTransmission"), Some(SendAllKey::LastTx));
         assert_eq!(CucRule::by_name("pseudoCumAckV2"), Some(CucRule::V2));
         assert_eq!(Sides::by_name("bothSides"), Some(Sides::Both));

@@ -10,23 +10,26 @@
 
 mod blocking;
 mod config;
-mod groups;
 mod marks;
 mod names;
+mod primary;
+mod refusal;
 pub(super) mod reschedule;
 mod rtt;
 mod sack_route;
 mod send_round;
 pub(super) mod split;
 
+pub use crate::congestion::PathGroups;
 pub use blocking::PathBlocking;
 pub use config::{
-    Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathMode, SackPath, SendAllKey,
-    Sides, Smart,
+    Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PairRule, PathMode, SackPath,
+    SendAllKey, Sides, Smart,
 };
-pub use groups::PathGroups;
 pub(super) use marks::{Marks, Misses};
 pub(super) use names::named;
+pub use primary::PrimaryChoice;
+pub use refusal::SchedulerRefusal;
 pub use reschedule::Rescheduling;
 pub use rtt::RttRule;
 pub(super) use sack_route::SackRoute;

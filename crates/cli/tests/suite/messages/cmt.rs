@@ -1,0 +1,108 @@
+//! CMT-SCTP: what it refuses, as a transcript, and what a study with it shows.
+
+use super::Session;
+use crate::succeeds;
+use serde_json::Value;
+
+/// A fast path and a slow one.
+const PATHS: [&str; 4] = [
+    "--path",
+    "a=rate 25mbit delay 20ms limit 100p",
+    "--path",
+    "b=rate 4mbit delay 70ms limit 100p",
+];
+
+#[test]
+fn options_of_cmt_sctp() {
+    let mut session = Session::new("cmt");
+    let cmt: &[&str] = &["--protocols", "cmt-sctp"];
+    let refused: &[&[&str]] = &[
+        &["--sfr", "off"],
+        &["--protocols", "sctp", "--resched", "none"],
+        &["--schedulers", "send-all"],
+        &["--flow", "x=cmt-sctp on a"],
+        &["--flow", "x=cmt-sctp on a,b cc cubic"],
+        &["--flow", "x=cmt-sctp on a,b scheduler ecf"],
+    ];
+    let refused_there: &[&[&str]] = &[
+        &["--schedulers", "redundant"],
+        &["--schedulers", "send-all:key=fastest"],
+        &["--schedulers", "send-all:last-tx"],
+        &["--path-managers", "fullmesh"],
+        &["--sfr", "maybe"],
+        &["--cuc", "v3"],
+        &["--path-mode", "ring"],
+        &["--buffer-split", "left"],
+        &["--buffer-split-basis", "sent"],
+        &["--resched", "left"],
+        &["--resched-threshold", "2"],
+        &["--sack-path", "fastest"],
+        &["--rtt-rule", "none"],
+        &["--path-blocking", "maybe"],
+        &["--cc-groups", "one"],
+        &["--max-burst", "many"],
+        &["--max-burst-variant", "tiny"],
+        &["--abc-limit", "0"],
+    ];
+    for more in refused {
+        session.call(&[&["compare"][..], &PATHS, &["--traffic", "video"], more].concat());
+    }
+    for more in refused_there {
+        session.call(&[&["compare"][..], &PATHS, &["--traffic", "video"], cmt, more].concat());
+    }
+    session.call(&[&["compare", "--path", "a=rate 5mbit", "--traffic", "video"], cmt].concat());
+    let small: &[&str] = &["--traffic", "bulk:256KiB", "--protocols", "mptcp,cmt-sctp"];
+    let lists = ["--schedulers", "lrf,send-all", "--cc", "reno,cubic", "--sfr", "on,off"];
+    session.call(&[&["compare"][..], &PATHS, small, &lists].concat());
+    session.call(&[
+        "live",
+        "get",
+        "--protocol",
+        "cmt-sctp",
+        "--path",
+        "udp=127.0.0.1",
+        "127.0.0.1:8080/FILE",
+    ]);
+    session.call(&[
+        "live",
+        "get",
+        "--protocol",
+        "tpc",
+        "--path",
+        "dev=tun0",
+        "127.0.0.1:8080/FILE",
+    ]);
+    session.end();
+}
+
+/// The output of a comparison over these paths.
+fn compare(more: &[&str]) -> String {
+    succeeds(&[&["compare"][..], &PATHS, more].concat())
+}
+
+#[test]
+fn cmt_is_compared_with_sctp_over_each_path() {
+    let call = ["--traffic", "bulk:20s", "--protocols", "sctp,cmt-sctp", "--json"];
+    let document: Value = serde_json::from_str(&compare(&call)).expect("JSON");
+    let of = |name: &str, key: &str| {
+        let all = document["variants"].as_array().expect("variants");
+        all.iter().find(|of| of["name"] == name).expect("a variant")[key].clone()
+    };
+    let cmt = "cmt-sctp/send-all/reno";
+    assert_eq!((of(cmt, "protocol"), of(cmt, "scheduler")), ("cmt-sctp".into(), "send-all".into()));
+    assert_eq!(of(cmt, "baseline"), "sctp/a/reno");
+    let mean = |name| of(name, "mean").as_f64().expect("a goodput");
+    assert!(mean(cmt) > mean("sctp/a/reno"), "{document}");
+    assert_eq!(document["answer"]["variant"], cmt, "{}", document["answer"]);
+    let share = of(cmt, "share");
+    assert!(share["a"].as_f64() > share["b"].as_f64(), "{share}");
+}
+
+#[test]
+fn explain_says_why_a_path_has_its_turn() {
+    let call = ["--traffic", "bulk:2s", "--protocols", "cmt-sctp", "--until", "1s"];
+    let text = succeeds(&[&["explain"][..], &PATHS, &call].concat());
+    for part in ["CMT-SCTP over all paths, a first", "send-all: the path that was idle longest"] {
+        assert!(text.contains(part), "{text}");
+    }
+}

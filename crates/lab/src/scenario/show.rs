@@ -1,0 +1,62 @@
+//! Values of options in a written scenario file.
+
+use super::cmt;
+use super::table::Key;
+use super::{Protocol, Scenario, SctpChoices, names_of};
+use traffic::Traffic;
+use transport::sctp::cmt::{CmtConfig, SendAllKey};
+
+/// A quoted text of a TOML file.
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// An optional quoted text.
+pub(super) fn maybe(text: Option<&String>) -> Option<String> {
+    text.map(|text| quoted(text))
+}
+
+/// A value for studies with MPTCP only.
+pub(super) fn multipath(scenario: &Scenario, value: impl FnOnce() -> String) -> Option<String> {
+    scenario.compares(Protocol::Mptcp).then(|| quoted(&value()))
+}
+
+/// A value for studies with SCTP only.
+pub(super) fn of_sctp(
+    scenario: &Scenario,
+    value: impl FnOnce(&SctpChoices) -> Option<String>,
+) -> Option<String> {
+    let value = scenario.has_sctp().then(|| value(&scenario.choices.sctp)).flatten()?;
+    Some(quoted(&value))
+}
+
+/// The schedulers of the protocols compared.
+pub(super) fn schedulers(scenario: &Scenario) -> Option<String> {
+    let choices = &scenario.choices;
+    let of_mptcp = scenario.compares(Protocol::Mptcp).then(|| names_of(&choices.schedulers));
+    let send_all = &choices.sctp.cmt.send_all;
+    let is_usual = *send_all == [SendAllKey::default()];
+    let of_cmt = || send_all.iter().map(|key| cmt::scheduler_name(*key)).collect::<Vec<_>>();
+    let of_cmt = (scenario.compares(Protocol::CmtSctp) && !is_usual).then(|| of_cmt().join(","));
+    let names: Vec<String> = of_mptcp.into_iter().chain(of_cmt).collect();
+    (!names.is_empty()).then(|| quoted(&names.join(",")))
+}
+
+/// The values of a switch of CMT-SCTP, unless it is that of the profile.
+pub(super) fn of_cmt(scenario: &Scenario, key: Key) -> Option<String> {
+    let sctp = &scenario.choices.sctp;
+    let shown = || sctp.cmt.shown(key, &CmtConfig::of(sctp.profile));
+    let value = scenario.compares(Protocol::CmtSctp).then(shown).flatten()?;
+    Some(quoted(&value))
+}
+
+/// A value about fetching a page, for web traffic only.
+pub(super) fn fetched(
+    scenario: &Scenario,
+    show: impl Fn(&traffic::web::Web) -> String,
+) -> Option<String> {
+    match &scenario.traffic {
+        Traffic::Web(web) => Some(show(web)),
+        _ => None,
+    }
+}

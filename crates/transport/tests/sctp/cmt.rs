@@ -1,0 +1,229 @@
+//! CMT-SCTP between two hosts with two interfaces each: data on both paths at once.
+
+use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
+use base::{Duration, Instant};
+use std::net::IpAddr;
+use transport::sctp::SctpConfig;
+use transport::sctp::cmt::{
+    CmtConfig, PathBlocking, PrimaryChoice, Rescheduling, RttRule, SackPath, Sides,
+};
+use wire::sctp::{Chunk, DataFlags, Features, Tsn};
+
+const FULL: usize = 1452;
+
+fn cmt(cmt: CmtConfig) -> SctpConfig {
+    SctpConfig { cmt: Some(cmt), ..config() }
+}
+
+fn local(path: usize) -> IpAddr {
+    address(Client, path)
+}
+
+/// Data of the client: when, from which address, TSN and flags.
+fn data(pair: &Pair, since: Instant) -> Vec<(Instant, IpAddr, Tsn, DataFlags)> {
+    let mut all = Vec::new();
+    for passing in pair.sent(Client).filter(|passing| passing.at >= since) {
+        for chunk in &passing.packet.chunks {
+            if let Chunk::Data(data) = chunk {
+                all.push((passing.at, passing.src, data.tsn, data.flags));
+            }
+        }
+    }
+    all
+}
+
+/// Packets with data from the client's second address.
+fn is_second(passing: &Passing) -> bool {
+    passing.from == Client && passing.has_data() && passing.src == local(1)
+}
+
+/// The first chunk of the second path does not arrive for three seconds; milliseconds until it is
+/// sent on the first one, and whether its SACK is asked for at once.
+fn moved_after(reschedule: Rescheduling, nr_sack: bool) -> (u64, bool) {
+    let features = config().features.0;
+    let features = Features(if nr_sack { features } else { features & !Features::NR_SACK.0 });
+    let with = CmtConfig { reschedule, ..CmtConfig::default() };
+    let mut pair = Pair::open_with(2, SctpConfig { send_buffer: 65_536, features, ..cmt(with) });
+    let start = pair.now;
+    let late = Fate::Late(Duration::from_secs(3));
+    pair.rule = Some(Box::new(move |passing| if is_second(passing) { late } else { Fate::Pass }));
+    for _ in 0..44 {
+        pair.send(Client, message(0, FULL));
+    }
+    pair.pass(Duration::from_secs(20));
+    assert_eq!(pair.host(Server).lens(), [FULL as u32; 44], "exactly once");
+    let sent = data(&pair, start);
+    let lowest = sent.iter().find(|(_, src, ..)| *src == local(1)).expect("both paths send").2;
+    let again = sent.iter().find(|(_, src, tsn, _)| *src == local(0) && *tsn == lowest);
+    let (at, .., flags) = again.expect("it is sent again");
+    ((*at - start).as_millis(), flags.contains(DataFlags::IMMEDIATE))
+}
+
+#[test]
+fn chunk_that_blocks_the_send_buffer_is_moved_to_the_path_with_room() {
+    let (moved, immediate) = moved_after(Rescheduling::of(Sides::Sender), false);
+    assert!(moved < 500 && immediate, "after {moved} ms");
+    let (timed_out, _) = moved_after(Rescheduling::of(Sides::None), false);
+    assert!(timed_out >= 1000, "T3-rtx: {timed_out} ms");
+}
+
+/// What the peer keeps for good takes no room of the send buffer.
+#[test]
+fn chunk_is_not_moved_while_nr_sacks_free_the_send_buffer() {
+    let (timed_out, _) = moved_after(Rescheduling::of(Sides::Sender), true);
+    assert!(timed_out >= 1000, "{timed_out} ms");
+}
+
+/// Packets of 1016 bytes, of which five exceed a window of 4404.
+#[test]
+fn strict_booking_lets_no_packet_exceed_the_sum_of_windows() {
+    let sent = |strict_booking| {
+        let with = CmtConfig { strict_booking, ..CmtConfig::default() };
+        let mut pair = Pair::open_with(2, cmt(with));
+        let start = pair.now;
+        for _ in 0..12 {
+            pair.send(Client, message(0, 1000));
+        }
+        data(&pair, start).len()
+    };
+    assert_eq!([false, true].map(sent), [10, 8]);
+}
+
+/// New chunks on the second path in the second after it lost one.
+fn sent_after_loss(blocking: PathBlocking) -> usize {
+    let with = CmtConfig { blocking, ..CmtConfig::default() };
+    let congestion = "cmtrpv1".parse().expect("a control");
+    let mut pair = Pair::open_with(2, SctpConfig { congestion, ..cmt(with) });
+    let mut count = 0;
+    pair.rule = Some(Box::new(move |passing| {
+        count += u32::from(is_second(passing));
+        if is_second(passing) && count == 2 { Fate::Drop } else { Fate::Pass }
+    }));
+    let start = pair.now;
+    for _ in 0..400 {
+        pair.send(Client, message(0, FULL));
+    }
+    pair.pass(Duration::from_secs(1));
+    let lost = pair.sent(Client).find(|passing| passing.dropped).expect("a lost packet");
+    let first = lost.packet.chunks.iter().find_map(|chunk| match chunk {
+        Chunk::Data(data) => Some(data.tsn),
+        _ => None,
+    });
+    let (first, lost) = (first.expect("a chunk"), data(&pair, lost.at));
+    let again = lost.iter().filter(|(_, _, tsn, _)| *tsn == first).nth(1).expect("sent again").0;
+    let highest = |until: Instant| {
+        let before = data(&pair, start).into_iter().filter(|(at, ..)| *at <= until);
+        before.map(|(.., tsn, _)| tsn.distance_from(first)).max().expect("data")
+    };
+    let known = highest(again);
+    let all = data(&pair, again);
+    let new = |(at, src, tsn, _): &&(Instant, IpAddr, Tsn, DataFlags)| {
+        *at > again && *src == local(1) && tsn.distance_from(first) > known
+    };
+    all.iter().filter(new).count()
+}
+
+#[test]
+fn path_whose_window_would_be_less_than_a_packet_rests_for_an_rto() {
+    assert_eq!(sent_after_loss(PathBlocking::On), 0);
+    assert!(sent_after_loss(PathBlocking::Off) > 0);
+}
+
+/// An association whose first path takes 50 ms more in each direction.
+fn slow_first(config: CmtConfig, server: SctpConfig) -> Pair {
+    let mut pair = Pair::new([2, 2], [cmt(config), server]);
+    let late = Fate::Late(Duration::from_millis(50));
+    let first: [IpAddr; 2] = [local(0), address(Server, 0)];
+    pair.rule =
+        Some(Box::new(move |passing| if first.contains(&passing.src) { late } else { Fate::Pass }));
+    pair.run_until("establishment", Duration::from_secs(5), |pair| {
+        pair.hosts.iter().all(crate::pair::Host::is_open)
+    });
+    pair.pass(Duration::from_secs(1));
+    pair
+}
+
+#[test]
+fn zero_window_is_probed_on_the_fastest_path() {
+    let server = SctpConfig { receive_buffer: 6000, ..cmt(CmtConfig::default()) };
+    let mut pair = slow_first(CmtConfig::default(), server);
+    pair.hosts[Server as usize].paused = true;
+    for _ in 0..20 {
+        pair.send(Client, message(0, 1000));
+    }
+    pair.pass(Duration::from_secs(2));
+    let start = pair.now;
+    pair.pass(Duration::from_secs(30));
+    let probes = data(&pair, start);
+    assert!(probes.len() >= 3, "{probes:?}");
+    assert!(probes.iter().all(|(_, src, ..)| *src == local(1)), "{probes:?}");
+    pair.hosts[Server as usize].paused = false;
+    pair.receive(Server);
+    pair.pass(Duration::from_secs(60));
+    assert_eq!(pair.host(Server).lens(), [1000; 20]);
+}
+
+/// The smoothed round trip of the slow path in ms after data whose SACKs take the fast one.
+fn srtt_of_slow_path(rtt: RttRule) -> u64 {
+    let server = CmtConfig { sack_path: SackPath::SmallestSrtt, ..CmtConfig::default() };
+    let mut pair = slow_first(CmtConfig { rtt, ..CmtConfig::default() }, cmt(server));
+    // One message on either path in turn.
+    for _ in 0..300 {
+        pair.send(Client, message(0, FULL));
+        pair.pass(Duration::from_millis(5));
+    }
+    let info = pair.info(Client);
+    info.paths[0].tcp.srtt.as_millis()
+}
+
+/// 120 ms; SACKs that come back on the fast path make it 70.
+#[test]
+fn round_trip_of_a_slow_path_is_that_of_sacks_on_it() {
+    assert!(srtt_of_slow_path(RttRule::AnyPath) < 100);
+    for rule in [RttRule::SamePath, RttRule::SlowPath] {
+        let srtt = srtt_of_slow_path(rule);
+        assert!((115..400).contains(&srtt), "{rule:?}: {srtt} ms");
+    }
+}
+
+#[test]
+fn fastest_path_becomes_the_primary_when_it_is_verified() {
+    let primary = |primary| {
+        let with = CmtConfig { primary, sack_path: SackPath::Primary, ..CmtConfig::default() };
+        let mut pair = slow_first(with, cmt(with));
+        let start = pair.now;
+        // The server has its own view: SACKs go to its primary.
+        for _ in 0..8 {
+            pair.send(Client, message(0, FULL));
+        }
+        pair.pass(Duration::from_secs(1));
+        let is_sack = |chunk: &Chunk| matches!(chunk, Chunk::Sack(_) | Chunk::NrSack(_));
+        let sacks = pair.sent(Server).filter(|passing| passing.at >= start && passing.has(is_sack));
+        let sources: Vec<IpAddr> = sacks.map(|passing| passing.src).collect();
+        assert!(!sources.is_empty());
+        sources.iter().all(|src| *src == address(Server, 1))
+    };
+    assert!(primary(PrimaryChoice::FastestHandshake));
+    assert!(!primary(PrimaryChoice::First));
+}
+
+/// A path that dies: its chunks are moved by T3-rtx, and a late SACK for them counts for their new
+/// path and not as a sign of life of the old one.
+#[test]
+fn late_sack_for_chunks_of_a_dead_path_counts_for_their_new_path() {
+    let mut pair = Pair::open_with(2, cmt(CmtConfig::default()));
+    let start = pair.now;
+    pair.rule = Some(Box::new(|passing: &Passing| {
+        let of_path = passing.src == local(1) || passing.src == address(Server, 1);
+        if of_path { Fate::Drop } else { Fate::Pass }
+    }));
+    for _ in 0..60 {
+        pair.send(Client, message(0, FULL));
+    }
+    pair.pass(Duration::from_secs(90));
+    assert_eq!(pair.host(Server).lens(), [FULL as u32; 60]);
+    let later = data(&pair, start + Duration::from_secs(70));
+    assert!(later.is_empty(), "{later:?}");
+    let second = pair.info(Client).paths[1].tcp.srtt;
+    assert!(second <= Duration::from_millis(25), "no sample by chunks sent twice: {second}");
+}
