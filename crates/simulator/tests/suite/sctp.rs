@@ -105,8 +105,7 @@ fn dead_primary(limits: FailureLimits) -> RunSetup {
 }
 
 /// Without RFC 7829.
-const PMR: FailureLimits =
-    FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 };
+const PMR: FailureLimits = FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 };
 
 #[test]
 fn dead_primary_is_left_after_one_timeout_with_pf() {
