@@ -8,8 +8,8 @@
 //! path failed, and before the data in flight at that time would have arrived, or within one second
 //! if that is later. Data that are sent on the path before it is back, of which nothing may arrive,
 //! and the return of the path extend the period in the same way. Gaps that begin later have other
-//! causes. The bytes sent are the sender's count and the arrival times those of the links; the world
-//! passes both to `Gaps` when it asks.
+//! causes. The bytes sent are the sender's count and the arrival times those of the links; the
+//! world passes both to `Gaps` when it asks.
 
 use crate::setup::{Mark, PathMark, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
