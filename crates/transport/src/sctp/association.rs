@@ -709,6 +709,16 @@ impl Association {
         Some(Transmit { interface: to.local.interface, packet })
     }
 
+    /// The next packet of the handshake or of the end.
+    fn poll_outbox(&mut self) -> Option<Transmit> {
+        while let Some((pair, packet)) = self.outbox.pop_front() {
+            if let Some(transmit) = self.transmit(pair, packet) {
+                return Some(transmit);
+            }
+        }
+        None
+    }
+
     /// Nothing is sent: why, for the account.
     fn report_stop(&mut self, cx: &mut Context<'_>) {
         if let Phase::Open(open) = &self.phase

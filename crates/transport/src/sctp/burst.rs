@@ -51,6 +51,16 @@ named! {
     "totalmaxburst" = "total-max-burst";
 }
 
+impl BurstRule {
+    /// Whether windows are cut for good, so that what was sent at one instant does not matter.
+    const fn is_lasting(self) -> bool {
+        matches!(
+            self,
+            BurstRule::UseItOrLoseIt | BurstRule::CwndLimiting | BurstRule::CwndLimitingBsd
+        )
+    }
+}
+
 /// A path before a packet. All in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BurstRoom {
@@ -108,20 +118,23 @@ impl Bursts {
         path: PathId,
         room: &BurstRoom,
     ) -> BurstStep {
-        self.all.begin(now);
-        let all = self.all.packets;
-        let burst = self.path(path);
-        burst.begin(now);
         let window = room.in_flight + u64::from(most) * room.packet;
         let cut = |how| BurstStep {
             may_send: true,
             limit: (room.cwnd > window).then_some((window, how)),
         };
+        match rule {
+            BurstRule::UseItOrLoseIt => return cut(BurstLimit::Lose),
+            BurstRule::CwndLimiting => return cut(BurstLimit::KeepNew),
+            BurstRule::CwndLimitingBsd => return cut(BurstLimit::KeepOld),
+            _ => {}
+        }
+        self.all.begin(now);
+        let all = self.all.packets;
+        let burst = self.path(path);
+        burst.begin(now);
         let count = |packets| BurstStep { may_send: packets < most, limit: None };
         match rule {
-            BurstRule::UseItOrLoseIt => cut(BurstLimit::Lose),
-            BurstRule::CwndLimiting => cut(BurstLimit::KeepNew),
-            BurstRule::CwndLimitingBsd => cut(BurstLimit::KeepOld),
             BurstRule::UseItOrLoseItTemp | BurstRule::CwndLimitingTemp => {
                 let window = *burst.window.get_or_insert(window);
                 let raises = rule == BurstRule::CwndLimitingTemp && room.cwnd > window;
@@ -129,7 +142,8 @@ impl Bursts {
                 BurstStep { may_send: room.in_flight < window, limit }
             }
             BurstRule::MaxBurst | BurstRule::AggressiveMaxBurst => count(burst.packets),
-            BurstRule::TotalMaxBurst => count(all),
+            // TotalMaxBurst: the others have returned.
+            _ => count(all),
         }
     }
 
@@ -158,7 +172,10 @@ impl Bursts {
     }
 
     /// A packet of new data leaves on `path`.
-    pub(super) fn on_packet(&mut self, now: Instant, path: PathId) {
+    pub(super) fn on_packet(&mut self, rule: BurstRule, now: Instant, path: PathId) {
+        if rule.is_lasting() {
+            return;
+        }
         self.all.begin(now);
         self.all.packets += 1;
         let burst = self.path(path);
@@ -168,7 +185,7 @@ impl Bursts {
 
     /// A SACK acknowledges data of `path`: a new burst begins, if the rule has it so.
     pub(super) fn on_acked(&mut self, rule: BurstRule, path: PathId) {
-        if rule != BurstRule::AggressiveMaxBurst {
+        if rule != BurstRule::AggressiveMaxBurst && !rule.is_lasting() {
             *self.path(path) = Burst::default();
         }
     }
@@ -197,7 +214,7 @@ mod tests {
             if !step.may_send {
                 break;
             }
-            bursts.on_packet(now, path);
+            bursts.on_packet(rule, now, path);
             packets += 1;
             room.in_flight += P;
         }

@@ -110,7 +110,9 @@ impl Transfer {
         }
         let rto = self.rto(path);
         let mut left = left;
-        if let Some(forward) = self.sender.forward(cx.now, left, rto) {
+        if self.sender.abandonment.enabled
+            && let Some(forward) = self.sender.forward(cx.now, left, rto)
+        {
             left -= forward.padded_len();
             chunks.insert(0, forward);
         }
@@ -307,7 +309,7 @@ impl Transfer {
         }
         self.sender.streams.end_packet();
         if !chunks.is_empty() {
-            self.sender.bursts.on_packet(cx.now, path);
+            self.sender.bursts.on_packet(self.sender.rules.burst, cx.now, path);
         }
         (!chunks.is_empty()).then_some(chunks)
     }

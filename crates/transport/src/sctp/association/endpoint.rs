@@ -42,10 +42,10 @@ impl Endpoint for Association {
     }
 
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        while let Some((pair, packet)) = self.outbox.pop_front() {
-            if let Some(transmit) = self.transmit(pair, packet) {
-                return Some(transmit);
-            }
+        if !self.outbox.is_empty()
+            && let Some(transmit) = self.poll_outbox()
+        {
+            return Some(transmit);
         }
         loop {
             let Phase::Open(open) = &mut self.phase else { return None };
