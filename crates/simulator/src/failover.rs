@@ -6,10 +6,10 @@
 //! in-order deliveries that the failure can have caused. Such a gap contains the time of the
 //! failure, or it begins while the application still waits for data that had been sent when the
 //! path failed, and before the data in flight at that time would have arrived, or within one second
-//! if that is later. Data that are sent on the path before it is back, and the return of the path,
-//! extend the period in the same way. Gaps that begin later have other causes. The bytes sent are
-//! the sender's count and the arrival times those of the links; the world passes both to `Gaps`
-//! when it asks.
+//! if that is later. Data that are sent on the path before it is back, of which nothing may arrive,
+//! and the return of the path extend the period in the same way. Gaps that begin later have other
+//! causes. The bytes sent are the sender's count and the arrival times those of the links; the
+//! world passes both to `Gaps` when it asks.
 
 use crate::setup::{Mark, PathMark, RunSetup};
 use base::{Duration, Event, EventMask, HostId, Instant, Recorder};
@@ -236,7 +236,7 @@ impl Gaps {
                     one.sent = Some(SentBy { in_all, on_path, arrival });
                 }
                 Some(sent) if more && on_path > sent.on_path && now <= one.failure.end => {
-                    *sent = SentBy { in_all, on_path, arrival: arrival.max(sent.arrival) };
+                    *sent = SentBy { in_all, on_path, arrival: arrival.max(now + SPAN) };
                 }
                 Some(sent) if returns => sent.arrival = arrival.max(sent.arrival),
                 Some(_) => {}

@@ -92,7 +92,7 @@ fn with_loss_transfers_take_about_the_time_of_reno() {
 }
 
 /// The primary is silent from 5 s to 60 s; `limits` are those of failure detection.
-fn dead_primary(limits: FailureLimits) -> f64 {
+fn dead_primary(limits: FailureLimits) -> RunSetup {
     let links = [link(10, 20), link(5, 40)];
     let mut setup = sctp(&links, Traffic::BulkTime(Duration::from_secs(20)));
     let event =
@@ -101,15 +101,27 @@ fn dead_primary(limits: FailureLimits) -> f64 {
     if let Carrier::Sctp(config) = &mut setup.flows[0].carrier {
         config.parameters.limits = limits;
     }
-    value(&setup)
+    setup
 }
+
+/// Without RFC 7829.
+const PMR: FailureLimits = FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 };
 
 #[test]
 fn dead_primary_is_left_after_one_timeout_with_pf() {
-    let pf = dead_primary(FailureLimits::RFC_9260);
-    let pmr = dead_primary(FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 });
+    let (pf, pmr) = (value(&dead_primary(FailureLimits::RFC_9260)), value(&dead_primary(PMR)));
     assert!(pf >= 4.5e6, "{pf}");
     assert!(pmr < pf, "{pmr} {pf}");
+}
+
+/// Regression: after each time-out new data went to the dead path, and the gaps until the next one
+/// were not taken for its effect, as nothing that was sent there could arrive.
+#[test]
+fn gaps_that_data_sent_on_the_dead_path_cause_are_part_of_the_fail_over() {
+    let of = |limits| record(&dead_primary(limits)).failovers()[0].time;
+    let pf = of(FailureLimits::RFC_9260).expect("data go on");
+    assert!((Duration::from_secs(1)..Duration::from_secs(3)).contains(&pf), "{pf}");
+    assert_eq!(of(PMR), None, "nothing arrives at the end");
 }
 
 /// Any association over any two or three hostile paths.
