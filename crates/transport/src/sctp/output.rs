@@ -156,10 +156,14 @@ impl Transfer {
     /// CMT: a packet of the path whose turn it is, which sends as much as its window allows before
     /// the next one.
     fn concurrent(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
+        let has_schedule = self.sender.cmt.as_ref().is_some_and(|cmt| cmt.schedule.is_some());
         if self.round.current().is_none() {
+            if !has_schedule && !self.has_room() {
+                self.round.skip();
+                return None;
+            }
             self.begin_round(cx.chance);
         }
-        let has_schedule = self.sender.cmt.as_ref().is_some_and(|cmt| cmt.schedule.is_some());
         while let Some(path) = self.round.current() {
             let moved = if self.round.take_fresh() { self.moved(cx, path) } else { None };
             let mut chunks = moved;
@@ -191,6 +195,17 @@ impl Transfer {
         self.anew(cx, path).map(|chunks| (path, chunks))
     }
 
+    /// CMT: whether a window has room, or a packet may leave without; most rounds find none.
+    fn has_room(&self) -> bool {
+        let is_random = || {
+            let config = self.config.cmt.as_ref();
+            config.is_some_and(|config| config.send_all == SendAllKey::Random)
+        };
+        // A random order draws numbers.
+        self.paths.iter().any(|path| path.owes_packet || self.sender.has_window(path.id))
+            || is_random()
+    }
+
     /// CMT: sorts the paths that data may go to.
     fn begin_round(&mut self, chance: Chance) {
         let Some(config) = self.sender.cmt.as_ref().map(|cmt| cmt.config) else { return };
@@ -199,8 +214,7 @@ impl Transfer {
         let is_probe = self.sender.probe == Probe::Due;
         let only = if is_probe { self.probe_path() } else { None };
         let is_random = key == SendAllKey::Random;
-        let mut keys = std::mem::take(&mut self.round.spare);
-        keys.clear();
+        let mut keys = self.round.take_keys();
         for index in 0..self.paths.len() {
             let path = PathId(index as u8);
             if !self.states.is_usable(path) || only.is_some_and(|only| only != path) {
@@ -216,8 +230,7 @@ impl Transfer {
                 random: if is_random { self.draw(chance) } else { 0 },
             });
         }
-        self.round.begin(key, &mut keys, config.strict_booking);
-        self.round.spare = keys;
+        self.round.begin(key, keys, config.strict_booking);
     }
 
     /// CMT: a packet with the lowest chunk, which is moved to `path`.

@@ -207,11 +207,13 @@ impl ReceivedTsns {
     pub fn nr_sack(&mut self, a_rwnd: u32, room: u32) -> NrSack {
         let mut words = words(room, NrSack::HEADER);
         let gaps = self.blocks(self.renegable.iter(), &mut words);
-        let nr_gaps = if self.renegable.is_empty() {
-            self.blocks(self.above.iter(), &mut words)
-        } else {
-            let kept = self.above.iter().flat_map(|range| self.renegable.missing(range));
-            self.blocks(kept, &mut words)
+        // Rarely does a block consist of both kinds: only then is each one searched.
+        let nr_gaps = match self.renegable.is_empty() {
+            true => self.blocks(self.above.iter(), &mut words),
+            false => {
+                let kept = self.above.iter().flat_map(|range| self.renegable.missing(range));
+                self.blocks(kept, &mut words)
+            }
         };
         let duplicates = self.take_duplicates(words);
         NrSack { cum_tsn: self.cum_tsn(), a_rwnd, dac_packets: 0, gaps, nr_gaps, duplicates }
@@ -229,17 +231,16 @@ impl ReceivedTsns {
         // The cumulative TSN is the one before `next`.
         let offset = |at: u64| at - self.next + 1;
         let mut blocks = Vec::with_capacity(self.above.len().min(*words));
-        for range in ranges {
-            let (start, end) = (offset(range.start), offset(range.end - 1));
-            if start > MAX_OFFSET || blocks.len() >= *words {
+        for range in ranges.take(*words) {
+            let (start, end) = (offset(range.start), offset(range.end - 1).min(MAX_OFFSET));
+            if start > MAX_OFFSET {
                 break;
             }
-            blocks.push(GapBlock { start: start as u16, end: end.min(MAX_OFFSET) as u16 });
+            blocks.push(GapBlock { start: start as u16, end: end as u16 });
         }
-        let blocks = blocks.into_boxed_slice();
         *words -= blocks.len();
         debug_assert!(blocks.windows(2).all(|pair| pair[0].end < pair[1].start), "in order");
-        blocks
+        blocks.into_boxed_slice()
     }
 
     fn take_duplicates(&mut self, words: usize) -> Box<[Tsn]> {

@@ -26,8 +26,8 @@ pub(in crate::sctp) struct SendRound {
     first: Option<PathId>,
     /// The turn has just begun.
     is_fresh: bool,
-    /// The list for the next round.
-    pub spare: Vec<PathKey>,
+    /// The list of a round, used again for the next one.
+    spare_keys: Vec<PathKey>,
 }
 
 /// A path that may send.
@@ -46,7 +46,12 @@ impl SendRound {
 
     /// A round over these paths begins, in the order of `key`; equal ones in that of the list.
     /// `strict`: only what fits the windows is sent, and a second round has the rest.
-    pub(in crate::sctp) fn begin(&mut self, key: SendAllKey, paths: &mut [PathKey], strict: bool) {
+    pub(in crate::sctp) fn begin(
+        &mut self,
+        key: SendAllKey,
+        mut paths: Vec<PathKey>,
+        strict: bool,
+    ) {
         debug_assert!(self.left.is_empty(), "the round before is over");
         match key {
             SendAllKey::Normal => {}
@@ -68,6 +73,18 @@ impl SendRound {
             self.left.extend(turns(false));
         }
         self.is_fresh = true;
+        paths.clear();
+        self.spare_keys = paths;
+    }
+
+    /// A round over no path.
+    pub(in crate::sctp) const fn skip(&mut self) {
+        self.first = None;
+    }
+
+    /// An empty list for the paths of a round.
+    pub(in crate::sctp) fn take_keys(&mut self) -> Vec<PathKey> {
+        std::mem::take(&mut self.spare_keys)
     }
 
     /// Whether no round has begun, and no path leads the next one.
@@ -120,7 +137,7 @@ mod tests {
             (SendAllKey::SsthreshSpace, [2, 1, 0]),
         ] {
             let mut round = SendRound::default();
-            round.begin(key, &mut paths.clone(), false);
+            round.begin(key, paths.to_vec(), false);
             let mut order = Vec::new();
             while let Some(path) = round.current() {
                 order.push(path.0);
@@ -142,7 +159,7 @@ mod tests {
         let mut round = SendRound::default();
         round.lead(PathId(1));
         let turns = |round: &mut SendRound, strict| {
-            round.begin(SendAllKey::Normal, &mut [path(0), path(1), path(2)], strict);
+            round.begin(SendAllKey::Normal, vec![path(0), path(1), path(2)], strict);
             let mut turns = Vec::new();
             while let Some(path) = round.current() {
                 assert!(round.take_fresh() && !round.take_fresh());
