@@ -20,7 +20,7 @@ use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy::PolicyChoice;
 use transport::reinjection::Opportunistic;
 use transport::scheduler::{SchedulerChoice, SchedulerRow};
-use transport::sctp::cmt::SendAllKey;
+use transport::sctp::cmt::{SchedulerRefusal, SendAllKey};
 use transport::{FAILOVER_NAMES, Failover, Profile};
 
 /// Coupled controls that are not implemented yet.
@@ -76,7 +76,7 @@ impl Chosen {
             Profile::Linux => SchedulerChoice::linux(),
             _ => SchedulerChoice::default(),
         }];
-        let (schedulers, send_all) =
+        let (schedulers, of_schedulers) =
             schedulers(options.texts(Key::Schedulers), default, &protocols, &mut notes)?;
         let schedulers = with_reinjection(schedulers, options.text(Key::Reinjection))?;
         let default = vec![PathManagerKind::default()];
@@ -97,7 +97,8 @@ impl Chosen {
         notes.extend(unnamed(&path_managers, &failovers));
         notes.extend(single_homed(&protocols, paths));
         notes.extend(none_alone(&protocols).filter(|_| !options.is_given(Key::Baseline)));
-        let cmt = CmtChoices { congestion: of_cmt, send_all, ..CmtChoices::default() };
+        check_weights(options.texts(Key::Schedulers), &of_schedulers.schedulers, paths)?;
+        let cmt = CmtChoices { congestion: of_cmt, ..of_schedulers };
         let sctp =
             SctpChoices { congestion: of_sctp, failovers: rules, cmt, ..SctpChoices::default() };
         Ok(Chosen {
@@ -164,10 +165,12 @@ fn schedulers(
     default: Vec<SchedulerChoice>,
     protocols: &[Protocol],
     notes: &mut Vec<String>,
-) -> Result<(Vec<SchedulerChoice>, Vec<SendAllKey>), InputError> {
+) -> Result<(Vec<SchedulerChoice>, CmtChoices), InputError> {
     let compares = |protocol: Protocol| protocols.contains(&protocol);
     let (mptcp, concurrent) = (compares(Protocol::Mptcp), compares(Protocol::CmtSctp));
-    let of_mptcp = SchedulerChoice::all().filter(|_| mptcp).map(Scheduling::Mptcp);
+    let takes = |choice: &SchedulerChoice| SchedulerRefusal::of(choice).is_none();
+    let listed = SchedulerChoice::all().filter(|choice| mptcp || (concurrent && takes(choice)));
+    let of_mptcp = listed.map(Scheduling::Mptcp);
     let of_cmt = SendAllKey::ALL.into_iter().filter(|_| concurrent);
     let of_cmt = of_cmt.map(|(key, ..)| Scheduling::SendAll(key));
     let every: Vec<Scheduling> = of_mptcp.chain(of_cmt).collect();
@@ -182,7 +185,8 @@ fn schedulers(
                 "add `cmt-sctp` to the protocols, or leave the scheduler out".to_owned(),
             )),
             Scheduling::Mptcp(choice) if concurrent && !mptcp => {
-                let Refused { problem, help } = cmt::no_scheduler(choice.name());
+                let Some(why) = SchedulerRefusal::of(choice) else { return Ok(asked) };
+                let Refused { problem, help } = cmt::no_scheduler(choice.name(), why);
                 Err((problem, help))
             }
             _ => Ok(asked),
@@ -196,13 +200,17 @@ fn schedulers(
             Scheduling::SendAll(key) => of_cmt.push(key),
         }
     }
-    if concurrent && !of_mptcp.is_empty() {
-        let names: Vec<String> = of_mptcp.iter().map(|one| format!("`{one}`")).collect();
+    let (taken, skipped): (Vec<_>, Vec<_>) =
+        of_mptcp.iter().filter(|_| concurrent).cloned().partition(takes);
+    if !skipped.is_empty() {
+        let names: Vec<String> = skipped.iter().map(|one| format!("`{one}`")).collect();
         notes.push(format!("skipped {} with cmt-sctp, which lacks it", names.join(", ")));
     }
-    let usual = |list: Vec<_>, usual| if list.is_empty() { usual } else { list };
-    let of_cmt = if of_cmt.is_empty() { vec![SendAllKey::default()] } else { of_cmt };
-    Ok((usual(of_mptcp, default), of_cmt))
+    if of_cmt.is_empty() && taken.is_empty() {
+        of_cmt.push(SendAllKey::default());
+    }
+    let of_mptcp = if of_mptcp.is_empty() || !mptcp { default } else { of_mptcp };
+    Ok((of_mptcp, CmtChoices { send_all: of_cmt, schedulers: taken, ..CmtChoices::default() }))
 }
 
 /// A scheduler of any protocol.

@@ -11,9 +11,10 @@ use crate::words::nearest_help;
 use base::PathId;
 use transport::congestion::ControllerChoice;
 use transport::parameters::Refused;
+use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{
     BufferBasis, CmtConfig, CucRule, PathBlocking, PathGroups, PathMode, RttRule, SackPath,
-    SendAllKey, Sides,
+    SchedulerRefusal, SendAllKey, Sides,
 };
 use transport::sctp::{RtxPolicy, SctpProfile};
 
@@ -35,8 +36,10 @@ pub(super) const fn rtx_policy(profile: SctpProfile) -> RtxPolicy {
 pub struct CmtChoices {
     /// Congestion controls that it has, of those compared; otherwise `reno`.
     pub congestion: Vec<ControllerChoice>,
-    /// Orders in which paths send.
+    /// Orders in which paths send; empty: only `schedulers` are compared.
     pub send_all: Vec<SendAllKey>,
+    /// Schedulers of MPTCP that choose the path of new data.
+    pub schedulers: Vec<SchedulerChoice>,
     /// Every combination of its switches.
     pub configs: Vec<CmtConfig>,
 }
@@ -47,6 +50,7 @@ impl Default for CmtChoices {
         CmtChoices {
             congestion: vec![ControllerChoice::RENO],
             send_all: vec![SendAllKey::default()],
+            schedulers: Vec::new(),
             configs: vec![CmtConfig::default()],
         }
     }
@@ -346,9 +350,9 @@ pub(super) fn has(control: &ControllerChoice) -> bool {
 }
 
 /// The reason why a scheduler of `mptcp` is none of `cmt-sctp`.
-pub(super) fn no_scheduler(name: &str) -> Refused {
+pub(super) fn no_scheduler(name: &str, why: SchedulerRefusal) -> Refused {
     Refused {
-        problem: format!("cmt-sctp has no scheduler `{name}`"),
+        problem: format!("cmt-sctp has no scheduler `{name}`: {}", why.reason()),
         help: format!("write `{SEND_ALL}`, or add `mptcp` to the protocols"),
     }
 }
@@ -411,9 +415,14 @@ mod tests {
     #[test]
     fn each_protocol_takes_the_schedulers_that_it_has() {
         let both = [(Key::Protocols, "mptcp,cmt-sctp"), (Key::Schedulers, "ecf,send-all")];
-        assert_eq!(names(&both), ["mptcp/ecf/cubic", "cmt-sctp/send-all/reno"]);
+        let expected = ["mptcp/ecf/cubic", "cmt-sctp/send-all/reno", "cmt-sctp/ecf/reno"];
+        assert_eq!(names(&both), expected);
+        let both = [both[0], (Key::Schedulers, "daps,send-all")];
+        assert_eq!(names(&both), ["mptcp/daps/cubic", "cmt-sctp/send-all/reno"]);
         let notes = resolve(&both).unwrap().notes;
-        assert!(notes.iter().any(|note| note.contains("skipped `ecf` with cmt-sctp")), "{notes:?}");
+        let skipped = |note: &String| note.contains("skipped `daps` with cmt-sctp");
+        assert!(notes.iter().any(skipped), "{notes:?}");
+        assert_eq!(names(&[CMT, (Key::Schedulers, "rr")]), ["cmt-sctp/rr/reno"]);
         let coupled = [(Key::Protocols, "cmt-sctp"), (Key::Cc, "reno,cubic")];
         assert_eq!(names(&coupled), ["cmt-sctp/send-all/reno"]);
     }
@@ -433,7 +442,8 @@ mod tests {
 
     #[test]
     fn what_cmt_cannot_do_is_refused_with_a_remedy() {
-        refused(&[CMT, (Key::Schedulers, "lrf")], &["cmt-sctp has no scheduler `lrf`", "send-all"]);
+        let copies = [CMT, (Key::Schedulers, "redundant")];
+        refused(&copies, &["cmt-sctp has no scheduler `redundant`: it copies", "send-all"]);
         refused(&[(Key::Schedulers, "send-all")], &["scheduler of cmt-sctp", "add `cmt-sctp`"]);
         refused(&[CMT, (Key::Schedulers, "send-all:key=fast")], &["unknown key `fast`", "last-tx"]);
         refused(&[CMT, (Key::Schedulers, "send-all:3")], &["`3` is no parameter", "key=VALUE"]);
@@ -442,7 +452,7 @@ mod tests {
         refused(&[CMT, (Key::Dac, "on,on")], &["given twice"]);
         refused(&[CMT, (Key::PathManagers, "fullmesh")], &["add `mptcp` to the protocols"]);
         refused(&[(Key::Flow, "x=cmt-sctp on a")], &["uses several paths", "write `sctp`"]);
-        refused(&[(Key::Flow, "x=cmt-sctp on a,b scheduler ecf")], &["no scheduler `ecf`"]);
+        refused(&[(Key::Flow, "x=cmt-sctp on a,b scheduler ecf")], &["sends as `send-all` does"]);
         refused(&[(Key::Flow, "x=cmt-sctp on a,b cc cubic")], &["CMT-SCTP has no `cubic`"]);
         let one = Options::default()
             .with(Key::Path, "a=rate 10mbit")

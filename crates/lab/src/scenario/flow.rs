@@ -25,7 +25,6 @@ use std::fmt::Write;
 use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
-use transport::parameters::Refused;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::CmtConfig;
 use transport::sctp::{Addresses, RtxPolicy, SctpConfig};
@@ -272,8 +271,8 @@ impl<'t> Draft<'t> {
             return Err(word.refuse(format!("CMT-SCTP has no `{name}`"), "write `cc reno`"));
         }
         match &self.scheduler {
-            Some((name, word)) => {
-                let Refused { problem, .. } = cmt::no_scheduler(name.name());
+            Some((_, word)) => {
+                let problem = "a flow of cmt-sctp sends as `send-all` does";
                 Err(word.refuse(problem, "leave it out, or make the flow `mptcp`"))
             }
             None => Ok(()),

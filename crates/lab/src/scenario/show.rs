@@ -4,6 +4,7 @@ use super::cmt;
 use super::table::Key;
 use super::{Protocol, Scenario, SctpChoices, names_of};
 use traffic::Traffic;
+use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{CmtConfig, SendAllKey};
 
 /// A quoted text of a TOML file.
@@ -34,10 +35,18 @@ pub(super) fn of_sctp(
 pub(super) fn schedulers(scenario: &Scenario) -> Option<String> {
     let choices = &scenario.choices;
     let of_mptcp = scenario.compares(Protocol::Mptcp).then(|| names_of(&choices.schedulers));
-    let send_all = &choices.sctp.cmt.send_all;
-    let is_usual = *send_all == [SendAllKey::default()];
-    let of_cmt = || send_all.iter().map(|key| cmt::scheduler_name(*key)).collect::<Vec<_>>();
-    let of_cmt = (scenario.compares(Protocol::CmtSctp) && !is_usual).then(|| of_cmt().join(","));
+    let concurrent = &choices.sctp.cmt;
+    let is_usual =
+        concurrent.send_all == [SendAllKey::default()] && concurrent.schedulers.is_empty();
+    let of_cmt = || {
+        let keys = concurrent.send_all.iter().map(|key| cmt::scheduler_name(*key));
+        let is_new =
+            |one: &&SchedulerChoice| of_mptcp.is_none() || !choices.schedulers.contains(one);
+        let others = concurrent.schedulers.iter().filter(is_new).map(ToString::to_string);
+        keys.chain(others).collect::<Vec<_>>().join(",")
+    };
+    let of_cmt = (scenario.compares(Protocol::CmtSctp) && !is_usual).then(of_cmt);
+    let of_cmt = of_cmt.filter(|names| !names.is_empty());
     let names: Vec<String> = of_mptcp.into_iter().chain(of_cmt).collect();
     (!names.is_empty()).then(|| quoted(&names.join(",")))
 }

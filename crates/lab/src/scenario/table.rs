@@ -231,8 +231,9 @@ options! {
         .counts(Counts::Variants, "reno");
     Schedulers: list(
             "schedulers",
-            "Schedulers of mptcp to compare, and send-all of cmt-sctp. Default: linux; lrf with \
-             the profiles of old kernels; send-all with cmt-sctp.",
+            "Schedulers of mptcp to compare, and send-all of cmt-sctp, which takes those that copy \
+             and bind nothing, too. Default: linux; lrf with the profiles of old kernels; send-all \
+             with cmt-sctp.",
         )
         .argument(
             11,

@@ -53,6 +53,8 @@ pub enum Carrier {
     Multihomed {
         /// Data on all paths at once (CMT-SCTP); `None`: on one at a time (SCTP).
         cmt: Option<CmtConfig>,
+        /// The scheduler of MPTCP that chooses the path of new data; `None`: `send-all`.
+        scheduler: Option<SchedulerChoice>,
         /// Fail-over rule.
         failover: SctpFailover,
         /// Path of retransmissions after a time-out.
@@ -118,13 +120,21 @@ impl Variant {
         match &self.carrier {
             Carrier::Single { .. } | Carrier::Multihomed { cmt: None, .. } => None,
             Carrier::Multipath { scheduler, .. } => Some(scheduler.to_string()),
+            Carrier::Multihomed { scheduler: Some(scheduler), .. } => Some(scheduler.to_string()),
             Carrier::Multihomed { cmt: Some(cmt), .. } => Some(scheduler_name(cmt.send_all)),
         }
     }
 
     /// Its scheduler and what it does; `None`: it is none of CMT-SCTP.
     pub fn scheduler_about(&self) -> Option<String> {
-        let Carrier::Multihomed { cmt: Some(cmt), .. } = &self.carrier else { return None };
+        let Carrier::Multihomed { cmt: Some(cmt), scheduler, .. } = &self.carrier else {
+            return None;
+        };
+        if let Some(scheduler) = scheduler {
+            let is_it = |(name, ..): &&(&str, &str, &str)| *name == scheduler.name();
+            let about = transport::scheduler::NAMES.iter().find(is_it)?.1;
+            return Some(format!("{scheduler}: {about}"));
+        }
         let about = SendAllKey::ALL.iter().find(|(key, ..)| *key == cmt.send_all)?.2;
         Some(format!("{SEND_ALL}: {about}"))
     }
@@ -202,7 +212,8 @@ fn multihomed(scenario: &Scenario) -> Vec<Variant> {
                     name.push('/');
                     name.push_str(part);
                 }
-                let carrier = Carrier::Multihomed { cmt: None, failover, rtx_policy };
+                let (cmt, scheduler) = (None, None);
+                let carrier = Carrier::Multihomed { cmt, scheduler, failover, rtx_policy };
                 variants.push(Variant { name, carrier, congestion: congestion.clone() });
             }
         }
@@ -217,14 +228,19 @@ fn concurrent(scenario: &Scenario) -> Vec<Variant> {
     let (rule, usual) = (SctpFailover::usual(sctp.profile), CmtConfig::of(sctp.profile));
     let usual_rtx = cmt::rtx_policy(sctp.profile);
     let mut variants = Vec::new();
-    for &send_all in &sctp.cmt.send_all {
+    let orders = sctp.cmt.send_all.iter().map(|key| (*key, None));
+    let schedulers = sctp.cmt.schedulers.iter().cloned().map(Some);
+    let schedulers = schedulers.map(|scheduler| (SendAllKey::default(), scheduler));
+    for (send_all, scheduler) in orders.chain(schedulers) {
+        let named =
+            scheduler.as_ref().map_or_else(|| scheduler_name(send_all), ToString::to_string);
         for congestion in &sctp.cmt.congestion {
             for failover in sctp.rules() {
                 for rtx_policy in sctp.policies(usual_rtx) {
                     for config in &sctp.cmt.configs {
                         let parts = [
                             Some(Protocol::CmtSctp.name().to_owned()),
-                            Some(scheduler_name(send_all)),
+                            Some(named.clone()),
                             Some(congestion.to_string()),
                             (failover != rule).then(|| failover.name().to_owned()),
                             (rtx_policy != usual_rtx).then(|| rtx_policy.name().to_owned()),
@@ -232,7 +248,8 @@ fn concurrent(scenario: &Scenario) -> Vec<Variant> {
                         let parts = parts.into_iter().flatten().chain(deviations(config, &usual));
                         let name = parts.collect::<Vec<_>>().join("/");
                         let cmt = Some(CmtConfig { send_all, ..*config });
-                        let carrier = Carrier::Multihomed { cmt, failover, rtx_policy };
+                        let scheduler = scheduler.clone();
+                        let carrier = Carrier::Multihomed { cmt, scheduler, failover, rtx_policy };
                         variants.push(Variant { name, carrier, congestion: congestion.clone() });
                     }
                 }

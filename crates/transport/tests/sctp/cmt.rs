@@ -227,3 +227,33 @@ fn late_sack_for_chunks_of_a_dead_path_counts_for_their_new_path() {
     let second = pair.info(Client).paths[1].tcp.srtt;
     assert!(second <= Duration::from_millis(25), "no sample by chunks sent twice: {second}");
 }
+
+#[test]
+fn new_data_avoid_a_path_that_may_have_failed_while_another_is_active() {
+    let mut pair = Pair::open_with(2, cmt(CmtConfig::default()));
+    pair.rule = Some(Box::new(|passing: &Passing| {
+        let of_path = passing.src == local(1) || passing.src == address(Server, 1);
+        if of_path { Fate::Drop } else { Fate::Pass }
+    }));
+    for _ in 0..8 {
+        pair.send(Client, message(0, FULL));
+    }
+    // T3-rtx of the second path.
+    pair.pass(Duration::from_secs(2));
+    let start = pair.now;
+    for _ in 0..40 {
+        pair.send(Client, message(0, FULL));
+    }
+    pair.pass(Duration::from_secs(5));
+    let sent = data(&pair, start);
+    assert!(sent.len() >= 40 && sent.iter().all(|(_, src, ..)| *src == local(0)), "{sent:?}");
+    // With both of them dead data go on one that may have failed.
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    pair.send(Client, message(0, FULL));
+    pair.pass(Duration::from_secs(3));
+    pair.rule = None;
+    let start = pair.now;
+    pair.pass(Duration::from_secs(60));
+    assert!(!data(&pair, start).is_empty());
+    assert_eq!(pair.host(Server).lens(), [FULL as u32; 49]);
+}

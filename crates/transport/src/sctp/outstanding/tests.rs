@@ -380,3 +380,57 @@ proptest! {
         compare(Tsn(initial), by_path, ops);
     }
 }
+
+#[test]
+fn lowest_chunk_that_is_moved_counts_for_its_new_path_and_says_so() {
+    let (a, b, now) = (PathId(0), PathId(1), Instant::from_millis);
+    let mut sender: Outstanding<u32> = Outstanding::new(Tsn(u32::MAX));
+    let first = sender.send(now(0), a, 100, 0);
+    (1..4).for_each(|number| _ = sender.send(now(1), b, 100, number));
+    assert_eq!(sender.take_lowest(b, now(0)), Some((first, a, 100)));
+    assert_eq!(sender.take_lowest(b, now(0)), None, "it is marked");
+    assert!(sender.retransmit(now(5), first, b));
+    assert_eq!(sender.take_lowest(a, now(9)), None, "once");
+    assert_eq!((sender.in_flight_bytes(a), sender.in_flight_bytes(b)), (0, 400));
+    assert_eq!((sender.held_bytes_of(a), sender.held_bytes_of(b)), (0, 400));
+    let report = Report { cum_tsn: Tsn(1), gaps: &[], nr_gaps: &[], complete: true };
+    assert!(
+        Outstanding::<u32>::covers(&report, first) && Outstanding::<u32>::covers(&report, Tsn(1))
+    );
+    assert!(!Outstanding::<u32>::covers(&report, Tsn(2)));
+    let acked = sender.acknowledge(&report).expect("a report");
+    let moved: Vec<_> = acked.newly.iter().map(|chunk| (chunk.path, chunk.moved)).collect();
+    assert_eq!(moved, [(b, true), (b, false), (b, false)]);
+}
+
+#[test]
+fn chunk_moved_to_its_own_path_is_sent_again_there_only_after_a_while() {
+    let (a, now) = (PathId(0), Instant::from_millis);
+    let mut sender: Outstanding<u32> = Outstanding::new(Tsn(1));
+    let first = sender.send(now(10), a, 100, 0);
+    assert_eq!(sender.take_lowest(a, now(10)), None);
+    assert_eq!(sender.take_lowest(a, now(11)), Some((first, a, 100)));
+    assert!(sender.retransmit(now(30), first, a));
+    assert_eq!(sender.take_lowest(a, now(31)), Some((first, a, 100)), "it was not moved");
+}
+
+#[test]
+fn moved_chunk_is_retransmitted_fast_once_and_not_before_its_sack_can_be_there() {
+    let (a, b, now) = (PathId(0), PathId(1), Instant::from_millis);
+    let mut sender: Outstanding<u32> = Outstanding::new(Tsn(1));
+    let first = sender.send(now(0), a, 100, 0);
+    (1..9).for_each(|number| _ = sender.send(now(1), b, 100, number));
+    sender.take_lowest(b, now(0)).expect("it is moved");
+    assert!(sender.retransmit(now(10), first, b));
+    let miss = |settled| Misses { below: 8, far_below: 8, more: 0, settled };
+    for _ in 0..4 {
+        let missing = sender.count_misses_of(Some(b), &miss(now(10)));
+        assert!(!missing.contains(&first), "sent just now");
+    }
+    assert!(sender.count_misses_of(Some(b), &miss(now(11))).contains(&first));
+    assert!(sender.retransmit(now(40), first, b));
+    for _ in 0..4 {
+        let missing = sender.count_misses_of(Some(b), &miss(now(99)));
+        assert!(!missing.contains(&first), "once");
+    }
+}

@@ -107,6 +107,49 @@ fn delayed_acknowledgement_counts_for_chunks_below_all_that_arrived() {
     assert_eq!(count(marks.misses(A, 2), 1), 1, "arrivals on two paths");
 }
 
+/// Implementations that take 0 for "none" miss one chunk in 2^32.
+#[test]
+fn chunk_with_the_number_0_is_a_sign_like_any_other() {
+    let mut marks = Marks::new(algorithms(CucRule::V2));
+    (0..3).for_each(|at| marks.on_sent(at, A));
+    marks.on_report([(0, A, true)].into_iter(), (1, 0));
+    assert_eq!(marks.misses(A, 1).map(|misses| misses.below), Some(0));
+    assert!(grows(&marks, A));
+    assert_eq!(marks.misses(B, 1), None);
+}
+
+/// SHUTDOWN has a cumulative TSN and no blocks.
+#[test]
+fn cumulative_tsn_alone_grows_the_windows_of_all_its_paths() {
+    let mut marks = sent(CucRule::V2, 4, odd_and_even);
+    report(&mut marks, &[(1, A), (2, B)], 2, 2);
+    assert!(grows(&marks, A) && grows(&marks, B));
+    report(&mut marks, &[], 2, 2);
+    assert!(!grows(&marks, A) && !grows(&marks, B), "nothing new");
+}
+
+#[test]
+fn chunk_that_moves_begins_the_search_on_both_paths_anew() {
+    let mut marks = sent(CucRule::V2, 6, odd_and_even);
+    report(&mut marks, &[(3, A), (4, B)], 0, 4);
+    assert_eq!([0, 1].map(|path: usize| marks.paths[path].fresh.at), [Some(1), Some(2)]);
+    marks.on_sent_again(1, A, B);
+    assert!(marks.paths.iter().all(|path| path.fresh.find && path.again.find));
+    report(&mut marks, &[(5, A)], 0, 5);
+    assert_eq!(marks.paths[0].fresh.at, Some(5), "1 is no chunk of A any more");
+    assert!(grows(&marks, A));
+}
+
+#[test]
+fn window_of_a_path_that_is_added_later_grows_with_its_first_chunk() {
+    let late = PathId(2);
+    let mut marks = sent(CucRule::V2, 4, odd_and_even);
+    report(&mut marks, &[(4, B)], 0, 4);
+    marks.on_sent(5, late);
+    report(&mut marks, &[(5, late)], 0, 5);
+    assert!(grows(&marks, late));
+}
+
 /// The rule of CUC as it is written: every chunk up to the highest reported one is looked at.
 #[derive(Default)]
 struct Walk {
