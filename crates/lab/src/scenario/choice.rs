@@ -11,11 +11,10 @@ use super::table::Key;
 use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::words::nearest_help;
-use std::fmt::{self, Display};
 use std::ops::Range;
 use transport::choice::{Choice, Row};
 use transport::congestion::{self, ControllerChoice, ControllerRow};
-use transport::parameters::{Refused, Settings};
+use transport::parameters::Refused;
 use transport::path_manager::{self, PathManagerKind};
 use transport::path_policy::PolicyChoice;
 use transport::reinjection::Opportunistic;
@@ -23,9 +22,7 @@ use transport::scheduler::{SchedulerChoice, SchedulerRow};
 use transport::sctp::cmt::{SchedulerRefusal, SendAllKey};
 use transport::{FAILOVER_NAMES, Failover, Profile};
 
-/// Coupled controls that are not implemented yet.
-pub(super) const COUPLED_LATER: &[&str] = &["cmtrpv1", "cmtrpv2", "mptcp-like"];
-/// Other controls that are not implemented yet.
+/// Congestion controls that are not implemented yet.
 const LATER: [&str; 4] = ["bbr", "bbr1", "bbr2", "bbr3"];
 /// The word for every value of a list.
 const ALL: &str = "all";
@@ -581,32 +578,6 @@ fn fitting(policy: PolicyChoice, multipath: bool) -> Result<PolicyChoice, Compla
     Err((problem, help))
 }
 
-/// A requested congestion control.
-#[derive(Clone, PartialEq, Eq)]
-enum Control {
-    Built(ControllerChoice),
-    /// Coupled and not implemented, which is irrelevant if paths are compared alone.
-    Later(&'static str),
-}
-
-impl Control {
-    fn is_coupled(&self) -> bool {
-        match self {
-            Control::Built(control) => control.is_coupled(),
-            Control::Later(_) => true,
-        }
-    }
-}
-
-impl Display for Control {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Control::Built(control) => control.fmt(f),
-            Control::Later(name) => f.write_str(name),
-        }
-    }
-}
-
 /// The controls of some lists that one of `protocols` can use, and notes on the others.
 fn controls(
     lists: &[Given],
@@ -614,10 +585,9 @@ fn controls(
     notes: &mut Vec<String>,
 ) -> Result<Vec<ControllerChoice>, InputError> {
     let multipath = protocols.iter().copied().any(Protocol::is_multipath);
-    let default = vec![Control::Built(ControllerChoice::CUBIC)];
-    let every: Vec<Control> = ControllerChoice::all().map(Control::Built).collect();
-    let asked =
-        chosen_of(lists, default, &every, with_parameters, |word| control(word, multipath))?;
+    let default = vec![ControllerChoice::CUBIC];
+    let every: Vec<ControllerChoice> = ControllerChoice::all().collect();
+    let asked = chosen_of(lists, default, &every, with_parameters, built_control)?;
     if protocols.contains(&Protocol::Tcp) {
         let skipped = asked.iter().filter(|control| control.is_coupled());
         let skipped: Vec<String> = skipped.map(|control| format!("`{control}`")).collect();
@@ -630,11 +600,8 @@ fn controls(
         }
     }
     let only_sctp = protocols.iter().copied().all(Protocol::is_sctp);
-    let usable = |control: Control| match control {
-        Control::Built(control) if multipath || only_sctp || !control.is_coupled() => Some(control),
-        _ => None,
-    };
-    let usable: Vec<ControllerChoice> = asked.into_iter().filter_map(usable).collect();
+    let is_usable = |control: &ControllerChoice| multipath || only_sctp || !control.is_coupled();
+    let usable: Vec<ControllerChoice> = asked.into_iter().filter(is_usable).collect();
     if let (true, Some(given)) = (usable.is_empty() && !only_sctp, lists.first()) {
         let uncoupled = ControllerChoice::all().filter(|control| !control.is_coupled());
         let uncoupled: Vec<&str> = uncoupled.map(|control| control.name()).collect();
@@ -646,29 +613,10 @@ fn controls(
     Ok(usable)
 }
 
-/// The control of that name. A coupled one need not be implemented if no requested protocol could
-/// use it.
-fn control(word: &str, multipath: bool) -> Result<Control, Complaint> {
-    let (name, set) = match word.split_once(':') {
-        Some((name, set)) => (name.trim(), Some(set)),
-        None => (word, None),
-    };
-    let is_named = |later: &str| later.eq_ignore_ascii_case(name) && !multipath;
-    let later = COUPLED_LATER.iter().find(|later| is_named(later));
-    match (later, set) {
-        (Some(name), None) => Ok(Control::Later(name)),
-        (Some(name), Some(set)) => Settings::parse(name, &[], set)
-            .map(|_| Control::Later(name))
-            .map_err(|Refused { problem, help }| (problem, help)),
-        (None, _) => built_control(word).map(Control::Built),
-    }
-}
-
 /// A congestion control with its parameters.
 pub(super) fn built_control(word: &str) -> Result<ControllerChoice, Complaint> {
     named(word, |name| {
         let names: Vec<&str> = congestion::TABLE.iter().map(|row| row.name).collect();
-        let later = [COUPLED_LATER, &LATER].concat();
-        Some(unknown("congestion control", name, &names, &later))
+        Some(unknown("congestion control", name, &names, &LATER))
     })
 }

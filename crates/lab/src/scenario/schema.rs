@@ -246,14 +246,12 @@ pub(super) fn protocols(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn controls(_: &mut SchemaGenerator) -> Schema {
-    // Coupled controls that are not implemented yet are skipped with a note.
     let known = || congestion::TABLE.iter().map(|row| row.name);
     let set = congestion::TABLE
         .iter()
         .filter_map(|row| with_parameters(row.name, row.parameters, std::iter::empty()));
     let set: Vec<String> = set.collect();
-    let mut more = super::choice::COUPLED_LATER.to_vec();
-    more.extend(set.iter().map(String::as_str));
+    let more: Vec<&str> = set.iter().map(String::as_str).collect();
     names(known(), &more)
 }
 

@@ -374,7 +374,7 @@ fn multipath_choices_that_cannot_be_are_refused() {
     refused("schedulers = \"lrf,beta=1\"", &["unknown scheduler `beta=1`"]);
     refused("schedulers = \"efc:beta=1\"", &["unknown scheduler `efc`", "did you mean `ecf`"]);
     refused("path-managers = \"fullmseh\"", &["did you mean `fullmesh`"]);
-    refused("cc = \"cmtrpv1\"", &["`cmtrpv1` is not available yet"]);
+    refused("cc = \"bbr\"", &["`bbr` is not available yet"]);
     refused("scheduler = \"lrf\"", &["unknown key `scheduler`", "did you mean `schedulers`"]);
     for key in ["schedulers = \"lrf\"", "reinjection = \"off\""] {
         refused_with(&format!("{key}\n{SHORT}"), &["add `mptcp` to the protocols"]);

@@ -110,6 +110,7 @@ fn established(
         bytes_acked: counters.acked_bytes,
         segs_out: counters.packets,
         segs_retrans: counters.retransmitted,
+        spurious_retrans: counters.spurious,
         snd_wnd: transfer.sender.total_window().into(),
         rcv_wnd: transfer.receiver.advertised().into(),
         receive_buffer: transfer.receiver.buffer(),
@@ -120,6 +121,7 @@ fn established(
         probing: transfer.states.state(path.id) != Some(PathState::Active),
         first_sent_bytes: counters.first_bytes,
         segs_retrans: counters.retransmitted,
+        spurious_retrans: counters.spurious,
         reinjected_bytes: counters.moved_bytes,
         reinjected_segs: counters.moved,
         ..path_info(ends, pair, path.id, tcp)

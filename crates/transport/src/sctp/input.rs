@@ -36,6 +36,7 @@ struct Reported<'a> {
     a_rwnd: Option<u32>,
     /// Packets that it acknowledges, if the peer counts them (DAC).
     dac_packets: u8,
+    duplicates: &'a [Tsn],
     /// The path that it came over.
     path: PathId,
 }
@@ -61,6 +62,7 @@ impl Transfer {
                     nr_gaps: &[],
                     a_rwnd: Some(sack.a_rwnd),
                     dac_packets: sack.dac_packets,
+                    duplicates: &sack.duplicates,
                     path,
                 },
             ),
@@ -72,6 +74,7 @@ impl Transfer {
                     nr_gaps: &sack.nr_gaps,
                     a_rwnd: Some(sack.a_rwnd),
                     dac_packets: sack.dac_packets,
+                    duplicates: &sack.duplicates,
                     path,
                 },
             ),
@@ -188,6 +191,12 @@ impl Transfer {
             nr_gaps: reported.nr_gaps,
             complete: !is_full && span <= i32::from(u16::MAX),
         };
+        for tsn in reported.duplicates {
+            let path = self.sender.resent.take(*tsn);
+            if let Some(path) = path.and_then(|path| self.paths.get_mut(path.index())) {
+                path.counters.spurious += 1;
+            }
+        }
         let a_rwnd = reported.a_rwnd.unwrap_or_else(|| self.sender.total_window());
         let (dac_packets, path) = (reported.dac_packets, Some(reported.path));
         let arrival = SackArrival { a_rwnd, dac_packets, path };

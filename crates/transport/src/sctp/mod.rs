@@ -33,6 +33,7 @@ mod path_state;
 mod profile;
 mod received;
 mod receiver;
+mod resent;
 mod rto;
 mod rtx_policy;
 mod sack_timing;

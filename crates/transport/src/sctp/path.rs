@@ -74,6 +74,8 @@ pub(super) struct Counters {
     pub acked_bytes: u64,
     /// Expiries of T3-rtx.
     pub timeouts: u64,
+    /// Retransmitted chunks that the peer had already.
+    pub spurious: u64,
     /// Chunks of a window lost and sent, for the loss estimate.
     window_sent: u32,
     window_lost: u32,
@@ -135,6 +137,7 @@ impl Path {
                 bytes: 0,
                 acked_bytes: 0,
                 timeouts: 0,
+                spurious: 0,
                 window_sent: 0,
                 window_lost: 0,
             },

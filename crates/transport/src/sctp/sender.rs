@@ -12,6 +12,7 @@ use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
 use super::profile::SctpParameters;
+use super::resent::Resent;
 use super::schedule::Schedule;
 use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
 use crate::congestion::{CongestionControl, Controller};
@@ -80,6 +81,7 @@ pub(super) struct Sender {
     largest_rwnd: u64,
     pub(super) hold: Hold,
     pub(super) bursts: Bursts,
+    pub(super) resent: Resent,
     /// Data go on all paths at once.
     pub(super) cmt: Option<Box<Concurrent>>,
 }
@@ -175,6 +177,7 @@ impl Sender {
             spare_paths: Vec::new(),
             cmt: cmt.map(concurrent),
             largest_rwnd: setup.peer_rwnd.into(),
+            resent: Resent::default(),
             hold: Hold::Off,
             bursts: Bursts::default(),
         }
@@ -462,6 +465,7 @@ impl Sender {
             self.probe = Probe::Sent;
         }
         path.counters.retransmitted += 1;
+        self.resent.note(tsn, path.id);
         if before != path.id {
             path.counters.moved += 1;
             path.counters.moved_bytes += u64::from(payload);

@@ -126,6 +126,26 @@ fn third_report_retransmits_at_once_and_only_what_is_lost() {
 }
 
 #[test]
+fn late_chunk_that_was_sent_again_is_a_spurious_retransmission() {
+    let mut pair = Pair::open(1);
+    for _ in 0..4 {
+        pair.send(Client, message(0, 14_520));
+        pair.pass(Duration::from_secs(1));
+    }
+    let late = Fate::Late(DELAY * 3);
+    let mut is_first = true;
+    pair.rule = Some(Box::new(move |passing| {
+        let is_late = is_first && passing.has_data();
+        is_first &= !is_late;
+        if is_late { late } else { Fate::Pass }
+    }));
+    pair.send(Client, message(0, 8 * 1452));
+    pair.pass(Duration::from_secs(5));
+    let paths = pair.info(Client).paths;
+    assert_eq!((paths[0].segs_retrans, paths[0].spurious_retrans), (1, 1));
+}
+
+#[test]
 fn zero_window_is_probed_after_1_2_and_4_s() {
     let server = SctpConfig { receive_buffer: 6000, ..config() };
     let mut pair = Pair::new([1, 1], [config(), server]);
