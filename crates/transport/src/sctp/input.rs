@@ -79,8 +79,7 @@ impl Transfer {
                 },
             ),
             Chunk::Heartbeat(parameters) => {
-                let answers = !matches!(stage, Stage::ShutdownSent | Stage::ShutdownAckSent);
-                if answers {
+                if !matches!(stage, Stage::ShutdownSent | Stage::ShutdownAckSent) {
                     let parameters = std::mem::take(parameters);
                     self.control.push(pair, Chunk::HeartbeatAck(parameters));
                 }
