@@ -70,6 +70,9 @@ impl Sender {
         let mut before = std::mem::take(&mut self.spare_paths);
         before.clear();
         before.extend(paths.iter().map(|path| self.before(path.id)));
+        if self.cmt.as_ref().is_some_and(|cmt| cmt.config.smart.reneging) {
+            self.outstanding.arrives(cx.now, arrival.path);
+        }
         let acked = self.outstanding.acknowledge(report)?;
         self.gaps.on_report(report, &acked);
         self.release(&acked.released);

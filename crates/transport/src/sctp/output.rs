@@ -71,7 +71,11 @@ impl Transfer {
         let standard = self.receiver.reply_to();
         let Some(cmt) = &self.config.cmt else { return standard };
         let srtt = |path: PathId| self.paths.get(path.index()).and_then(|path| path.rto.srtt());
-        self.receiver.route.choose(cmt.sack_path, (standard, self.states.primary()), srtt)
+        // Data that come twice show that the SACK before was lost (RFC 9260 s6.4).
+        let primary = self.states.primary();
+        let is_active = self.states.state(primary) == Some(PathState::Active);
+        let primary = if is_active && !self.receiver.has_duplicates() { primary } else { standard };
+        self.receiver.route.choose(cmt.sack_path, (standard, primary), srtt)
     }
 
     /// FORWARD TSN in a packet of its own, if it does not wait for data.
@@ -384,7 +388,10 @@ impl Transfer {
         if let Some(kept) = kept.filter(|kept| is_active(*kept)) {
             return Some(kept);
         }
-        let chosen = self.choose_rtx_path(chance, lost)?;
+        let mut chosen = self.choose_rtx_path(chance, lost)?;
+        if self.sender.cmt.is_some() && !self.states.is_usable(chosen) {
+            chosen = self.states.data_path()?;
+        }
         if let Some(path) = self.paths.get_mut(lost.index()) {
             path.rtx_to = Some(chosen);
         }

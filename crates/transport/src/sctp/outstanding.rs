@@ -11,7 +11,7 @@ mod last_report;
 use super::cmt::Misses;
 use super::offset_set::OffsetSet;
 use crate::buffer::RangeSet;
-use base::{Instant, PathId, ring};
+use base::{Duration, Instant, PathId, ring};
 use last_report::{LastReport, Rest, range_of};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -51,9 +51,20 @@ pub struct Outstanding<T> {
     has_unreported: bool,
     /// Vectors for the next answer.
     spare: Acknowledged<T>,
-    /// Acknowledgements are never taken back.
-    keeps_acks: bool,
+    /// SACKs come over several paths, so that one with fewer blocks may only be late: when and
+    /// over which one the report comes. `None`: over one path.
+    arrival: Option<Arrival>,
 }
+
+/// When a report comes, and over which path, if that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Arrival {
+    now: Instant,
+    over: Option<PathId>,
+}
+
+/// By this time after an acknowledgement every report that was sent before it has come.
+const LATEST_REPORT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
 struct Chunk<T> {
@@ -61,7 +72,10 @@ struct Chunk<T> {
     data: Option<T>,
     len: u32,
     path: PathId,
+    /// Of a chunk that the peer may discard, when it was acknowledged.
     sent_at: Instant,
+    /// Path of that report.
+    acked_over: Option<PathId>,
     retransmissions: u32,
     /// Marked because of misses, which happens once.
     fast: bool,
@@ -203,7 +217,7 @@ impl<T> Outstanding<T> {
             last: LastReport::default(),
             has_unreported: false,
             spare: Acknowledged::default(),
-            keeps_acks: false,
+            arrival: None,
         }
     }
 
@@ -215,6 +229,7 @@ impl<T> Outstanding<T> {
             len,
             path,
             sent_at: now,
+            acked_over: None,
             retransmissions: 0,
             fast: false,
             timed_out: false,
@@ -226,10 +241,10 @@ impl<T> Outstanding<T> {
         self.tsn(at)
     }
 
-    /// Acknowledgements by gap blocks are never taken back: SACKs come on several paths, so that
-    /// one with fewer blocks may only be late.
-    pub(super) const fn keep_acks(&mut self) {
-        self.keeps_acks = true;
+    /// The next report comes now, over this path. It takes back an acknowledgement that came over
+    /// the same path (`cmtSmartReneging` of INET), or long ago.
+    pub(super) const fn arrives(&mut self, now: Instant, over: Option<PathId>) {
+        self.arrival = Some(Arrival { now, over });
     }
 
     /// The next chunk has the TSN `next` (RFC 6525 s5.2.4). Nothing is outstanding.
@@ -416,7 +431,7 @@ impl<T> Outstanding<T> {
         if highest > 0 {
             answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
         }
-        let may_renege = !self.keeps_acks && (self.has_unreported || !rests[0].has_all());
+        let may_renege = self.has_unreported || !rests[0].has_all();
         if may_renege && !self.acked.is_empty() {
             self.take_back(report, next, &mut answer);
         }
@@ -620,6 +635,10 @@ impl<T> Outstanding<T> {
             }
         }
         for at in reneged {
+            if self.may_be_late(at) {
+                self.has_unreported = true;
+                continue;
+            }
             self.acked.remove(at..at + 1);
             let Some(chunk) = self.chunk_mut(at) else { continue };
             chunk.state = State::InFlight;
@@ -631,9 +650,18 @@ impl<T> Outstanding<T> {
         }
     }
 
+    /// Whether the report that does not have chunk `at` may have been sent before the one that
+    /// acknowledged it.
+    fn may_be_late(&self, at: u64) -> bool {
+        let (Some(Arrival { now, over }), Some(chunk)) = (self.arrival, self.chunk(at)) else {
+            return false;
+        };
+        (over.is_none() || over != chunk.acked_over) && now - chunk.sent_at < LATEST_REPORT
+    }
+
     /// Chunk `at` is acknowledged, and gets `state`.
     fn settle(&mut self, at: u64, state: State, answer: &mut Acknowledged<T>) {
-        let tsn = self.tsn(at);
+        let (tsn, arrival) = (self.tsn(at), self.arrival);
         let Some(chunk) = self.chunk_mut(at) else { return };
         let before = chunk.state;
         if matches!(before, State::Kept | State::Abandoned) {
@@ -641,6 +669,9 @@ impl<T> Outstanding<T> {
         }
         chunk.state = state;
         let (len, path, sent_at) = (chunk.len, chunk.path, chunk.sent_at);
+        if let (State::Acked, Some(Arrival { now, over })) = (state, arrival) {
+            (chunk.sent_at, chunk.acked_over) = (now, over);
+        }
         let sent_once = chunk.retransmissions == 0;
         let (timed_out, moved) = (chunk.timed_out && !sent_once, chunk.moved);
         let released = if state == State::Kept { chunk.data.take() } else { None };

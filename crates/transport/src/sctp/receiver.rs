@@ -313,6 +313,11 @@ impl Receiver {
         self.sack_due |= self.timing.deadline().is_some_and(|deadline| deadline <= now);
     }
 
+    /// Whether the next SACK reports chunks that came twice.
+    pub(super) const fn has_duplicates(&self) -> bool {
+        self.tsns.duplicates() > 0
+    }
+
     /// The SACK or NR-SACK to send to a pair in at most `room` bytes.
     pub(super) fn sack(&mut self, to: PathId, room: u32) -> Chunk {
         let a_rwnd = self.window();

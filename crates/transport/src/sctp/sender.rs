@@ -148,10 +148,7 @@ impl Sender {
         control: Controller,
         cmt: Option<CmtConfig>,
     ) -> Sender {
-        let mut outstanding = Outstanding::new(setup.initial_tsn);
-        if cmt.is_some_and(|cmt| cmt.smart.reneging) {
-            outstanding.keep_acks();
-        }
+        let outstanding = Outstanding::new(setup.initial_tsn);
         let concurrent = |config: CmtConfig| {
             Box::new(Concurrent {
                 config,

@@ -89,6 +89,29 @@ fn strict_booking_lets_no_packet_exceed_the_sum_of_windows() {
     assert_eq!([false, true].map(sent), [10, 8]);
 }
 
+/// Regression: SACKs went to a primary that was dead, and nothing sent over the other path was
+/// acknowledged until the association failed.
+#[test]
+fn sack_leaves_a_dead_primary_when_data_come_twice() {
+    let with = CmtConfig { sack_path: SackPath::Primary, ..CmtConfig::default() };
+    let mut pair = Pair::open_with(2, cmt(with));
+    let dead = [local(0), address(Server, 0)];
+    pair.rule = Some(Box::new(move |passing| match dead.contains(&passing.src) {
+        true => Fate::Drop,
+        false => Fate::Pass,
+    }));
+    for _ in 0..20 {
+        pair.send(Client, message(0, FULL));
+    }
+    pair.pass(Duration::from_secs(5));
+    let is_sack = |chunk: &Chunk| matches!(chunk, Chunk::NrSack(_));
+    let arrives = |passing: &Passing| !passing.dropped && passing.has(is_sack);
+    // Before a heartbeat of the server finds the path dead.
+    assert!(pair.sent(Server).any(arrives));
+    pair.pass(Duration::from_secs(60));
+    assert_eq!(pair.host(Server).lens(), [FULL as u32; 20]);
+}
+
 /// New chunks on the second path in the second after it lost one.
 fn sent_after_loss(blocking: PathBlocking) -> usize {
     let with = CmtConfig { blocking, ..CmtConfig::default() };

@@ -434,3 +434,19 @@ fn moved_chunk_is_retransmitted_fast_once_and_not_before_its_sack_can_be_there()
         assert!(!missing.contains(&first), "once");
     }
 }
+
+/// Regression: what a receiver discarded was never sent again, and nothing else had room there.
+#[test]
+fn acknowledgement_is_taken_back_by_its_own_path_at_once_and_by_others_after_a_second() {
+    for (over, millis, expected) in
+        [(A, 10, vec![]), (B, 10, vec![Tsn(3)]), (A, 999, vec![]), (A, 1000, vec![Tsn(3)])]
+    {
+        let mut out = sent(5);
+        out.arrives(NOW, Some(B));
+        assert_eq!(tsns(&sack(&mut out, 0, &[(3, 3)]).unwrap()), [3]);
+        out.arrives(NOW + Duration::from_millis(1), Some(A));
+        assert_eq!(sack(&mut out, 1, &[]).unwrap().reneged, [], "it may be late");
+        out.arrives(NOW + Duration::from_millis(millis), Some(over));
+        assert_eq!(sack(&mut out, 1, &[]).unwrap().reneged, expected, "{over:?} {millis} ms");
+    }
+}
