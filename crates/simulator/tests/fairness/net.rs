@@ -11,6 +11,8 @@ use simulator::{Endpoint, ProcessingCost, World};
 use std::net::{Ipv4Addr, SocketAddr};
 use traffic::{Half, Role, Traffic};
 use transport::mptcp::MptcpConfig;
+use transport::sctp::cmt::CmtConfig;
+use transport::sctp::{Addresses, RtxPolicy, SctpConfig};
 use transport::{ConnectionInfo, InterfaceConfig, ProtocolConfig, StackConfig, TcpConfig};
 
 /// What connections may compete for.
@@ -54,15 +56,21 @@ impl Bottleneck {
 }
 
 /// A saturating download: the bottlenecks its paths lead over, and its congestion control. TCP if
-/// there is one path.
+/// there is one path, otherwise MPTCP or CMT-SCTP.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub over: Vec<usize>,
     pub congestion: &'static str,
+    sctp: bool,
 }
 
 pub(crate) fn flow(congestion: &'static str, over: &[usize]) -> Flow {
-    Flow { over: over.to_vec(), congestion }
+    Flow { over: over.to_vec(), congestion, sctp: false }
+}
+
+/// An association with data on all paths at once.
+pub(crate) fn cmt(congestion: &'static str, over: &[usize]) -> Flow {
+    Flow { sctp: true, ..flow(congestion, over) }
 }
 
 /// What is run.
@@ -237,6 +245,15 @@ fn connect(world: &mut World<Half>, number: usize, flow: &Flow, starts_at: Insta
 }
 
 fn socket(flow: &Flow) -> ProtocolConfig {
+    if flow.sctp {
+        return ProtocolConfig::Sctp(Box::new(SctpConfig {
+            congestion: flow.congestion.parse().unwrap(),
+            addresses: Addresses::All,
+            rtx_policy: RtxPolicy::Rtt,
+            cmt: Some(CmtConfig::default()),
+            ..SctpConfig::default()
+        }));
+    }
     let tcp = TcpConfig { congestion: flow.congestion.parse().unwrap(), ..TcpConfig::default() };
     if flow.over.len() == 1 {
         return ProtocolConfig::Tcp(tcp);

