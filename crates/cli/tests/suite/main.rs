@@ -15,6 +15,7 @@ mod flows;
 mod live;
 mod messages;
 mod package;
+mod papers;
 mod path_events;
 mod readers;
 mod report;
