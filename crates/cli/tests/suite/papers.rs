@@ -62,3 +62,56 @@ fn video_of_000_over_wlan_and_3g_is_later_than_over_wlan() {
     let Video { difference, .. } = video(["wlan", "3g"], "1024KiB/2048KiB");
     assert!(difference[0] > 0.0, "{difference:?}");
 }
+
+/// 003's laboratory (sIII): two disjoint paths with RED, A of 0.8 Mbit/s, 20 s of warm-up. Goodput
+/// of a variant in Mbit/s.
+fn lab(mbit: &str, delay: &str, more: &[&str], names: &[&str]) -> Vec<f64> {
+    let path = |name: &str, rate: &str| {
+        format!("{name}=rate {rate}mbit delay {delay} queue red 30p 90p 10% limit 1000p")
+    };
+    let (a, b) = (path("a", "0.8"), path("b", mbit));
+    let call = ["compare", "--path", &a, "--path", &b, "--traffic", "bulk:320s"];
+    let lab = ["--warm-up", "20s", "--sctp-profile", "lab003", "--buffers", "16MiB/16MiB"];
+    let text =
+        succeeds(&[&call[..], &lab, &["--cc", "lia", "--runs", "2", "--json"], more].concat());
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let of = |name: &&str| {
+        let mut all = document["variants"].as_array().expect("variants").iter();
+        let found = all.find(|of| of["name"] == *name);
+        let found = found.unwrap_or_else(|| panic!("{name}: {document}"));
+        found["mean"].as_f64().expect("a goodput") / 1e6
+    };
+    let goodput: Vec<f64> = names.iter().map(of).collect();
+    println!("B = {mbit} Mbit/s, {delay}, {more:?}: {names:?} {goodput:.2?}");
+    goodput
+}
+
+const CMT: &str = "cmt-sctp/send-all/lia";
+const CAPACITIES: [&str; 7] = ["0.2", "0.4", "0.8", "1.6", "2.5", "5", "10"];
+
+/// 003 Fig. 3: without delay both protocols have the sum of both links.
+#[test]
+fn disjoint_paths_of_003_add_up() {
+    for mbit in CAPACITIES {
+        let more = ["--protocols", "mptcp,cmt-sctp", "--schedulers", "lrf,send-all"];
+        let found = lab(mbit, "0ms", &more, &["mptcp/lrf/lia", CMT]);
+        let ideal = 0.968 * (0.8 + mbit.parse::<f64>().expect("a number"));
+        assert!(found.iter().all(|goodput| *goodput >= 0.9 * ideal), "{found:?} of {ideal}");
+    }
+}
+
+/// 003 Fig. 4 and sIII-D: a host that walks lists saturates near 2.5 Mbit/s, and is below a single
+/// path at 10; one with trees is not.
+#[test]
+fn lists_of_gaps_make_cmt_slower_than_a_single_path_of_003() {
+    let lists = ["--protocols", "sctp,cmt-sctp", "--gap-structure", "list"];
+    let lists = [&lists[..], &["--host-cost", "gap=40us"]].concat();
+    let names = ["sctp/b/reno", CMT];
+    let [near, above, far] = ["2.5", "5", "10"].map(|mbit| lab(mbit, "100ms", &lists, &names));
+    assert!(near[1] > near[0], "it just holds: {near:?}");
+    assert!(above[1] < above[0] && far[1] < far[0] / 2.0, "{above:?} {far:?}");
+    let cmt = |mbit| lab(mbit, "100ms", &["--protocols", "cmt-sctp"], &[CMT])[0];
+    let trees = CAPACITIES.map(cmt);
+    assert!(trees.is_sorted(), "{trees:?}");
+    assert!(trees[6] > far[0], "{trees:?} {far:?}");
+}
