@@ -370,7 +370,7 @@ pub(super) fn no_scheduler(name: &str, why: SchedulerRefusal) -> Refused {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::sctp::tests::{names, refused, resolve};
+    use crate::scenario::tests::{names, refused, resolve};
     use crate::scenario::{file, variants_of};
 
     const CMT: (Key, &str) = (Key::Protocols, "cmt-sctp");
