@@ -50,7 +50,7 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     columns.push(Column::new("blocked reader [ms]", true, 0, each(&|v| of(v, &blocked))));
     columns.push(Column::new("blocked bytes [kB]", true, 2, each(&|v| of(v, &early))));
     if variants.iter().any(|summary| summary.sacks_per_data_packet.is_some()) {
-        columns.push(Column::new("SACKs per packet", true, 3, each(&sacks)));
+        columns.push(Column::new("SACKs", true, 1, each(&sacks)));
     }
     for (index, repeats) in variants.first().map_or(&[][..], |v| &v.repeats).iter().enumerate() {
         let on = &repeats.path;

@@ -25,7 +25,7 @@ pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
     }
     page.line("<th class=\"n\">blocked reader [ms]</th><th class=\"n\">blocked bytes [kB]</th>");
     if has_sacks(sheet) {
-        page.line("<th class=\"n\">SACKs per packet</th>");
+        page.line("<th class=\"n\">SACKs</th>");
     }
     page.line("<th>spurious</th><th>reinjected</th></tr>");
     for summary in variants {
