@@ -11,10 +11,8 @@ const RUNS: &str = "20";
 
 /// Paths of 25 Mbit/s and 4 Mbit/s, whose delays differ from run to run: without that all runs are
 /// equal.
-const PATHS: [&str; 2] = [
-    "a=rate 25mbit delay 18ms..22ms limit 100p",
-    "b=rate 4mbit delay 63ms..77ms limit 100p",
-];
+const PATHS: [&str; 2] =
+    ["a=rate 25mbit delay 18ms..22ms limit 100p", "b=rate 4mbit delay 63ms..77ms limit 100p"];
 
 /// A table and what makes it.
 const TABLES: [(&str, fn()); 5] = [
@@ -179,8 +177,7 @@ fn figures() {
             ];
             let all = lab(mbit, delay, &all);
             let ideal = 0.968 * (0.8 + mbit.parse::<f64>().expect("a number"));
-            let names =
-                [CMT, MPTCP, "sctp/a/reno", "sctp/b/reno", "tcp/a/reno", "tcp/b/reno"];
+            let names = [CMT, MPTCP, "sctp/a/reno", "sctp/b/reno", "tcp/a/reno", "tcp/b/reno"];
             let [cmt, mptcp, sctp_a, sctp_b, tcp_a, tcp_b] = goodputs(&all, names);
             let share = |goodput: f64| format!("{:.1} %", 100.0 * goodput / ideal);
             let shares = [cmt, mptcp, sctp_a + sctp_b, tcp_a + tcp_b].map(share);
@@ -217,7 +214,8 @@ fn buffers() {
 /// What the papers leave open.
 fn readings() {
     println!("| network | switch | mean | difference from the first one |\n|---|---|--:|--:|");
-    let buffers = [("3g", "3g", "256KiB/256KiB"), ("wlan", "wlan", "1MiB/2MiB"), ("wlan", "3g", "1MiB/2MiB")];
+    let buffers =
+        [("3g", "3g", "256KiB/256KiB"), ("wlan", "wlan", "1MiB/2MiB"), ("wlan", "3g", "1MiB/2MiB")];
     for (a, b, buffers) in buffers {
         let (first, second) = (format!("a=profile {a}"), format!("b=profile {b}"));
         let paths = [first.as_str(), second.as_str()];
@@ -235,7 +233,8 @@ fn readings() {
             (Key::RtxPolicy, "retransmission", ["rtt", "next"]),
             (Key::Resched, "rescheduling", ["both", "none"]),
         ] {
-            let of = |word| runs(options(&paths, &[&video[..], &[(key, word)]].concat())).remove(0).1;
+            let of =
+                |word| runs(options(&paths, &[&video[..], &[(key, word)]].concat())).remove(0).1;
             let network = format!("000, video, {a} and {b} [ms]");
             readings_of(&network, name, &words, &words.map(of), delay);
         }
@@ -250,9 +249,7 @@ fn readings() {
         lab("10", "100ms", &pairs).remove(0).1
     };
     let network = "003, B = 10, RTT 200 ms [Mbit/s]";
-    for (key, name, words) in
-        [(Key::Dac, "DAC", ["off", "on"]), (Key::AbcLimit, "L", ["2", "1"])]
-    {
+    for (key, name, words) in [(Key::Dac, "DAC", ["off", "on"]), (Key::AbcLimit, "L", ["2", "1"])] {
         readings_of(network, name, &words, &words.map(|word| lab(key, word)), goodput);
     }
     let words = ["both", "none", "sender", "receiver"];
