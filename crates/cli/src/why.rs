@@ -22,9 +22,9 @@ pub(crate) const SHARES: [(&str, &[Blocked]); 7] = [
 /// Caption of the table.
 pub(crate) const CAPTION: &str = "Shares of the time that the connections of the data sender were \
     open, by what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time \
-    and bytes waiting at the receiver behind a gap. SACKs: of SCTP, per packet with data. Spurious: \
-    segments that the receiver already had; reinjected: segments sent on a second path; means over \
-    the repetitions.";
+    and bytes waiting at the receiver behind a gap. SACKs: of SCTP, per packet with data. \
+    Spurious: segments that the receiver already had; reinjected: segments sent on a second path; \
+    means over the repetitions.";
 
 /// The table with its caption; empty without accounts.
 pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {

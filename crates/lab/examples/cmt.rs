@@ -164,8 +164,8 @@ const MPTCP: &str = "mptcp/lrf/lia";
 /// 003 Figs 3 and 4.
 fn figures() {
     println!(
-        "| RTT | B [Mbit/s] | ideal [Mbit/s] | CMT-SCTP | MPTCP | SCTP on A + on B | TCP on A + on \
-         B |\n|--:|--:|--:|--:|--:|--:|--:|"
+        "| RTT | B [Mbit/s] | ideal [Mbit/s] | CMT-SCTP | MPTCP | SCTP on A + on B \
+         | TCP on A + on B |\n|--:|--:|--:|--:|--:|--:|--:|"
     );
     for (rtt, delay) in [("0", "0ms"), ("200 ms", "100ms"), ("400 ms", "200ms")] {
         for mbit in ["0.2", "0.4", "0.8", "1.6", "2.5", "5", "10"] {
@@ -189,8 +189,8 @@ fn figures() {
 /// 003's hypothesis of small buffers, and of a single path with another control.
 fn buffers() {
     println!(
-        "| RTT | buffers | CMT-SCTP [Mbit/s] | MPTCP | SCTP on B, reno | TCP on B, reno | TCP on B, \
-         cubic |\n|--:|--:|--:|--:|--:|--:|--:|"
+        "| RTT | buffers | CMT-SCTP [Mbit/s] | MPTCP | SCTP on B, reno | TCP on B, reno \
+         | TCP on B, cubic |\n|--:|--:|--:|--:|--:|--:|--:|"
     );
     for (rtt, delay) in [("200 ms", "100ms"), ("400 ms", "200ms")] {
         for (name, size) in
