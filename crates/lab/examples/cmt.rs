@@ -96,52 +96,56 @@ fn shown(paired: Option<Paired>, digits: usize) -> String {
 /// Each remedy on and off, everything else with its default.
 fn remedies() {
     println!(
-        "| remedy | others | on [Mbit/s] | off [Mbit/s] | on - off [Mbit/s] | spurious \
+        "| remedy | beside | on [Mbit/s] | off [Mbit/s] | on - off [Mbit/s] | spurious \
          retransmissions | SACKs per data packet |\n|---|---|--:|--:|--:|--:|--:|"
     );
-    let without = [(Key::Resched, "none")];
-    let rows: [(&str, Key, [&str; 2], &[(Key, &str)], &str); 11] = [
-        ("SFR", Key::Sfr, ["on", "off"], &[], "default"),
-        ("SFR", Key::Sfr, ["on", "off"], &without, "no rescheduling"),
-        ("CUC", Key::Cuc, ["v2", "normal"], &[], "default"),
-        ("CUC", Key::Cuc, ["v2", "normal"], &without, "no rescheduling"),
-        ("DAC", Key::Dac, ["on", "off"], &[], "default"),
-        ("splitting", Key::BufferSplit, ["both", "none"], &[], "default"),
-        ("splitting", Key::BufferSplit, ["both", "none"], &without, "no rescheduling"),
-        ("rescheduling", Key::Resched, ["both", "none"], &[], "default"),
-        ("NR-SACK", Key::NrSack, ["on", "off"], &[], "default"),
-        ("NR-SACK", Key::NrSack, ["on", "off"], &[(Key::Buffers, "256KiB/1MiB")], "256 KiB/1 MiB"),
-        (
-            "NR-SACK",
-            Key::NrSack,
-            ["on", "off"],
-            &[(Key::Buffers, "256KiB/1MiB"), (Key::Resched, "none")],
-            "256 KiB/1 MiB, no rescheduling",
-        ),
-    ];
-    for (name, key, words, more, others) in rows {
-        let [on, off] = words.map(|word| {
-            let base = [
-                (Key::Traffic, "bulk:60s"),
-                (Key::Protocols, "cmt-sctp"),
-                (Key::Cc, "reno"),
-                (Key::Buffers, "256KiB/256KiB"),
-                (Key::Runs, RUNS),
-                (key, word),
-            ];
-            runs(options(&PATHS, &[&base[..], more].concat())).remove(0).1
-        });
-        let difference = |number: fn(&Run) -> f64| paired(&each(&on, number), &each(&off, number));
-        let of = |runs: &[Run]| mean(&each(runs, goodput)).unwrap_or(f64::NAN);
-        println!(
-            "| {name} | {others} | {:.2} | {:.2} | {} | {} | {} |",
-            of(&on),
-            of(&off),
-            shown(difference(goodput), 2),
-            shown(difference(spurious), 0),
-            shown(difference(sacks), 3),
-        );
+    let alone = &[(Key::Resched, "none")];
+    let larger = &[(Key::Buffers, "256KiB/1MiB")];
+    let larger_alone = &[larger[0], alone[0]];
+    for others in [&[][..], alone] {
+        remedy("SFR", (Key::Sfr, ["on", "off"]), others);
+        remedy("CUC", (Key::Cuc, ["v2", "normal"]), others);
     }
+    remedy("DAC", (Key::Dac, ["on", "off"]), &[]);
+    for others in [&[][..], alone] {
+        remedy("splitting", (Key::BufferSplit, ["both", "none"]), others);
+    }
+    remedy("rescheduling", (Key::Resched, ["both", "none"]), &[]);
+    for others in [&[][..], alone, larger, larger_alone] {
+        remedy("NR-SACK", (Key::NrSack, ["on", "off"]), others);
+    }
+}
+
+/// The row of a remedy: its switch with the values on and off, and what else differs from the
+/// defaults.
+fn remedy(name: &str, (key, words): (Key, [&str; 2]), others: &[(Key, &str)]) {
+    let [on, off] = words.map(|word| {
+        let base = [
+            (Key::Traffic, "bulk:60s"),
+            (Key::Protocols, "cmt-sctp"),
+            (Key::Cc, "reno"),
+            (Key::Buffers, "256KiB/256KiB"),
+            (Key::Runs, RUNS),
+            (key, word),
+        ];
+        runs(options(&PATHS, &[&base[..], others].concat())).remove(0).1
+    });
+    let difference = |number: fn(&Run) -> f64| paired(&each(&on, number), &each(&off, number));
+    let of = |runs: &[Run]| mean(&each(runs, goodput)).unwrap_or(f64::NAN);
+    let other = |(key, word): &(Key, &str)| match key {
+        Key::Resched => "no rescheduling".to_owned(),
+        _ => format!("buffers {word}"),
+    };
+    let others: Vec<String> = others.iter().map(other).collect();
+    println!(
+        "| {name} | {} | {:.2} | {:.2} | {} | {} | {} |",
+        others.join(", "),
+        of(&on),
+        of(&off),
+        shown(difference(goodput), 2),
+        shown(difference(spurious), 0),
+        shown(difference(sacks), 3),
+    );
 }
 
 /// 003's laboratory (sIII): the paths A and B with RED.
