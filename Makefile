@@ -25,9 +25,11 @@ fairness: ## shares, gains and balance of coupled congestion control, some minut
 	@$(CARGO) test --locked --release --quiet -p anabranch-simulator --test fairness -- \
 	  --ignored --nocapture --test-threads 1 study
 
-soak: ## 1 GiB both ways with kernel and usrsctp; CASES (100000) random operations of SCTP
+soak: ## 1 GiB both ways with kernel and usrsctp, CMT with usrsctp; CASES (100000) random ones
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
-	  sixty_four_mebibytes -- --show-output
+	  -- sixty_four_mebibytes --show-output
+	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
+	  --test peers -- concurrent:: --show-output --test-threads 1
 	@PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test --locked --release --quiet \
 	  -p anabranch-transport --test sctp -- whatever_is_abandoned damaged_packets
 	@PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test --locked --release --quiet \
