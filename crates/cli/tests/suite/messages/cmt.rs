@@ -111,7 +111,7 @@ fn explain_says_why_a_path_has_its_turn() {
 #[test]
 fn explain_shows_decisions_of_a_scheduler_of_mptcp() {
     let call = ["--traffic", "bulk:2s", "--protocols", "cmt-sctp", "--until", "1s"];
-    for (scheduler, part) in [("otias", "predicted to arrive first"), ("lrf", "lowest srtt")] {
+    for (scheduler, part) in [("otias", "earliest arrival"), ("lrf", "lowest srtt")] {
         let call = [&["explain"][..], &PATHS, &call, &["--schedulers", scheduler]].concat();
         let text = succeeds(&call);
         for part in ["CMT-SCTP over all paths, a first, SCTP profile rfc9260", part] {
