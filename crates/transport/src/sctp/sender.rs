@@ -9,6 +9,7 @@ use super::acknowledge::Before;
 use super::binding::{Binding, Bound, Source};
 use super::burst::{BurstRoom, Bursts};
 use super::cmt::{BufferBasis, CmtConfig, Marks, split};
+use super::config::SctpConfig;
 use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
@@ -214,12 +215,12 @@ impl Sender {
             || self.binding().is_some_and(|binding| binding.next() < binding.end())
     }
 
-    /// From now on new data are sent where they are bound to.
-    pub(super) fn plan_ahead(&mut self) {
-        let framing = self.setup.framing;
-        if let Some(cmt) = &mut self.cmt {
-            cmt.binding = Some(Binding::new(framing));
-        }
+    /// New data go where the scheduler of `config` says, if data go on all paths.
+    pub(super) fn choose_paths_by(&mut self, config: &SctpConfig) {
+        let Some(cmt) = &mut self.cmt else { return };
+        cmt.schedule = config.scheduler.as_ref().and_then(Schedule::new);
+        let plans_ahead = cmt.schedule.as_ref().is_some_and(Schedule::plans_ahead);
+        cmt.binding = plans_ahead.then(|| Binding::new(self.setup.framing));
     }
 
     /// Binds up to `most` bytes at the position `at`, at least a fragment, to `path`. Returns

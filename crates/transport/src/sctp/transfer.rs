@@ -13,7 +13,6 @@ use super::path::{Heartbeat, Path};
 use super::path_state::PathStates;
 use super::received::Keep;
 use super::receiver::{Receiver, ReceiverSetup};
-use super::schedule::Schedule;
 use super::sender::{Sender, SenderSetup};
 use super::streams::Framing;
 use crate::congestion::{CongestionControl, PathStart};
@@ -125,12 +124,7 @@ impl Transfer {
             probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
-        if let Some(cmt) = &mut transfer.sender.cmt {
-            cmt.schedule = config.scheduler.as_ref().and_then(Schedule::new);
-            if cmt.schedule.as_ref().is_some_and(Schedule::plans_ahead) {
-                transfer.sender.plan_ahead();
-            }
-        }
+        transfer.sender.choose_paths_by(config);
         transfer.add_paths(cx, ends);
         transfer
     }

@@ -236,7 +236,8 @@ proptest! {
         }
         pair.pass(Duration::from_secs(200));
         for stream in 0..4 {
-            let lens = messages.iter().filter(|(of, ..)| *of == stream).map(|(_, len, _)| *len as u32);
+            let sent = messages.iter().filter(|(of, ..)| *of == stream);
+            let lens = sent.map(|(_, len, _)| *len as u32);
             let received = &pair.host(Server).received;
             let received = received.iter().filter(|message| message.stream == stream);
             prop_assert_eq!(
