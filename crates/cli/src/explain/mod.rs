@@ -79,8 +79,12 @@ pub(crate) fn explain(args: &ExplainArgs) -> u8 {
     };
     let Prepared { scenario, variant, span } = &prepared;
     let (run, connection) = (args.run, args.connection);
-    // SCTP has no scheduler of paths.
-    if variant.protocol().is_sctp() {
+    // Without a scheduler of MPTCP there are no decisions, only what was sent.
+    let decides = matches!(
+        variant.carrier,
+        Carrier::Multipath { .. } | Carrier::Multihomed { scheduler: Some(_), .. }
+    );
+    if !decides || args.sacks {
         let found = record_stretches(scenario, variant, run, *span, connection);
         return conclude(args, span, found, |found| show_association(args, &prepared, found));
     }

@@ -261,6 +261,8 @@ impl Sender {
     fn acked_up_to(&self) -> u64 {
         let next = self.outstanding.cum_tsn() + 1;
         match self.outstanding.data(next) {
+            // Positions and TSNs have different orders: all that is acknowledged.
+            _ if self.binding().is_some() => self.acked.max(self.acknowledged_bytes()),
             Some(sent) => sent.offset,
             None if self.outstanding.is_empty() => self.bound(),
             // The next chunk was abandoned.
@@ -285,7 +287,7 @@ impl Sender {
         if self.probe == Probe::Off {
             return;
         }
-        let least = self.streams.next_len(self.setup.fragment);
+        let least = self.next_len_of_all();
         let is_open =
             least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);
         let is_idle = self.outstanding.total_in_flight_bytes() == 0;
