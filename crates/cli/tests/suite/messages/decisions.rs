@@ -62,7 +62,7 @@ fn sacks_of_cmt() {
     let mut session = Session::new("explain-sacks");
     let lossy = "fast=rate 25mbit delay 20ms loss 1%";
     let study = ["explain", "--path", lossy, "--path", SLOW, "--traffic", "bulk:1MiB", "--sacks"];
-    let time = ["--from", "426ms", "--until", "432ms"];
+    let time = ["--from", "386ms", "--until", "402ms"];
     for more in [&["--protocols", "cmt-sctp"][..], &["--protocols", "cmt-sctp", "--json"]] {
         session.call(&[&study[..], &time, more].concat());
     }
