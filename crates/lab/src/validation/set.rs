@@ -13,7 +13,10 @@
 //! path.dsl = "rate 16mbit delay 15ms limit 100p"
 //! path.lte = "rate 20mbit delay 30ms limit 300p"
 //! ```
+//!
+//! Scenarios that a rule chooses are in `grid`.
 
+use super::grid::{self, Cell};
 use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
 use crate::path_spec::{CapacitySpec, Loss};
 use crate::scenario::{Key, Options, Scenario, load, split, table_of};
@@ -106,10 +109,12 @@ impl ValidationSet {
     ) -> Result<ValidationSet, InputError> {
         let document = table_of(file)?;
         let mut common = document.get_ref().clone();
-        let listed = common.remove("scenario").ok_or_else(|| {
-            let help = "write a table `[[scenario]]` for each";
-            InputError::at(&file.name, "it has no scenario", help)
-        })?;
+        let listed = common.remove("scenario");
+        let (axes, draw) = (common.remove("axis"), common.remove("draw"));
+        if listed.is_none() && axes.is_none() {
+            let help = "write a table `[[scenario]]` for each, or `[[axis]]` for many";
+            return Err(InputError::at(&file.name, "it has no scenario", help));
+        }
         let (common, own) = split(file, &common, &FILE_KEYS)?;
         let common = given.clone().or(common);
         let [series, stacks] = own.try_into().unwrap_or_default();
@@ -121,9 +126,14 @@ impl ValidationSet {
             Some(stacks) => StackKind::parse_list(&stacks)?,
             None => vec![StackKind::KernelTcp, StackKind::KernelMptcp],
         };
+        let defaults = Defaults { common: &common, stacks: &stacks };
+        let listed = listed.as_ref().map_or(Ok(Vec::new()), |all| tables(file, all, "scenario"))?;
+        let listed = listed.into_iter().map(|table| listed_entry(file, table, &defaults));
+        let cells = axes.map_or(Ok(Vec::new()), |axes| grid::cells(file, &axes, draw.as_ref()))?;
+        let cells = cells.into_iter().map(|cell| entry(cell, Own::default(), &defaults));
         let mut entries: Vec<Entry> = Vec::new();
-        for table in tables(file, &listed)? {
-            let (name, entry) = entry(file, table, &common, &stacks)?;
+        for made in listed.chain(cells) {
+            let (name, entry) = made?;
             if entries.iter().any(|other| other.name == entry.name) {
                 let problem = format!("two scenarios have the name `{}`", entry.name);
                 return Err(name.refuse_whole(problem, "rename one of them"));
@@ -152,36 +162,59 @@ fn beside(file: &str, name: &str) -> PathBuf {
     Path::new(file).parent().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
 }
 
-fn tables<'t, 'a>(
+/// The tables of a list.
+pub(super) fn tables<'t, 'a>(
     file: &Arc<SourceFile>,
     listed: &'t Spanned<DeValue<'a>>,
+    what: &str,
 ) -> Result<Vec<&'t DeTable<'a>>, InputError> {
     let table = |value: &'t Spanned<DeValue<'a>>| value.get_ref().as_table();
     let tables: Option<Vec<_>> =
         listed.get_ref().as_array().and_then(|list| list.iter().map(table).collect());
     tables.ok_or_else(|| {
-        let problem = "`scenario` is not a list of tables".to_owned();
-        in_file_error(file, listed.span(), problem, "write `[[scenario]]` before each".into())
+        let problem = format!("`{what}` is not a list of tables");
+        in_file_error(file, listed.span(), problem, format!("write `[[{what}]]` before each"))
     })
 }
 
-fn entry(
+/// What an entry has unless it says otherwise.
+struct Defaults<'a> {
+    common: &'a Options,
+    stacks: &'a [StackKind],
+}
+
+/// Keys of an entry beside those of a scenario.
+#[derive(Default)]
+struct Own {
+    stacks: Option<Given>,
+    judged_by: Option<Given>,
+}
+
+/// A table `[[scenario]]`.
+fn listed_entry(
     file: &Arc<SourceFile>,
     table: &DeTable<'_>,
-    common: &Options,
-    stacks: &[StackKind],
+    defaults: &Defaults<'_>,
 ) -> Result<(Given, Entry), InputError> {
     let (options, own) = split(file, table, &ENTRY_KEYS)?;
-    let [name, own_stacks, judged_by] = own.try_into().unwrap_or_default();
+    let [name, stacks, judged_by] = own.try_into().unwrap_or_default();
     let name = name.ok_or_else(|| {
         let help = "write `name = \"...\"` in every `[[scenario]]`";
         InputError::at(&file.name, "a scenario has no name", help)
     })?;
+    entry(Cell { name, options }, Own { stacks, judged_by }, defaults)
+}
+
+fn entry(
+    Cell { name, options }: Cell,
+    own: Own,
+    defaults: &Defaults<'_>,
+) -> Result<(Given, Entry), InputError> {
     if name.text.is_empty() || name.text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         let problem = format!("`{}` is not a name", name.text);
         return Err(name.refuse(Refusal::new(&name.text, problem, "use letters, digits and `-`")));
     }
-    let mut options = options.or(common.clone());
+    let mut options = options.or(defaults.common.clone());
     options.forget(Key::Title);
     let lacks = |what, help| {
         Err(name.refuse_whole(format!("the scenario `{}` has no {what}", name.text), help))
@@ -197,15 +230,15 @@ fn entry(
         let problem = format!("`{word}` is not available on emulated links yet");
         return Err(name.refuse_whole(problem, "leave it out: the set is compared with a kernel"));
     }
-    let stacks = match own_stacks {
+    let stacks = match own.stacks {
         Some(own) => {
             let stacks = StackKind::parse_list(&own)?;
             check_stacks(&own, &stacks, &scenario)?;
             stacks
         }
-        None => stacks.to_vec(),
+        None => defaults.stacks.to_vec(),
     };
-    let judged_by = match judged_by {
+    let judged_by = match own.judged_by {
         Some(given) => Judged::parse(&given)?,
         None if is_lossy(&scenario) => Judged::Quantiles,
         None => Judged::Mean,

@@ -209,3 +209,78 @@ fn missing_recording_of_a_page_is_not_a_changed_scenario() {
     let result = validate(&set, &series, &Silent, &|_| {}).unwrap();
     assert!(result.left_out[0].contains("the scenario changed"), "{:?}", result.left_out);
 }
+
+/// 3 x 2 combinations.
+const GRID: &str = r#"
+series = "runs/kernel.json"
+cc = "reno"
+path.b = "rate 5mbit delay 20ms limit 100p"
+
+[draw]
+cells = 4
+seed = 1
+least = 1
+
+[[axis]]
+name = "delay"
+[[axis.value]]
+name = "short"
+path.a = "rate 10mbit delay 10ms limit 100p"
+[[axis.value]]
+name = "long"
+path.a = "rate 10mbit delay 50ms limit 100p"
+[[axis.value]]
+name = "lossy"
+path.a = "rate 10mbit delay 10ms loss 1% limit 100p"
+
+[[axis]]
+name = "traffic"
+[[axis.value]]
+name = "little"
+traffic = "bulk:64KiB"
+[[axis.value]]
+name = "much"
+traffic = "bulk:4MiB"
+"#;
+
+fn names(text: &str) -> Vec<String> {
+    set(text).entries.into_iter().map(|entry| entry.name).collect()
+}
+
+#[test]
+fn drawn_set_has_enough_of_each_value_and_depends_on_its_seed() {
+    let all = ["short-little", "short-much", "long-little", "long-much"];
+    let all = [&all[..], &["lossy-little", "lossy-much"]].concat();
+    assert_eq!(names(&GRID.replace("[draw]\ncells = 4\nseed = 1\nleast = 1\n", "")), all);
+    let drawn: Vec<Vec<String>> =
+        (1..30).map(|seed| names(&GRID.replace("seed = 1", &format!("seed = {seed}")))).collect();
+    for names in &drawn {
+        assert_eq!(names.len(), 4);
+        assert!(names.is_sorted_by_key(|name| all.iter().position(|other| other == name)));
+        for value in ["short-", "long-", "lossy-", "-little", "-much"] {
+            assert!(names.iter().any(|name| name.contains(value)), "{value}: {names:?}");
+        }
+    }
+    assert!(drawn.iter().any(|names| *names != drawn[0]), "the seed decides");
+    let lossy = &set(GRID).entries;
+    assert!(lossy.iter().any(|entry| entry.judged_by == Judged::Quantiles));
+    assert!(lossy.iter().any(|entry| entry.judged_by == Judged::Mean));
+}
+
+#[test]
+fn draw_that_cannot_be_made_says_why() {
+    for (from, to, what) in [
+        ("cells = 4", "cells = 7", "7 cells cannot be drawn from 6 combinations"),
+        ("least = 1", "least = 3", "no draw of 4 cells has 3 of each value"),
+        ("cells = 4\n", "", "it has no number of cells"),
+        ("least = 1", "most = 1", "unknown key `most`"),
+        ("seed = 1", "seed = -1", "`seed` is not a whole number"),
+        ("name = \"long\"", "name = \"short\"", "has the value `short` twice"),
+        ("name = \"long\"", "name = \"a b\"", "is not a name"),
+        ("name = \"traffic\"\n", "", "an axis has no name"),
+        ("name = \"little\"\n", "", "a value of an axis has no name"),
+    ] {
+        let message = refusal(&GRID.replacen(from, to, 1));
+        assert!(message.contains(what), "`{what}` is missing in:\n{message}");
+    }
+}
