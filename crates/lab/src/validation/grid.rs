@@ -16,6 +16,8 @@
 //! A cell has the names of its values, in the order of the axes. The draw takes the cells whose
 //! random numbers, keyed by seed and name, are the lowest; a draw with too few of a value is made
 //! again with further numbers. So the set depends on nothing that anyone knows of the results.
+//!
+//! A file with `grid = "other.toml"` has the axes of that file, and none of the cells drawn there.
 
 use super::set::tables;
 use crate::error::{Given, InputError, SourceFile, in_file_error};
@@ -55,24 +57,51 @@ struct Draw {
     least: usize,
 }
 
-/// The cells that are drawn, in the order of the axes.
-pub(super) fn cells(
-    file: &Arc<SourceFile>,
-    axes: &Spanned<DeValue<'_>>,
-    draw: Option<&Spanned<DeValue<'_>>>,
-) -> Result<Vec<Cell>, InputError> {
-    let axes = tables(file, axes, "axis")?;
-    let axes = axes.into_iter().map(|table| axis(file, table)).collect::<Result<Vec<_>, _>>()?;
-    let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
-    let Some(count) = count.filter(|count| *count <= MOST_CELLS) else {
-        let problem = format!("the axes have more than {MOST_CELLS} combinations");
-        return Err(InputError::at(&file.name, problem, "name fewer values"));
-    };
-    let chosen = match draw {
-        Some(draw) => chosen(file, draw, &axes, count)?,
-        None => (0..count).collect(),
-    };
-    Ok(chosen.into_iter().map(|cell| combined(&axes, cell)).collect())
+/// All combinations of the values of some axes; a cell has its place in their order.
+pub(super) struct Grid {
+    axes: Vec<Axis>,
+    count: usize,
+}
+
+impl Grid {
+    /// The combinations of the tables `[[axis]]`.
+    pub(super) fn new(
+        file: &Arc<SourceFile>,
+        axes: &Spanned<DeValue<'_>>,
+    ) -> Result<Grid, InputError> {
+        let axes = tables(file, axes, "axis")?;
+        let axes =
+            axes.into_iter().map(|table| axis(file, table)).collect::<Result<Vec<_>, _>>()?;
+        let count = axes.iter().try_fold(1, |all: usize, axis| all.checked_mul(axis.values.len()));
+        let Some(count) = count.filter(|count| *count <= MOST_CELLS) else {
+            let problem = format!("the axes have more than {MOST_CELLS} combinations");
+            return Err(InputError::at(&file.name, problem, "name fewer values"));
+        };
+        Ok(Grid { axes, count })
+    }
+
+    /// Places of all cells but these, ascending.
+    pub(super) fn all_but(&self, drawn: &[usize]) -> Vec<usize> {
+        (0..self.count).filter(|cell| drawn.binary_search(cell).is_err()).collect()
+    }
+
+    /// Places of the cells of the draw out of `from`, ascending; without `[draw]`, all.
+    pub(super) fn drawn(
+        &self,
+        file: &Arc<SourceFile>,
+        draw: Option<&Spanned<DeValue<'_>>>,
+        from: Vec<usize>,
+    ) -> Result<Vec<usize>, InputError> {
+        match draw {
+            Some(draw) => chosen(file, draw, &self.axes, &from),
+            None => Ok(from),
+        }
+    }
+
+    /// The scenario at this place.
+    pub(super) fn cell(&self, place: usize) -> Cell {
+        combined(&self.axes, place)
+    }
 }
 
 fn axis(file: &Arc<SourceFile>, table: &DeTable<'_>) -> Result<Axis, InputError> {
@@ -109,26 +138,28 @@ fn named(
     Ok((name, options))
 }
 
-/// Places of the cells of a draw, ascending.
+/// Places of the cells of a draw out of `from`, ascending.
 fn chosen(
     file: &Arc<SourceFile>,
     draw: &Spanned<DeValue<'_>>,
     axes: &[Axis],
-    count: usize,
+    from: &[usize],
 ) -> Result<Vec<usize>, InputError> {
     let Draw { cells, seed, least } = numbers(file, draw)?;
     let refuse =
         |problem, help: &str| Err(in_file_error(file, draw.span(), problem, help.to_owned()));
-    if cells > count {
-        let problem = format!("{cells} cells cannot be drawn from {count} combinations");
+    if cells > from.len() {
+        let problem = format!("{cells} cells cannot be drawn from {} combinations", from.len());
         return refuse(problem, "draw fewer, or leave `[draw]` out for all of them");
     }
-    let names: Vec<String> = (0..count).map(|cell| combined(axes, cell).name.text).collect();
+    let owner = |cell: &usize| (owner_of(&combined(axes, *cell).name.text), *cell);
+    let from: Vec<_> = from.iter().map(owner).collect();
     for attempt in 0..ATTEMPTS {
         let chance = Chance::new(seed, attempt);
-        let mut order: Vec<usize> = (0..count).collect();
-        order.sort_by_key(|cell| (chance.bits(owner_of(&names[*cell]), Purpose::Cell, 0), *cell));
+        let mut order = from.clone();
+        order.sort_by_key(|(owner, cell)| (chance.bits(*owner, Purpose::Cell, 0), *cell));
         order.truncate(cells);
+        let mut order: Vec<usize> = order.into_iter().map(|(_, cell)| cell).collect();
         order.sort_unstable();
         if has_each(axes, &order, least) {
             return Ok(order);
@@ -202,4 +233,57 @@ fn numbers(file: &Arc<SourceFile>, draw: &Spanned<DeValue<'_>>) -> Result<Draw, 
     let cells = cells.ok_or_else(|| refuse(draw.span(), "it has no number of cells".to_owned()))?;
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     Ok(Draw { cells: size(cells), seed, least: size(least) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{load, table_of};
+    use crate::validation::ValidationSet;
+    use std::collections::BTreeMap;
+
+    fn shipped(name: &str) -> String {
+        format!("{}/../../scenarios/{name}", env!("CARGO_MANIFEST_DIR"))
+    }
+
+    /// The axes of the shipped grid, and its places by name.
+    fn shipped_grid() -> (Grid, BTreeMap<String, usize>) {
+        let file = load(&shipped("kernel-grid.toml")).unwrap();
+        let document = table_of(&file).unwrap();
+        let grid = Grid::new(&file, document.get_ref().get("axis").unwrap()).unwrap();
+        let places = grid.all_but(&[]).into_iter().map(|cell| (grid.cell(cell).name.text, cell));
+        let places = places.collect();
+        (grid, places)
+    }
+
+    fn drawn(name: &str) -> Vec<usize> {
+        let places = shipped_grid().1;
+        let set = ValidationSet::from_file(&shipped(name), None).unwrap();
+        set.entries.iter().map(|entry| places[&entry.name]).collect()
+    }
+
+    #[test]
+    fn shipped_draws_have_enough_of_each_value_and_share_no_cell() {
+        let (grid, names) = shipped_grid();
+        assert_eq!((grid.count, names.len()), (672, 672), "names are unique");
+        let [seen, unseen] = ["kernel-grid.toml", "kernel-grid-unseen.toml"].map(drawn);
+        assert_eq!((seen.len(), unseen.len()), (80, 40));
+        assert!(has_each(&grid.axes, &seen, 8) && has_each(&grid.axes, &unseen, 4));
+        assert!(unseen.iter().all(|cell| !seen.contains(cell)), "{seen:?} {unseen:?}");
+    }
+
+    #[test]
+    fn all_combinations_of_the_shipped_axes_are_scenarios() {
+        let file = load(&shipped("kernel-grid.toml")).unwrap();
+        let text = file.text.replace("[draw]\ncells = 80\nseed = 1\nleast = 8\n", "");
+        let file = Arc::new(SourceFile { name: file.name.clone(), text });
+        let set = ValidationSet::read(&file, &Options::default()).unwrap();
+        assert_eq!(set.entries.len(), 672);
+        for entry in &set.entries {
+            let names: Vec<_> = entry.variants().into_iter().map(|variant| variant.name).collect();
+            for stack in ["kernel-tcp/", "kernel-mptcp/"] {
+                assert!(names.iter().any(|name| name.starts_with(stack)), "{names:?}");
+            }
+        }
+    }
 }

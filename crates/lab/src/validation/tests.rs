@@ -2,11 +2,12 @@
 
 use super::set::{Judged, ValidationSet};
 use super::*;
-use crate::error::SourceFile;
+use crate::error::{InputError, SourceFile};
 use crate::run::Run;
-use crate::scenario::{Options, Variant};
+use crate::scenario::{Options, Runs, Variant};
 use crate::stack::StackKind;
 use crate::study::Watcher;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const SET: &str = r#"
@@ -104,6 +105,7 @@ fn set_refused_says_where_and_why() {
         ("series = 'x'\n[[scenario]]\ntraffic = 'bulk:1MiB'", "has no name"),
         ("series = 'x'\nstacks = 'tcp'\n[[scenario]]\nname = 'a'", "unknown stack `tcp`"),
         ("series = 'x'\n[[scenario]]\nname = 'a b'\npath.a = 'wlan'", "`a b` is not a name"),
+        ("series = 'x'\n[draw]\ncells = 2", "`[draw]` has no axes"),
         ("series = 'x'\n[[scenario]]\nnaem = 'a'", "unknown key `naem`"),
         (&format!("{SET}judged-by = 'eye'"), "unknown way of judging `eye`"),
         (&SET.replace("lossy", "clean"), "two scenarios have the name `clean`"),
@@ -282,5 +284,68 @@ fn draw_that_cannot_be_made_says_why() {
     ] {
         let message = refusal(&GRID.replacen(from, to, 1));
         assert!(message.contains(what), "`{what}` is missing in:\n{message}");
+    }
+}
+
+/// A folder with the set `GRID` and further files; removed when dropped.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &str)]) -> Folder {
+        let name = format!("anabranch-{name}-{}", std::process::id());
+        let folder = Folder(std::env::temp_dir().join(name));
+        std::fs::create_dir_all(&folder.0).unwrap();
+        for (name, text) in [("grid.toml", GRID)].iter().chain(files) {
+            std::fs::write(folder.0.join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn read(&self, name: &str) -> Result<ValidationSet, InputError> {
+        ValidationSet::from_file(self.0.join(name).to_str().unwrap(), None)
+    }
+}
+
+const SECOND: &str = "series = 'second.json'\ngrid = 'grid.toml'\nruns = 3\n";
+
+#[test]
+fn second_draw_has_axes_and_keys_of_the_first_and_none_of_its_cells() {
+    for draw in ["", "[draw]\ncells = 2\nseed = 1\n"] {
+        let folder = Folder::new("second", &[("second.toml", &format!("{SECOND}{draw}"))]);
+        let first = folder.read("grid.toml").unwrap();
+        let second = folder.read("second.toml").unwrap();
+        assert_eq!((first.entries.len(), second.entries.len()), (4, 2), "of 6");
+        for entry in &second.entries {
+            assert!(first.entries.iter().all(|other| other.name != entry.name), "{}", entry.name);
+            let names: Vec<_> = entry.variants().into_iter().map(|v| v.name).collect();
+            assert!(names.iter().all(|name| name.ends_with("/reno")), "{names:?}");
+            assert_eq!(entry.scenario.runs, Runs::Fixed(3), "a key of the second file");
+        }
+        assert!(second.series.ends_with("second.json"));
+    }
+}
+
+#[test]
+fn second_draw_that_cannot_be_made_says_why() {
+    let all = GRID.replace("[draw]\ncells = 4\nseed = 1\nleast = 1\n", "");
+    let files = [("all.toml", all.as_str()), ("listed.toml", SET), ("second.toml", SECOND)];
+    for (text, part) in [
+        (SECOND.replace("grid.toml", "all.toml"), "`all.toml` has all combinations already"),
+        (SECOND.replace("grid.toml", "listed.toml"), "`listed.toml` has no axes"),
+        (SECOND.replace("grid.toml", "second.toml"), "`second.toml` takes its axes from"),
+        (SECOND.replace("grid.toml", "no.toml"), "`no.toml` cannot be read"),
+        (format!("{SECOND}[draw]\ncells = 3"), "3 cells cannot be drawn from 2 combinations"),
+        (format!("{SECOND}[[axis]]\nname = 'a'"), "the axes are those of `grid.toml`"),
+    ] {
+        let third = [&files[..], &[("third.toml", &text)]].concat();
+        let folder = Folder::new("third", &third);
+        let shown = folder.read("third.toml").unwrap_err().to_string();
+        assert!(shown.contains(part) && shown.contains("third.toml:"), "{text}: {shown}");
     }
 }
