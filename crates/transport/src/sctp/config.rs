@@ -9,6 +9,7 @@ use super::rtx_policy::RtxPolicy;
 use super::streams::StreamOrder;
 use crate::congestion::{Controller, ControllerChoice, PathGroups, initial_window};
 use crate::info::Protocol;
+use crate::path_policy::PolicyChoice;
 use crate::scheduler::SchedulerChoice;
 use std::net::IpAddr;
 use wire::sctp::{Features, UdpPorts};
@@ -53,6 +54,8 @@ pub struct SctpConfig {
     /// sends as much as it can, in the order of `CmtConfig::send_all`. One that CMT does not take
     /// (`SchedulerRefusal`) is ignored.
     pub scheduler: Option<SchedulerChoice>,
+    /// With data on all paths: which of them get new data.
+    pub policy: PolicyChoice,
     /// How TSNs above the cumulative one are kept; it has a cost and changes no packet.
     pub gap_structure: GapStructure,
 }
@@ -93,6 +96,7 @@ impl SctpConfig {
             reneging: false,
             cmt: None,
             scheduler: None,
+            policy: PolicyChoice::NONE,
             gap_structure: GapStructure::Tree,
         }
     }
