@@ -146,8 +146,9 @@ impl SctpConfig {
     pub(super) fn new_controller(&self) -> Controller {
         let limit = self.parameters.slow_start_limit;
         let groups = self.cmt.map_or(PathGroups::ONE, |cmt| cmt.cc_groups);
-        let reno = || ControllerChoice::RENO.make_grouped(limit, groups);
-        let made = self.congestion.make_grouped(limit, groups).or_else(reno);
+        let floor = self.parameters.pooled_floor;
+        let reno = || ControllerChoice::RENO.make_grouped(limit, groups, floor);
+        let made = self.congestion.make_grouped(limit, groups, floor).or_else(reno);
         made.unwrap_or_else(|| ControllerChoice::RENO.make(&crate::congestion::Options::LINUX))
     }
 
