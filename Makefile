@@ -7,7 +7,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: demo test bench fairness soak properties coverage lint fuzz dist clean help
+.PHONY: demo test bench fairness cmt soak properties coverage lint fuzz dist clean help
 
 demo: ## build, then load a page over WLAN, LTE and both; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
@@ -24,6 +24,9 @@ bench: ## one line a figure: name value unit
 fairness: ## shares, gains and balance of coupled congestion control, some minutes
 	@$(CARGO) test --locked --release --quiet -p anabranch-simulator --test fairness -- \
 	  --ignored --nocapture --test-threads 1 study
+
+cmt: ## the tables of docs/cmt.md, some minutes; TABLES="remedies figures" for some of them
+	@$(CARGO) run --locked --release --quiet -p anabranch-lab --example cmt -- $(TABLES)
 
 soak: ## 1 GiB both ways with kernel and usrsctp, CMT with usrsctp; CASES (100000) random ones
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \

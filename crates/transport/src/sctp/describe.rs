@@ -26,6 +26,7 @@ pub(super) fn open(transfer: &Transfer, ends: &Ends, stage: Stage) -> Connection
         reinjected_bytes: moved,
         probe_bytes: transfer.sender.policy().map_or(0, Eligibility::sent_bytes),
         duplicate_bytes: transfer.receiver.duplicate_bytes(),
+        sacks: transfer.receiver.sacks(),
         held_bytes: transfer.receiver.streams().held_bytes(),
         ..none()
     }
@@ -55,6 +56,7 @@ const fn none() -> ConnectionInfo {
         reinjected_bytes: 0,
         probe_bytes: 0,
         duplicate_bytes: 0,
+        sacks: 0,
         refused: 0,
         held_bytes: 0,
         mappings: 0,

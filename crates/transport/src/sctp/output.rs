@@ -367,8 +367,13 @@ impl Transfer {
                 break;
             }
             let timed_out = self.sender.outstanding.is_timed_out(tsn);
+            let lost = self.sender.outstanding.sent_on(tsn).filter(|_| timed_out);
             let state = &mut self.paths[index];
             let Some(chunk) = self.sender.send_again(cx, state, tsn) else { break };
+            // The policy chooses anew for the next one: windows differ by then.
+            if let Some(lost) = lost.and_then(|(lost, _)| self.paths.get_mut(lost.index())) {
+                lost.rtx_to = None;
+            }
             // Fast retransmission of the earliest chunk restarts T3-rtx (RFC 9260 s7.2.4 4).
             restarts |= !timed_out && earliest.is_none_or(|earliest| tsn <= earliest);
             left = left.saturating_sub(len);
@@ -450,7 +455,7 @@ impl Transfer {
     }
 
     /// The path of what was lost on `lost`: after a fast retransmission the same one, if that is
-    /// active, otherwise what the policy chooses once.
+    /// active, otherwise what the policy chooses, until one is sent.
     fn rtx_path(&mut self, chance: Chance, lost: PathId, timed_out: bool) -> Option<PathId> {
         if self.sender.cmt.is_some() && self.sender.probe == Probe::Due {
             return self.probe_path();

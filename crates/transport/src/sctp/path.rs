@@ -25,7 +25,7 @@ pub(super) struct Path {
     pub timed: Option<Tsn>,
     /// The highest TSN that was outstanding when fast recovery began (RFC 9260 s7.2.4).
     pub recovery_exit: Option<Tsn>,
-    /// The path of retransmissions after T3-rtx expired here, once it is chosen.
+    /// The path of the next retransmission of what T3-rtx took for lost here, once it is chosen.
     pub rtx_to: Option<PathId>,
     /// It takes no new data until then.
     pub blocked_until: Option<Instant>,

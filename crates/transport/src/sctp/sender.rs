@@ -81,7 +81,7 @@ pub(super) struct Sender {
     /// The vector for the paths of the next SACK.
     pub(super) spare_paths: Vec<Before>,
     /// The largest window that the peer has offered, in bytes.
-    largest_rwnd: u64,
+    pub(super) largest_rwnd: u64,
     pub(super) hold: Hold,
     pub(super) bursts: Bursts,
     pub(super) resent: Resent,

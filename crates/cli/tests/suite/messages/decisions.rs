@@ -27,8 +27,10 @@ fn decisions_of_schedulers() {
 fn accounts_of_why_nothing_was_sent() {
     let mut session = Session::new("why");
     let study = ["--path", FAST, "--path", "slow=rate 5mbit delay 90ms loss 2%", "--traffic"];
-    let study = [&study[..], &["bulk:512KiB", "--protocols", "tcp,mptcp", "--why"]].concat();
-    session.call(&[&["compare", "--runs", "3", "--quiet"], &study[..]].concat());
+    for protocols in ["tcp,mptcp", "sctp,cmt-sctp"] {
+        let study = [&study[..], &["bulk:512KiB", "--protocols", protocols, "--why"]].concat();
+        session.call(&[&["compare", "--runs", "3", "--quiet"], &study[..]].concat());
+    }
     session.end();
 }
 
