@@ -114,8 +114,8 @@ impl Eligibility {
         chunks
     }
 
-    /// The answer to the probe with this nonce arrives on `path`: its round trip; `None` if there is
-    /// no such probe.
+    /// The answer to the probe with this nonce arrives on `path`: its round trip; `None` if there
+    /// is no such probe.
     pub(super) fn on_answer(&mut self, now: Instant, path: PathId, nonce: u64) -> Option<Duration> {
         let unanswered = &mut self.paths.get_mut(path.index())?.unanswered;
         let at = unanswered.iter().position(|probe| probe.nonce == nonce)?;
