@@ -15,10 +15,11 @@ const PATHS: [&str; 2] =
     ["a=rate 25mbit delay 18ms..22ms limit 100p", "b=rate 4mbit delay 63ms..77ms limit 100p"];
 
 /// A table and what makes it.
-const TABLES: [(&str, fn()); 5] = [
+const TABLES: [(&str, fn()); 6] = [
     ("remedies", remedies),
     ("figures", figures),
     ("buffers", buffers),
+    ("lists", lists),
     ("readings", readings),
     ("queues", queues),
 ];
@@ -104,6 +105,8 @@ fn remedies() {
     let larger_alone = &[larger[0], alone[0]];
     for others in [&[][..], alone] {
         remedy("SFR", (Key::Sfr, ["on", "off"]), others);
+    }
+    for others in [&[][..], alone] {
         remedy("CUC", (Key::Cuc, ["v2", "normal"]), others);
     }
     remedy("DAC", (Key::Dac, ["on", "off"]), &[]);
@@ -190,28 +193,55 @@ fn figures() {
     }
 }
 
-/// 003's hypothesis of small buffers, and of a single path with another control.
+/// Small buffers as a reason of 003's Fig. 4, and a single path with another control.
 fn buffers() {
     println!(
-        "| RTT | buffers | CMT-SCTP [Mbit/s] | MPTCP | SCTP on B, reno | TCP on B, reno \
-         | TCP on B, cubic |\n|--:|--:|--:|--:|--:|--:|--:|"
+        "| RTT | buffers | B [Mbit/s] | CMT-SCTP [Mbit/s] | MPTCP | SCTP on B, reno \
+         | TCP on B, reno | TCP on B, cubic |\n|--:|--:|--:|--:|--:|--:|--:|--:|"
     );
-    for (rtt, delay) in [("200 ms", "100ms"), ("400 ms", "200ms")] {
-        for (name, size) in
-            [("256 KiB", "256KiB"), ("1 MiB", "1MiB"), ("4 MiB", "4MiB"), ("16 MiB", "16MiB")]
-        {
-            let buffers = format!("fixed:{size}/{size}");
-            let all = [
-                (Key::Protocols, "tcp,sctp,mptcp,cmt-sctp"),
-                (Key::Cc, "lia,reno,cubic"),
-                (Key::Schedulers, "lrf,send-all"),
-                (Key::Buffers, buffers.as_str()),
-            ];
-            let all = lab("10", delay, &all);
-            let names = [CMT, MPTCP, "sctp/b/reno", "tcp/b/reno", "tcp/b/cubic"];
-            let found = goodputs(&all, names).map(|goodput| format!("{goodput:.2}"));
-            println!("| {rtt} | {name} | {} |", found.join(" | "));
+    for mbit in ["0.2", "0.4", "0.8", "1.6", "2.5", "5"] {
+        with_buffers(("200 ms", "100ms"), "256KiB", mbit);
+    }
+    for rtt in [("200 ms", "100ms"), ("400 ms", "200ms")] {
+        for size in ["256KiB", "1MiB", "4MiB", "16MiB"] {
+            with_buffers(rtt, size, "10");
         }
+    }
+}
+
+fn with_buffers((rtt, delay): (&str, &str), size: &str, mbit: &str) {
+    let buffers = format!("fixed:{size}/{size}");
+    let all = [
+        (Key::Protocols, "tcp,sctp,mptcp,cmt-sctp"),
+        (Key::Cc, "lia,reno,cubic"),
+        (Key::Schedulers, "lrf,send-all"),
+        (Key::Buffers, buffers.as_str()),
+    ];
+    let all = lab(mbit, delay, &all);
+    let names = [CMT, MPTCP, "sctp/b/reno", "tcp/b/reno", "tcp/b/cubic"];
+    let found = goodputs(&all, names).map(|goodput| format!("{goodput:.2}"));
+    println!("| {rtt} | {size} | {mbit} | {} |", found.join(" | "));
+}
+
+/// Hosts that walk lists of gaps (003 sIII-D), RTT 200 ms.
+fn lists() {
+    println!(
+        "| B [Mbit/s] | CMT-SCTP, list | SCTP on B, list | CMT-SCTP, tree | SCTP on B, tree |\n\
+         |--:|--:|--:|--:|--:|"
+    );
+    for mbit in ["0.2", "0.4", "0.8", "1.6", "2.5", "5", "10"] {
+        let found = ["list", "tree"].map(|structure| {
+            let all = [
+                (Key::Protocols, "sctp,cmt-sctp"),
+                (Key::Cc, "lia,reno"),
+                (Key::Buffers, "16MiB/16MiB"),
+                (Key::GapStructure, structure),
+                (Key::HostCost, "gap=40us"),
+            ];
+            goodputs(&lab(mbit, "100ms", &all), [CMT, "sctp/b/reno"])
+        });
+        let found = found.as_flattened().iter().map(|goodput| format!("{goodput:.2}"));
+        println!("| {mbit} | {} |", found.collect::<Vec<_>>().join(" | "));
     }
 }
 

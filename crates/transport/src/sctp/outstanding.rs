@@ -522,6 +522,19 @@ impl<T> Outstanding<T> {
         self.paths.get(path.index())?.chunks.last().map(|at| self.tsn(at))
     }
 
+    /// Chunks in the network on `path` whose offset from the initial TSN is below `end`.
+    pub(super) fn in_flight_below(&self, path: PathId, end: u64) -> u32 {
+        self.paths
+            .get(path.index())
+            .map_or(0, |on_path| on_path.chunks.range(0..end).count() as u32)
+    }
+
+    /// How many of these chunks were sent on `path` last.
+    pub(super) fn count_on(&self, path: PathId, tsns: &[Tsn]) -> u32 {
+        let is_there = |tsn: &&Tsn| self.sent_on(**tsn).is_some_and(|(last, _)| last == path);
+        tsns.iter().filter(is_there).count() as u32
+    }
+
     /// Bytes in the network on `path`.
     pub fn in_flight_bytes(&self, path: PathId) -> u64 {
         self.paths.get(path.index()).map_or(0, |on_path| on_path.bytes)

@@ -58,6 +58,19 @@ fn decisions_in_trouble() {
 }
 
 #[test]
+fn sacks_of_cmt() {
+    let mut session = Session::new("explain-sacks");
+    let lossy = "fast=rate 25mbit delay 20ms loss 1%";
+    let study = ["explain", "--path", lossy, "--path", SLOW, "--traffic", "bulk:1MiB", "--sacks"];
+    let time = ["--from", "386ms", "--until", "402ms"];
+    for more in [&["--protocols", "cmt-sctp"][..], &["--protocols", "cmt-sctp", "--json"]] {
+        session.call(&[&study[..], &time, more].concat());
+    }
+    session.call(&[&study[..], &["--protocols", "sctp"]].concat());
+    session.end();
+}
+
+#[test]
 fn options_of_explain() {
     let mut session = Session::new("explain-refused");
     session.call(&["explain"]);
