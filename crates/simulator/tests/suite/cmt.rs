@@ -3,7 +3,8 @@
 use crate::multipath::{assert_exactly_once, hostile_run};
 use crate::pair::{link, record, record_with, value, with};
 use crate::sctp::{cases, sctp};
-use base::{Duration, Event, EventMask, Instant, PathId, Rate};
+use base::{Blocked, Duration, Event, EventMask, Instant, PathId, Rate};
+use harness::SimulatedRecord;
 use network::{Capacity, Direction, Limit, LinkChange, LinkConfig, PathEvent};
 use proptest::prelude::*;
 use simulator::{Carrier, Mark, PathMark, RunSetup, Until};
@@ -339,4 +340,22 @@ fn drepas_suspends_a_path_that_contributes_too_little() {
         let bound = 10_240.0 * ((time - at) / 3.0 + 1.0);
         assert!(probes > 0 && probes as f64 <= bound, "{scheduler:?}: {probes} bytes");
     }
+}
+
+/// ECF leaves the slow path alone although it has room; windows are not what stops it.
+#[test]
+fn wait_of_a_scheduler_is_its_own_in_the_account() {
+    let waited = |scheduler: &str| {
+        let setup = cmt(&[link(25, 10), link(4, 70)], Traffic::BulkSize(2 << 20));
+        let setup = change(setup, |config| {
+            config.scheduler = Some(scheduler.parse().expect("a scheduler"));
+        });
+        let setup = with(setup, |setup| setup.recording.accounts = true);
+        let account = record(&setup).account().expect("an account");
+        let sum = account.stopped.iter().fold(Duration::ZERO, |sum, held| sum + held.time);
+        assert_eq!(sum, account.life, "{account:?}");
+        account.of(Blocked::SchedulerWaits).time
+    };
+    assert!(waited("ecf-kernel") > Duration::from_millis(20));
+    assert_eq!(waited("lrf"), Duration::ZERO);
 }
