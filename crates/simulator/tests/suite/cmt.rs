@@ -4,7 +4,6 @@ use crate::multipath::{assert_exactly_once, hostile_run};
 use crate::pair::{link, record, record_with, value, with};
 use crate::sctp::{cases, sctp};
 use base::{Blocked, Duration, Event, EventMask, Instant, PathId, Rate};
-use harness::SimulatedRecord;
 use network::{Capacity, Direction, Limit, LinkChange, LinkConfig, PathEvent};
 use proptest::prelude::*;
 use simulator::{Carrier, Mark, PathMark, RunSetup, Until};
