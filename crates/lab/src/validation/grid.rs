@@ -230,7 +230,8 @@ fn numbers(file: &Arc<SourceFile>, draw: &Spanned<DeValue<'_>>) -> Result<Draw, 
             other => return Err(refuse(key.span(), format!("unknown key `{other}`"))),
         }
     }
-    let cells = cells.ok_or_else(|| refuse(draw.span(), "it has no number of cells".to_owned()))?;
+    let cells =
+        cells.ok_or_else(|| refuse(draw.span(), "`[draw]` has no number of cells".to_owned()))?;
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     Ok(Draw { cells: size(cells), seed, least: size(least) })
 }

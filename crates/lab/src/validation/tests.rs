@@ -274,7 +274,7 @@ fn draw_that_cannot_be_made_says_why() {
     for (from, to, what) in [
         ("cells = 4", "cells = 7", "7 cells cannot be drawn from 6 combinations"),
         ("least = 1", "least = 3", "no draw of 4 cells has 3 of each value"),
-        ("cells = 4\n", "", "it has no number of cells"),
+        ("cells = 4\n", "", "`[draw]` has no number of cells"),
         ("least = 1", "most = 1", "unknown key `most`"),
         ("seed = 1", "seed = -1", "`seed` is not a whole number"),
         ("name = \"long\"", "name = \"short\"", "has the value `short` twice"),

@@ -147,7 +147,11 @@ fn draws_that_are_refused() {
         ("name = \"delay\"\n", ""),
         ("name = \"near\"\n", ""),
     ] {
-        let change = format!("`{}` instead of `{}`", to.trim_end(), from.trim_end());
+        let [from_shown, to_shown] = [from, to].map(|text| text.trim_end().replace('\n', "; "));
+        let change = match to_shown.as_str() {
+            "" => format!("without `{from_shown}`"),
+            to_shown => format!("`{to_shown}` instead of `{from_shown}`"),
+        };
         refused(&mut session, "set.toml", &GRID.replacen(from, to, 1), &change);
     }
     let empty = format!("{GRID}[[axis]]\nname = \"cc\"\n");
