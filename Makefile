@@ -7,7 +7,7 @@ TARGET := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: demo test bench fairness soak properties coverage lint fuzz dist clean help
+.PHONY: demo test bench fairness cmt soak properties coverage lint fuzz dist clean help
 
 demo: ## build, then load a page over WLAN, LTE and both; writes target/demo/report.html
 	@$(CARGO) build --locked --release --quiet -p anabranch-cli
@@ -25,9 +25,14 @@ fairness: ## shares, gains and balance of coupled congestion control, some minut
 	@$(CARGO) test --locked --release --quiet -p anabranch-simulator --test fairness -- \
 	  --ignored --nocapture --test-threads 1 study
 
-soak: ## 1 GiB both ways with kernel and usrsctp; CASES (100000) random operations of SCTP
+cmt: ## the tables of docs/cmt.md, some minutes; TABLES="remedies figures" for some of them
+	@$(CARGO) run --locked --release --quiet -p anabranch-lab --example cmt -- $(TABLES)
+
+soak: ## 1 GiB both ways with kernel and usrsctp, CMT with usrsctp; CASES (100000) random ones
 	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
-	  sixty_four_mebibytes -- --show-output
+	  -- sixty_four_mebibytes --show-output
+	@ANABRANCH_SOAK_MIB=1024 $(CARGO) test --locked --release --quiet -p anabranch-linux \
+	  --test peers -- concurrent:: --show-output --test-threads 1
 	@PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test --locked --release --quiet \
 	  -p anabranch-transport --test sctp -- whatever_is_abandoned damaged_packets
 	@PROPTEST_CASES=$(or $(CASES),100000) $(CARGO) test --locked --release --quiet \

@@ -93,6 +93,8 @@ impl EventMask {
     pub const ARRIVAL: EventMask = EventMask(1 << 8);
     /// Accounts of connections: why senders are stopped and what waits at receivers.
     pub const ACCOUNT: EventMask = EventMask(1 << 9);
+    /// What SACKs mean for each path of an association with data on all paths (CMT-SCTP).
+    pub const REPORT: EventMask = EventMask(1 << 10);
     /// All events.
     pub const ALL: EventMask = EventMask(u32::MAX);
 
@@ -138,6 +140,26 @@ pub enum Event {
         newly_acked: u64,
         /// Segments in flight after the event.
         inflight_segs: u32,
+    },
+    /// A SACK acknowledges or misses chunks of a path, of an association with data on all paths.
+    PathReport {
+        /// Socket of the association.
+        socket: SocketId,
+        /// Path of the last transmission of these chunks.
+        path: PathId,
+        /// Path that the SACK arrived on, if it is one.
+        over: Option<PathId>,
+        /// Bytes newly acknowledged.
+        newly_acked: u32,
+        /// Congestion window update (CUC): the window may grow.
+        may_grow: bool,
+        /// Chunks of the path in flight that count as missing: with split fast retransmit (SFR)
+        /// those below a new arrival of the path itself.
+        missing: u32,
+        /// Delayed acknowledgements (DAC): how often those below all new arrivals count.
+        times: u8,
+        /// Chunks that counted as missing for the third time, and are lost.
+        lost: u32,
     },
     /// A segment was declared lost.
     SegmentLost {

@@ -26,6 +26,8 @@ pub(crate) struct Table {
 pub(crate) struct Column {
     heading: String,
     cells: Vec<String>,
+    /// Of the widest cell or the heading: long tables look at it for every cell.
+    width: usize,
     /// Styles of the cells, as ANSI numbers.
     pub styles: Vec<&'static str>,
     right: bool,
@@ -41,8 +43,10 @@ impl Column {
         dispensable: u8,
         cells: Vec<String>,
     ) -> Self {
-        let styles = vec![""; cells.len()];
-        Column { heading: heading.into(), cells, styles, right, dispensable }
+        let (heading, styles) = (heading.into(), vec![""; cells.len()]);
+        let widest = cells.iter().map(|cell| width_of(cell)).max().unwrap_or(0);
+        let width = widest.max(width_of(&heading));
+        Column { heading, cells, width, styles, right, dispensable }
     }
 
     /// Heading of the column.
@@ -60,18 +64,13 @@ impl Column {
         &self.cells
     }
 
-    fn width(&self) -> usize {
-        let cells = self.cells.iter().map(|cell| width_of(cell));
-        cells.max().unwrap_or(0).max(width_of(&self.heading))
-    }
-
     fn is_empty(&self) -> bool {
         self.cells.iter().all(String::is_empty)
     }
 
     /// The cell as wide as the column; `shown` is the cell with its style.
     fn padded(&self, cell: &str, shown: &str) -> String {
-        let blanks = " ".repeat(self.width().saturating_sub(width_of(cell)));
+        let blanks = " ".repeat(self.width.saturating_sub(width_of(cell)));
         if self.right { format!("{blanks}{shown}") } else { format!("{shown}{blanks}") }
     }
 }
@@ -110,7 +109,7 @@ impl Table {
 fn fitting(columns: &[Column], room: usize) -> Option<Vec<Column>> {
     let mut columns = columns.to_vec();
     loop {
-        let widths: usize = columns.iter().map(Column::width).sum();
+        let widths: usize = columns.iter().map(|column| column.width).sum();
         if widths + GAP * columns.len().saturating_sub(1) <= room {
             return Some(columns);
         }
@@ -212,6 +211,15 @@ short          1000.0     2.0
 ";
         assert_eq!(render("a/long/one", None), expected);
         assert_eq!(render("a/long/one", Some(52)), expected, "it just fits");
+    }
+
+    #[test]
+    fn table_of_100_000_rows_is_shown_at_once() {
+        let rows = |count: usize| vec!["12.5".to_owned(); count];
+        let table = |count| Table { columns: vec![Column::new("time [s]", true, 0, rows(count))] };
+        // With a look at all rows for each of them this takes minutes.
+        let text = table(100_000).render(Screen { width: None, colour: false });
+        assert_eq!(text.lines().count(), 100_001);
     }
 
     #[test]

@@ -22,8 +22,9 @@ pub(crate) const SHARES: [(&str, &[Blocked]); 7] = [
 /// Caption of the table.
 pub(crate) const CAPTION: &str = "Shares of the time that the connections of the data sender were \
     open, by what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time \
-    and bytes waiting at the receiver behind a gap. Spurious: segments that the receiver already \
-    had; reinjected: segments sent on a second path; means over the repetitions.";
+    and bytes waiting at the receiver behind a gap. SACKs: of SCTP, per packet with data. \
+    Spurious: segments that the receiver already had; reinjected: segments sent on a second path; \
+    means over the repetitions.";
 
 /// The table with its caption; empty without accounts.
 pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
@@ -48,6 +49,9 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     let early = |b: &Blocking| format!("{:.1}", b.head_of_line.bytes / 1e3);
     columns.push(Column::new("blocked reader [ms]", true, 0, each(&|v| of(v, &blocked))));
     columns.push(Column::new("blocked bytes [kB]", true, 2, each(&|v| of(v, &early))));
+    if variants.iter().any(|summary| summary.sacks_per_data_packet.is_some()) {
+        columns.push(Column::new("SACKs", true, 1, each(&sacks)));
+    }
     for (index, repeats) in variants.first().map_or(&[][..], |v| &v.repeats).iter().enumerate() {
         let on = &repeats.path;
         let spurious = |v: &Summary| v.repeats.get(index).map_or(0.0, |of| of.spurious_segs);
@@ -62,6 +66,11 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     let mut text = Table { columns }.render(screen.of_tables());
     screen.wrap(&mut text, "", CAPTION, "2");
     text
+}
+
+/// SACKs per packet with data, `0.52`; a dash without SCTP.
+pub(crate) fn sacks(summary: &Summary) -> String {
+    summary.sacks_per_data_packet.map_or("-".to_owned(), |rate| format!("{rate:.2}"))
 }
 
 /// A cell for each variant; none if all are zero.

@@ -50,6 +50,9 @@ pub struct FlowRecord {
     pub duplicate_bytes: u64,
     /// Segments with payload that reached the data receiver.
     pub data_packets: u64,
+    /// SACKs and NR-SACKs that the data receiver sent; `None` without SCTP, and where the number is
+    /// not known.
+    pub sacks: Option<u64>,
     /// Path of each connection or subflow of the data sender, by its number.
     pub sender_subflows: Vec<usize>,
     /// The same of the data receiver, whose numbers may differ; empty where it is not known.

@@ -26,6 +26,7 @@ impl Run {
             retransmitted_segs: measured.sent.retransmitted_segs,
             reinjected_bytes: measured.sent.reinjected_bytes,
             duplicate_bytes: measured.duplicate_bytes,
+            sacks: measured.sacks,
             first_sent_bytes: measured.sent.first_sent_bytes.clone(),
             repeated: measured.sent.repeated.clone(),
             account: record.account(),

@@ -32,6 +32,8 @@ pub struct Run {
     pub reinjected_bytes: u64,
     /// Bytes that reached the receiver more than once.
     pub duplicate_bytes: u64,
+    /// SACKs and NR-SACKs of the receiver; `None` without SCTP, and where the number is not known.
+    pub sacks: Option<u64>,
     /// Payload first sent on each path, in the order of the scenario.
     pub first_sent_bytes: Vec<u64>,
     /// Repeated segments on each path, in the order of the scenario; empty where unknown, as for
@@ -116,6 +118,12 @@ impl Run {
             }
             Source::Further(name) => self.value.and_then(|_| self.further(name)),
         }
+    }
+
+    /// SACKs per packet with data that reached the receiver.
+    pub fn sacks_per_data_packet(&self) -> Option<f64> {
+        let sacks = self.sacks.filter(|_| self.data_packets > 0)?;
+        Some(sacks as f64 / self.data_packets as f64)
     }
 
     /// The further number of this name.

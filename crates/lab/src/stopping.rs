@@ -116,6 +116,7 @@ mod tests {
             retransmitted_segs: 0,
             reinjected_bytes: 0,
             duplicate_bytes: 0,
+            sacks: None,
             first_sent_bytes: vec![0, 0],
             repeated: Vec::new(),
             account: None,

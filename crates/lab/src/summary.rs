@@ -69,6 +69,8 @@ pub struct Summary {
     pub retransmitted: f64,
     /// Bytes sent on a second path although another one had them, per repetition.
     pub reinjected: f64,
+    /// SACKs of the receiver per packet with data, mean of the repetitions; `None` without SCTP.
+    pub sacks_per_data_packet: Option<f64>,
     /// Times by state, where known.
     pub blocking: Option<Blocking>,
     /// Repeated segments on each path.
@@ -153,6 +155,7 @@ impl Summary {
             share: share(scenario, runs),
             retransmitted: per_run(|run| run.retransmitted_segs),
             reinjected: per_run(|run| run.reinjected_bytes),
+            sacks_per_data_packet: sacks_per_data_packet(&runs.runs),
             blocking: Blocking::mean(&runs.runs),
             repeats: Repeats::mean(scenario, &runs.runs),
             failovers: Failovers::of(&runs.runs),
@@ -197,6 +200,12 @@ impl Summary {
 /// Whether a finished run has no value of the metric: a fail-over time without a failure.
 fn is_unmeasured(run: &Run, metric: Measure) -> bool {
     run.value.is_some() && run.measured(metric).is_none()
+}
+
+/// Mean of the runs that have a number of SACKs.
+fn sacks_per_data_packet(runs: &[Run]) -> Option<f64> {
+    let rates: Vec<f64> = runs.iter().filter_map(Run::sacks_per_data_packet).collect();
+    mean(&rates)
 }
 
 /// The number of every run that has it.

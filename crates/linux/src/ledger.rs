@@ -23,6 +23,8 @@ pub struct Sent {
     pub by_interface: SentRecord,
     /// Bytes that arrived more than once.
     pub duplicate_bytes: u64,
+    /// SACKs that it sent; `None` if it is no association of SCTP.
+    pub sacks: Option<u64>,
     /// It became plain TCP.
     pub fallback: bool,
 }
@@ -65,6 +67,7 @@ fn sent(stack: &Stack, socket: SocketId) -> Option<Sent> {
         subflows: info.paths.iter().map(|path| path.interface.index()).collect(),
         by_interface,
         duplicate_bytes: info.duplicate_bytes,
+        sacks: info.protocol.is_sctp().then_some(info.sacks),
         fallback: info.fallback,
     })
 }

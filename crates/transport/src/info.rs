@@ -97,6 +97,8 @@ pub struct ConnectionInfo {
     /// Bytes of the stream received more than once, as far as the connection sees them: the
     /// repetitions of a TCP subflow are not counted.
     pub duplicate_bytes: u64,
+    /// SACKs and NR-SACKs sent (SCTP); 0 with other protocols.
+    pub sacks: u64,
     /// Refused options, mappings and joins.
     pub refused: u64,
     /// Payload bytes received and not yet read, those in subflows included.

@@ -55,12 +55,15 @@ fn heading(
 ) {
     let (number, of) = decisions.connection;
     let connection = if of > 1 { format!(", connection {number} of {of}") } else { String::new() };
+    let hosts = match variant.protocol().is_sctp() {
+        true => format!("SCTP profile {}", scenario.choices.sctp.profile.name()),
+        false => format!("hosts like {}", kernel(scenario.ends.profile)),
+    };
     let heading = format!(
-        "{}: {}; {}, hosts like {}; repetition {run}, seed {}{connection}",
+        "{}: {}; {}, {hosts}; repetition {run}, seed {}{connection}",
         variant.name,
         describe_traffic(&scenario.traffic, scenario.ends.reverse),
         protocols(scenario),
-        kernel(scenario.ends.profile),
         scenario.seed
     );
     screen.wrap(text, "", &heading, "");

@@ -8,6 +8,7 @@ mod lines;
 use crate::exit::{FAILED, USAGE};
 use crate::options::ScenarioArgs;
 use crate::output::{Screen, error, message, print};
+use association::Line;
 use clap::Args;
 use lab::decisions::{
     Decisions, Span, Stretches, decision_document, record_decisions, record_stretches,
@@ -15,13 +16,15 @@ use lab::decisions::{
 use lab::scenario::{Carrier, Key, Variant, variants_of};
 use lab::{Given, InputError, Scenario};
 use std::fmt::Display;
+use transport::Protocol;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch explain --path wlan --path 3g --traffic burst:15 --scheduler blest-kernel --from 2s
   anabranch explain scenario.toml --scheduler otias --until 2s
   anabranch explain scenario.toml --variant mptcp/lrf/lia --run 7 --json
-  anabranch explain --path wlan --path 3g --traffic video:10s --protocols sctp";
+  anabranch explain --path wlan --path 3g --traffic video:10s --protocols sctp
+  anabranch explain --path wlan --path 3g --traffic video:10s --protocols cmt-sctp --sacks";
 
 /// Options of `explain`.
 #[derive(Args, Debug)]
@@ -47,6 +50,9 @@ pub(crate) struct ExplainArgs {
     /// carried most data]
     #[arg(long, value_name = "N")]
     pub connection: Option<usize>,
+    /// Print what each SACK means for each path of cmt-sctp, too: SFR, CUC, DAC
+    #[arg(long)]
+    pub sacks: bool,
     /// Print one JSON object per line for each decision
     #[arg(long)]
     pub json: bool,
@@ -73,8 +79,12 @@ pub(crate) fn explain(args: &ExplainArgs) -> u8 {
     };
     let Prepared { scenario, variant, span } = &prepared;
     let (run, connection) = (args.run, args.connection);
-    // SCTP has no scheduler of paths.
-    if variant.protocol().is_sctp() {
+    // Without a scheduler of MPTCP there are no decisions, only what was sent.
+    let decides = matches!(
+        variant.carrier,
+        Carrier::Multipath { .. } | Carrier::Multihomed { scheduler: Some(_), .. }
+    );
+    if !decides || args.sacks {
         let found = record_stretches(scenario, variant, run, *span, connection);
         return conclude(args, span, found, |found| show_association(args, &prepared, found));
     }
@@ -109,12 +119,17 @@ fn show_association(args: &ExplainArgs, prepared: &Prepared, found: &Stretches) 
     let Prepared { scenario, variant, .. } = prepared;
     if args.json {
         scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
-        for one in &found.stretches {
-            print(&format!("{}\n", found.document(scenario, variant, one)));
+        for line in association::lines(found, args.sacks) {
+            let document = match line {
+                Line::Sent(one) => found.document(scenario, variant, one),
+                Line::Sack(report) => found.report_document(scenario, report),
+            };
+            print(&format!("{document}\n"));
         }
     } else {
         let screen = Screen::fitted(args.no_color);
-        print(&association::text(scenario, variant, args.run, found, screen));
+        let lines = association::lines(found, args.sacks);
+        print(&association::text(prepared, args.run, (found, &lines), screen));
     }
     if found.cut {
         message("note: further lines were not kept; name a later --from to see them");
@@ -143,6 +158,10 @@ fn prepare(args: &ExplainArgs) -> Result<Prepared, InputError> {
     }
     let scenario = options.resolve()?;
     let variant = chosen(&scenario, args.variant.as_deref())?;
+    if args.sacks && variant.protocol() != Protocol::CmtSctp {
+        let problem = format!("`{}` has no data on several paths of an association", variant.name);
+        return Err(InputError::at("--sacks", problem, "use it with `--protocols cmt-sctp`"));
+    }
     Ok(Prepared { scenario, variant, span })
 }
 

@@ -3,7 +3,7 @@
 use super::Sheet;
 use super::page::{Page, escaped};
 use super::tables;
-use crate::why::{CAPTION, SHARES, percentage, share};
+use crate::why::{CAPTION, SHARES, percentage, sacks, share};
 use lab::Summary;
 
 /// Whether the stacks accounted for the time in which nothing was sent.
@@ -24,12 +24,20 @@ pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
         page.line(&format!("<th class=\"n\">{heading}</th>"));
     }
     page.line("<th class=\"n\">blocked reader [ms]</th><th class=\"n\">blocked bytes [kB]</th>");
+    if has_sacks(sheet) {
+        page.line("<th class=\"n\">SACKs</th>");
+    }
     page.line("<th>spurious</th><th>reinjected</th></tr>");
     for summary in variants {
         page.line(&row(sheet, summary));
     }
     page.line("</table></div>");
     page.line(&format!("<p class=\"small\">{}</p>", escaped(CAPTION)));
+}
+
+/// Whether a variant is one of SCTP, so that its SACKs were counted.
+fn has_sacks(sheet: &Sheet<'_>) -> bool {
+    sheet.report.variants.iter().any(|summary| summary.sacks_per_data_packet.is_some())
 }
 
 fn row(sheet: &Sheet<'_>, summary: &Summary) -> String {
@@ -43,6 +51,9 @@ fn row(sheet: &Sheet<'_>, summary: &Summary) -> String {
     }
     cells.push_str(&of(blocking.map(|b| format!("{:.1}", b.head_of_line.time * 1e3))));
     cells.push_str(&of(blocking.map(|b| format!("{:.1}", b.head_of_line.bytes / 1e3))));
+    if has_sacks(sheet) {
+        cells.push_str(&number(sacks(summary)));
+    }
     let on_paths = |number: &dyn Fn(&lab::blocking::Repeats) -> f64| {
         let some = summary.repeats.iter().filter(|repeats| number(repeats) > 0.0);
         let words = some.map(|of| escaped(&format!("{} {:.1}", of.path, number(of))));

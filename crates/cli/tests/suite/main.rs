@@ -18,6 +18,7 @@ mod package;
 mod papers;
 mod path_events;
 mod readers;
+mod remedies;
 mod report;
 mod resume;
 mod run;

@@ -61,6 +61,27 @@ pub struct Stretch {
     pub inflight_segs: u32,
 }
 
+/// What a SACK meant for a path of an association with data on all paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathReport {
+    /// Virtual time.
+    pub at: Instant,
+    /// Path of the last transmission of the chunks concerned.
+    pub path: PathId,
+    /// Path that the SACK arrived on.
+    pub over: Option<PathId>,
+    /// Bytes newly acknowledged.
+    pub acked_bytes: u32,
+    /// The window may grow (CUC).
+    pub may_grow: bool,
+    /// Chunks in flight that count as missing (SFR).
+    pub missing: u32,
+    /// How often those below all new arrivals count (DAC).
+    pub times: u8,
+    /// Chunks that are lost.
+    pub lost: u32,
+}
+
 /// The stretches of an association in a part of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stretches {
@@ -68,6 +89,8 @@ pub struct Stretches {
     pub connection: (usize, usize),
     /// In time order.
     pub stretches: Vec<Stretch>,
+    /// In time order; only CMT-SCTP has any.
+    pub reports: Vec<PathReport>,
     /// Place in the scenario of each path of the association.
     pub places: Vec<usize>,
     /// Further ones were not kept.
@@ -117,6 +140,7 @@ struct Seen {
 struct Sending {
     bytes: u64,
     stretches: Vec<Stretch>,
+    reports: Vec<PathReport>,
     cwnd_bytes: BTreeMap<PathId, u64>,
     /// Path of the last transmission of each chunk, by its offset.
     sent_on: BTreeMap<u64, PathId>,
@@ -127,7 +151,8 @@ struct Sending {
 
 impl Recorder for Watch {
     fn mask(&self) -> EventMask {
-        EventMask::SEGMENT.union(EventMask::WINDOW).union(EventMask::TIMER)
+        let sender = EventMask::SEGMENT.union(EventMask::WINDOW).union(EventMask::TIMER);
+        sender.union(EventMask::REPORT)
     }
 
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
@@ -158,6 +183,21 @@ impl Seen {
             Event::WindowChange { socket, path, cwnd_bytes, .. } => {
                 self.of.entry(socket).or_default().cwnd_bytes.insert(path, cwnd_bytes);
             }
+            Event::PathReport {
+                socket,
+                path,
+                over,
+                newly_acked,
+                may_grow,
+                missing,
+                times,
+                lost,
+            } if within => {
+                let acked_bytes = newly_acked;
+                let report =
+                    PathReport { at, path, over, acked_bytes, may_grow, missing, times, lost };
+                self.of.entry(socket).or_default().report(report);
+            }
             Event::TimerFired { socket, path, timer: "t3-rtx" } => {
                 let of = self.of.entry(socket).or_default();
                 of.timed_out.insert(path);
@@ -180,6 +220,7 @@ impl Seen {
         (!of.stretches.is_empty()).then(|| Stretches {
             connection: (number, count),
             stretches: of.stretches,
+            reports: of.reports,
             places: record.measured().sender_subflows.clone(),
             cut: of.cut,
         })
@@ -202,6 +243,13 @@ impl Sending {
         let (until, chunks, bytes, inflight_segs) = (at, 1, 0, 0);
         let again = u32::from(why == Why::SamePath);
         Stretch { at, until, path, why, chunks, again, bytes, cwnd_bytes, inflight_segs }
+    }
+
+    fn report(&mut self, report: PathReport) {
+        match self.reports.len() < MOST_STRETCHES {
+            true => self.reports.push(report),
+            false => self.cut = true,
+        }
     }
 
     /// Continues the last stretch, if path and reason are the same, or begins one. Retransmissions
@@ -267,6 +315,41 @@ impl Stretches {
         }
     }
 
+    /// What a SACK meant for a path, in words.
+    pub fn meaning(&self, scenario: &Scenario, report: &PathReport) -> String {
+        let mut text = format!("acked {} B", report.acked_bytes);
+        if let Some(over) = report.over {
+            text += &format!(" over {}", self.name(scenario, over));
+        }
+        if report.may_grow {
+            text += ", may grow";
+        }
+        match (report.missing, report.times) {
+            (0, _) => {}
+            (missing, 1) => text += &format!(", {missing} missing"),
+            (missing, times) => text += &format!(", {missing} missing {times}x"),
+        }
+        if report.lost > 0 {
+            text += &format!(", {} lost", report.lost);
+        }
+        text
+    }
+
+    /// The object of a SACK and a path.
+    pub fn report_document(&self, scenario: &Scenario, report: &PathReport) -> Value {
+        json!({
+            "time": (report.at - Instant::ZERO).as_secs_f64(),
+            "path": self.name(scenario, report.path),
+            "what": "sack",
+            "over": report.over.map(|over| self.name(scenario, over)),
+            "acked_bytes": report.acked_bytes,
+            "may_grow": report.may_grow,
+            "missing_chunks": report.missing,
+            "times": report.times,
+            "lost_chunks": report.lost,
+        })
+    }
+
     /// The object of one stretch.
     pub fn document(&self, scenario: &Scenario, variant: &Variant, one: &Stretch) -> Value {
         let seconds = |at: Instant| (at - Instant::ZERO).as_secs_f64();
@@ -301,6 +384,43 @@ impl Stretch {
 mod tests {
     use super::*;
     use crate::scenario::{Key, Options, variants_of};
+
+    /// SFR, CUC and DAC: 1 % loss on two unlike paths.
+    #[test]
+    fn sacks_say_what_counts_as_missing_and_whether_a_window_may_grow() {
+        let scenario = Options::default()
+            .with(Key::Path, "a=rate 25mbit delay 20ms loss 1%")
+            .with(Key::Path, "b=rate 4mbit delay 70ms limit 1000p")
+            .with(Key::Traffic, "bulk:4MiB")
+            .with(Key::Protocols, "cmt-sctp")
+            .with(Key::Resched, "none")
+            .resolve()
+            .unwrap();
+        let variant = &variants_of(&scenario)[0];
+        let found = record_stretches(&scenario, variant, 0, Span::default(), None);
+        let found = found.unwrap().expect("data were sent");
+        let reports = &found.reports;
+        let moved = found.stretches.iter().find(|one| matches!(one.why, Why::Moved(_)));
+        let moved = moved.map_or(Instant::FAR_FUTURE, |one| one.at);
+        assert!(reports.is_sorted_by_key(|report| report.at));
+        // Everything is acknowledged once, chunk by chunk, on the path that sent it last.
+        let acked: u64 = reports.iter().map(|report| u64::from(report.acked_bytes)).sum();
+        assert!(acked >= 4 << 20, "{acked}");
+        let of = |path: u8| reports.iter().filter(move |report| report.path == PathId(path));
+        // b loses nothing, and has no chunk of a before the first time-out: nothing of it counts as
+        // missing, and its window always may grow, although the cumulative TSN waits for a.
+        let of_b = || of(1).filter(|report| report.at < moved);
+        assert!(of_b().count() > 20 && of(0).any(|report| report.lost > 0));
+        assert!(of_b().all(|report| report.missing == 0 && report.lost == 0), "SFR");
+        assert!(of_b().all(|report| report.acked_bytes == 0 || report.may_grow), "CUC");
+        assert!(of(0).any(|report| report.acked_bytes > 0 && !report.may_grow), "CUC");
+        assert!(of(0).any(|report| report.missing > 0 && report.times == 2), "DAC");
+        let lossy = of(0).find(|report| report.missing > 0 && report.times == 2).unwrap();
+        let text = found.meaning(&scenario, lossy);
+        assert!(text.starts_with("acked ") && text.contains(" missing 2x"), "{text}");
+        let document = found.report_document(&scenario, lossy);
+        assert_eq!((&document["what"], &document["times"]), (&json!("sack"), &json!(2)));
+    }
 
     #[test]
     fn dead_primary_leads_to_fail_over_retransmissions_and_back() {

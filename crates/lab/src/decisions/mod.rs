@@ -7,7 +7,7 @@ mod association;
 mod document;
 mod words;
 
-pub use association::{Stretch, Stretches, Why, record_stretches};
+pub use association::{PathReport, Stretch, Stretches, Why, record_stretches};
 pub use document::decision_document;
 pub use words::{mark_word, mark_words, reason};
 

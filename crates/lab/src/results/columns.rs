@@ -40,7 +40,7 @@ pub(super) struct Column {
 type Take = fn(&Scenario, &Record) -> Cell;
 
 /// The fixed columns.
-const FIXED: [(&str, Kind, Take); 25] = [
+const FIXED: [(&str, Kind, Take); 26] = [
     ("variant", Kind::Text, |_, r| text(&r.labels.variant)),
     ("protocol", Kind::Text, |_, r| text(&r.labels.protocol)),
     ("path", Kind::Text, |_, r| text(&r.labels.path)),
@@ -66,6 +66,7 @@ const FIXED: [(&str, Kind, Take); 25] = [
     ("dropped_down", Kind::Whole, |_, r| Cell::Whole(r.run.drops.down)),
     ("failure", Kind::Text, |_, r| text(r.run.failure.as_deref().unwrap_or_default())),
     ("hash", Kind::Text, |_, r| Cell::Text(hex(&r.run.hash))),
+    ("sacks", Kind::Number, |_, r| Cell::Number(r.run.sacks.map(|sacks| sacks as f64))),
 ];
 
 fn text(text: &str) -> Cell {
@@ -157,6 +158,8 @@ pub(super) fn record(scenario: &Scenario, cells: &[(String, Cell)]) -> Result<Re
         retransmitted_segs: row.whole("retransmitted_segments")?,
         reinjected_bytes: row.whole("reinjected_bytes")?,
         duplicate_bytes: row.whole("duplicate_bytes")?,
+        // Tables of earlier versions do not have it.
+        sacks: row.number("sacks").ok().flatten().map(|sacks| sacks as u64),
         first_sent_bytes: parse_first_sent(scenario, &row.text("first_sent_bytes")?)
             .ok_or("first_sent_bytes")?,
         repeated: accounts::repeated(scenario, |name| row.text(name).ok())

@@ -162,6 +162,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "deterministic": summary.deterministic,
         "heavy_tail": summary.heavy_tail,
         "retransmitted_segments": summary.retransmitted,
+        "sacks_per_data_packet": summary.sacks_per_data_packet,
         "reinjected_bytes": summary.reinjected,
         "extra": extra,
         "blocking": blocking(summary.blocking.as_ref()),

@@ -51,6 +51,8 @@ fn variant(scenario: &Scenario, one: &Repetition) -> Value {
         "retransmitted_segments": run.retransmitted_segs,
         "reinjected_bytes": run.reinjected_bytes,
         "duplicate_bytes": run.duplicate_bytes,
+        "sacks": run.sacks,
+        "sacks_per_data_packet": run.sacks_per_data_packet(),
         "share": share,
         "links": links,
         "extra": extra.collect::<Map<String, Value>>(),

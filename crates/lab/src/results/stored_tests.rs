@@ -118,6 +118,7 @@ fn run(number: u64) -> Run {
         retransmitted_segs: 4,
         reinjected_bytes: 5,
         duplicate_bytes: 6,
+        sacks: Some(2),
         first_sent_bytes: vec![7, 8],
         repeated: Vec::new(),
         account: None,

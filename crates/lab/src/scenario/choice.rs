@@ -68,11 +68,7 @@ impl Chosen {
         let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
         let of_sctp = controls_of(Protocol::Sctp, &congestion, &protocols, &mut notes);
         let of_cmt = controls_of(Protocol::CmtSctp, &congestion, &protocols, &mut notes);
-        // Who switches MPTCP on in mainline Linux gets its scheduler.
-        let default = vec![match profile {
-            Profile::Linux => SchedulerChoice::linux(),
-            _ => SchedulerChoice::default(),
-        }];
+        let default = usual_schedulers(profile);
         let (schedulers, of_schedulers) =
             schedulers(options.texts(Key::Schedulers), default, &protocols, &mut notes)?;
         let schedulers = with_reinjection(schedulers, options.text(Key::Reinjection))?;
@@ -127,7 +123,7 @@ fn check_single(options: &Options, protocols: &[Protocol]) -> Result<(), InputEr
         has(Protocol::is_sctp, Key::Failover),
     ];
     for lists in lists {
-        only_with_multipath(lists)?;
+        only_with_mptcp(lists, protocols)?;
     }
     Ok(())
 }
@@ -154,6 +150,14 @@ fn none_alone(protocols: &[Protocol]) -> Option<String> {
 fn single_homed(protocols: &[Protocol], paths: usize) -> Option<String> {
     (paths == 1 && protocols.contains(&Protocol::Sctp))
         .then(|| format!("only one path is given: there is no `sctp/{MULTIHOMED}`"))
+}
+
+/// Who switches MPTCP on in mainline Linux gets its scheduler.
+pub(super) fn usual_schedulers(profile: Profile) -> Vec<SchedulerChoice> {
+    vec![match profile {
+        Profile::Linux => SchedulerChoice::linux(),
+        _ => SchedulerChoice::default(),
+    }]
 }
 
 /// The schedulers of MPTCP and the orders of CMT-SCTP's own one, each of the protocols compared.
@@ -423,14 +427,16 @@ fn check_paths(
 }
 
 /// Refuses a list for several paths if only single paths are compared.
-fn only_with_multipath(lists: &[Given]) -> Result<(), InputError> {
-    match lists.first() {
-        None => Ok(()),
-        Some(given) => Err(given.refuse_whole(
-            "this option needs several paths at once, but each path is compared alone",
-            "add `mptcp` to the protocols: `--protocols tcp,mptcp`",
-        )),
-    }
+fn only_with_mptcp(lists: &[Given], protocols: &[Protocol]) -> Result<(), InputError> {
+    let Some(given) = lists.first() else { return Ok(()) };
+    let problem = match protocols.iter().any(|protocol| protocol.is_sctp()) {
+        false => "this option needs several paths at once, but each path is compared alone",
+        true => "this is an option of MPTCP, which is not compared",
+    };
+    let with_it = protocols.iter().map(|protocol| protocol.name()).chain(["mptcp"]);
+    let with_it: Vec<_> = with_it.collect();
+    let help = format!("add `mptcp` to the protocols: `--protocols {}`", with_it.join(","));
+    Err(given.refuse_whole(problem, help))
 }
 
 /// Whether the word is `wrr` with a weight, under any of its names.

@@ -62,7 +62,7 @@ struct Switch {
     /// What is unknown if the word is.
     kind: &'static str,
     /// The names of its values, or examples.
-    names: &'static [&'static str],
+    names: fn() -> Vec<&'static str>,
     /// Sets the value of that name, and returns whether there is one.
     set: fn(&mut CmtConfig, &str) -> bool,
     show: fn(&CmtConfig) -> String,
@@ -74,7 +74,7 @@ const fn on_off(
     set: fn(&mut CmtConfig, &str) -> bool,
     show: fn(&CmtConfig) -> String,
 ) -> Switch {
-    Switch { key, kind: "switch", names: &["on", "off"], set, show }
+    Switch { key, kind: "switch", names: || vec!["on", "off"], set, show }
 }
 
 /// All switches, in the order in which names of variants have them.
@@ -82,7 +82,7 @@ static TABLE: [Switch; 19] = [
     Switch {
         key: Key::PathMode,
         kind: "path mode",
-        names: &["paired", "mesh"],
+        names: || names(&PathMode::ALL),
         set: |c, word| put(&mut c.path_mode, PathMode::by_name(word)),
         show: |c| c.path_mode.name().to_owned(),
     },
@@ -94,7 +94,7 @@ static TABLE: [Switch; 19] = [
     Switch {
         key: Key::Cuc,
         kind: "rule of CUC",
-        names: &["normal", "v1", "v2"],
+        names: || names(&CucRule::ALL),
         set: |c, word| put(&mut c.algorithms.cuc, CucRule::by_name(word)),
         show: |c| c.algorithms.cuc.name().to_owned(),
     },
@@ -111,28 +111,28 @@ static TABLE: [Switch; 19] = [
     Switch {
         key: Key::BufferSplit,
         kind: "side of buffer splitting",
-        names: &["none", "sender", "receiver", "both"],
+        names: || names(&Sides::ALL),
         set: |c, word| put(&mut c.buffer_split.sides, Sides::by_name(word)),
         show: |c| c.buffer_split.sides.name().to_owned(),
     },
     Switch {
         key: Key::BufferSplitBasis,
         kind: "basis of buffer splitting",
-        names: &["outstanding", "queued"],
+        names: || names(&BufferBasis::ALL),
         set: |c, word| put(&mut c.buffer_split.basis, BufferBasis::by_name(word)),
         show: |c| c.buffer_split.basis.name().to_owned(),
     },
     Switch {
         key: Key::Resched,
         kind: "side of rescheduling",
-        names: &["none", "sender", "receiver", "both"],
+        names: || names(&Sides::ALL),
         set: |c, word| put(&mut c.reschedule.sides, Sides::by_name(word)),
         show: |c| c.reschedule.sides.name().to_owned(),
     },
     Switch {
         key: Key::ReschedThreshold,
         kind: "threshold of rescheduling",
-        names: &["0.5"],
+        names: || vec!["0.5"],
         set: |c, word| put(&mut c.reschedule.threshold_permille, permille(word)),
         show: |c| (f64::from(c.reschedule.threshold_permille) / 1000.0).to_string(),
     },
@@ -144,7 +144,7 @@ static TABLE: [Switch; 19] = [
     Switch {
         key: Key::SackPath,
         kind: "path of SACKs",
-        names: &["standard", "primary", "round-robin", "smallest-srtt"],
+        names: || names(&SackPath::ALL),
         set: |c, word| put(&mut c.sack_path, SackPath::by_name(word)),
         show: |c| c.sack_path.name().to_owned(),
     },
@@ -166,14 +166,14 @@ static TABLE: [Switch; 19] = [
     Switch {
         key: Key::RttRule,
         kind: "RTT rule",
-        names: &["any-path", "same-path", "slow-path"],
+        names: || names(&RttRule::ALL),
         set: |c, word| put(&mut c.rtt, RttRule::by_name(word)),
         show: |c| c.rtt.name().to_owned(),
     },
     Switch {
         key: Key::PathBlocking,
         kind: "path blocking",
-        names: &["off", "on", "scaled"],
+        names: || names(&PathBlocking::ALL),
         set: |c, word| put(&mut c.blocking, PathBlocking::by_name(word)),
         show: |c| c.blocking.name().to_owned(),
     },
@@ -190,11 +190,20 @@ static TABLE: [Switch; 19] = [
     Switch {
         key: Key::CcGroups,
         kind: "groups of paths",
-        names: &["0:0", "0:1"],
+        names: || vec!["0:0", "0:1"],
         set: |c, word| put(&mut c.cc_groups, groups(word)),
         show: |c| show_groups(&c.cc_groups),
     },
 ];
+
+fn names<T>(all: &[(T, &'static str, &'static str)]) -> Vec<&'static str> {
+    all.iter().map(|(_, name, _)| *name).collect()
+}
+
+/// The names of the values of a switch, or examples.
+pub(super) fn values(key: Key) -> Vec<&'static str> {
+    TABLE.iter().find(|switch| switch.key == key).map_or(Vec::new(), |switch| (switch.names)())
+}
 
 /// The keys of all switches.
 pub(super) fn switches() -> impl Iterator<Item = Key> {
@@ -287,7 +296,8 @@ impl CmtChoices {
 
 impl Switch {
     fn values(&self, lists: &[Given], usual: &CmtConfig) -> Result<Vec<String>, InputError> {
-        let every: Vec<String> = self.names.iter().map(|name| (*name).to_owned()).collect();
+        let names = (self.names)();
+        let every: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         chosen(lists, vec![(self.show)(usual)], &every, |word| {
             let mut config = CmtConfig::default();
             if (self.set)(&mut config, word) {
@@ -297,7 +307,7 @@ impl Switch {
             let help = match self.key {
                 Key::ReschedThreshold => "write a number from 0 to 1".to_owned(),
                 Key::CcGroups => "write a digit for each path: `0:0:1`".to_owned(),
-                _ => nearest_help(word, self.names),
+                _ => nearest_help(word, &names),
             };
             Err((problem, help))
         })
@@ -360,30 +370,10 @@ pub(super) fn no_scheduler(name: &str, why: SchedulerRefusal) -> Refused {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Scenario, variants_of};
+    use crate::scenario::tests::{names, refused, resolve};
+    use crate::scenario::{file, variants_of};
 
     const CMT: (Key, &str) = (Key::Protocols, "cmt-sctp");
-
-    fn resolve(said: &[(Key, &str)]) -> Result<Scenario, InputError> {
-        let options = Options::default()
-            .with(Key::Path, "a=rate 10mbit")
-            .with(Key::Path, "b=rate 5mbit")
-            .with(Key::Traffic, "bulk:10s");
-        said.iter().fold(options, |all, (key, text)| all.with(*key, text)).resolve()
-    }
-
-    fn names(said: &[(Key, &str)]) -> Vec<String> {
-        let scenario = resolve(said).unwrap_or_else(|error| panic!("{error}"));
-        variants_of(&scenario).into_iter().map(|variant| variant.name).collect()
-    }
-
-    #[track_caller]
-    fn refused(said: &[(Key, &str)], parts: &[&str]) {
-        let message = resolve(said).unwrap_err().to_string();
-        for part in parts {
-            assert!(message.contains(part), "`{part}` is missing in:\n{message}");
-        }
-    }
 
     #[test]
     fn names_have_what_differs_from_the_profile() {
@@ -438,6 +428,29 @@ mod tests {
         assert!(text.contains("schedulers = \"lrf,send-all:key=space\""), "{text}");
         assert!(text.contains("buffer-split = \"none,both\""), "{text}");
         assert!(!text.contains("sfr"), "{text}");
+    }
+
+    /// Regression: the default scheduler of MPTCP was written, and CMT-SCTP took it from the file.
+    #[test]
+    fn file_of_a_study_has_the_same_variants() {
+        let both = (Key::Protocols, "mptcp,cmt-sctp");
+        let old = (Key::Profile, "linux-4.1");
+        for said in [
+            vec![both],
+            vec![both, old],
+            vec![both, old, (Key::Schedulers, "lrf")],
+            vec![both, old, (Key::Schedulers, "lrf,send-all:key=space")],
+            vec![both, (Key::Schedulers, "linux,ecf")],
+            vec![both, (Key::Schedulers, "send-all:key=normal")],
+            vec![CMT, (Key::Schedulers, "lrf,send-all"), (Key::Sfr, "on,off")],
+            vec![CMT, (Key::SctpProfile, "lab003"), (Key::RtxPolicy, "cwnd,rtt")],
+        ] {
+            let text = resolve(&said).unwrap().to_toml();
+            let again = file::parse("study.toml", text.clone()).and_then(|file| file.resolve());
+            let again = variants_of(&again.unwrap_or_else(|error| panic!("{text}\n{error}")));
+            let again: Vec<String> = again.into_iter().map(|variant| variant.name).collect();
+            assert_eq!(again, names(&said), "{text}");
+        }
     }
 
     #[test]

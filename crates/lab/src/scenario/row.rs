@@ -175,13 +175,13 @@ impl OptionRow {
 }
 
 /// A switch of CMT-SCTP, of which a list of values is compared: key, name, position in the help,
-/// what it is, the default in words, its values and another one than the default.
+/// what it is, the default in words, and another value than the default.
 macro_rules! cmt_switch {
-    ($key:ident, $name:literal, $place:literal, $about:literal, $default:literal, $names:expr,
+    ($key:ident, $name:literal, $place:literal, $about:literal, $default:literal,
         $example:literal) => {
         list($name, concat!($about, ". Default: ", $default, "."))
             .argument($place, "LIST", concat!($about, " [default: ", $default, "]"))
-            .pattern($names)
+            .pattern(Names(|| cmt::values(Key::$key)))
             .shown(|s| of_cmt(s, Key::$key))
             .counts(Counts::Variants, $example)
     };

@@ -49,7 +49,7 @@ pub(super) enum Pattern {
     /// Text that matches this pattern.
     Regex(&'static str),
     /// A list of some of these names.
-    Names(&'static [&'static str]),
+    Names(fn() -> Vec<&'static str>),
     /// A composed schema.
     Of(fn(&mut SchemaGenerator) -> Schema),
 }
@@ -101,7 +101,7 @@ fn of_key(pattern: Pattern, about: &str, generator: &mut SchemaGenerator) -> Sch
         Pattern::Regex(form) => {
             json_schema!({"type": "string", "description": about, "pattern": form})
         }
-        Pattern::Names(list) => about_it(names(list.iter().copied(), &[]), about),
+        Pattern::Names(list) => about_it(names(list().into_iter(), &[]), about),
         Pattern::Of(make) => about_it(make(generator), about),
     }
 }

@@ -385,28 +385,7 @@ fn on_or_off(given: &Given) -> Result<bool, InputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Scenario, variants_of};
-
-    fn resolve(said: &[(Key, &str)]) -> Result<Scenario, InputError> {
-        let options = Options::default()
-            .with(Key::Path, "a=rate 10mbit removed @3s..5s")
-            .with(Key::Path, "b=rate 5mbit")
-            .with(Key::Traffic, "bulk:10s");
-        said.iter().fold(options, |all, (key, text)| all.with(*key, text)).resolve()
-    }
-
-    fn names(said: &[(Key, &str)]) -> Vec<String> {
-        let scenario = resolve(said).unwrap_or_else(|error| panic!("{error}"));
-        variants_of(&scenario).into_iter().map(|variant| variant.name).collect()
-    }
-
-    #[track_caller]
-    fn refused(said: &[(Key, &str)], parts: &[&str]) {
-        let message = resolve(said).unwrap_err().to_string();
-        for part in parts {
-            assert!(message.contains(part), "`{part}` is missing in:\n{message}");
-        }
-    }
+    use crate::scenario::tests::{names, refused, resolve};
 
     const SCTP: (Key, &str) = (Key::Protocols, "sctp");
 

@@ -1,5 +1,6 @@
 //! Values of options in a written scenario file.
 
+use super::choice::usual_schedulers;
 use super::cmt;
 use super::table::Key;
 use super::{Protocol, Scenario, SctpChoices, names_of};
@@ -34,7 +35,11 @@ pub(super) fn of_sctp(
 /// The schedulers of the protocols compared.
 pub(super) fn schedulers(scenario: &Scenario) -> Option<String> {
     let choices = &scenario.choices;
-    let of_mptcp = scenario.compares(Protocol::Mptcp).then(|| names_of(&choices.schedulers));
+    // CMT-SCTP would take the default of MPTCP from a file, too.
+    let is_default = choices.schedulers == usual_schedulers(scenario.ends.profile);
+    let is_said = !(scenario.compares(Protocol::CmtSctp) && is_default);
+    let of_mptcp = scenario.compares(Protocol::Mptcp) && is_said;
+    let of_mptcp = of_mptcp.then(|| names_of(&choices.schedulers));
     let concurrent = &choices.sctp.cmt;
     let is_usual =
         concurrent.send_all == [SendAllKey::default()] && concurrent.schedulers.is_empty();

@@ -5,10 +5,10 @@
 //! single values are in `values`, `choice` and `flow`. A row declares which part of a result an
 //! option affects, and a test checks it.
 
-use super::cmt::switch_name;
+use super::cmt::{self, switch_name};
 pub use super::row::{Argument, Counts, OptionRow, Takes, Verbs};
 use super::row::{cmt_switch, described, list, switch, text};
-use super::schema::Pattern::{self, Names, Of, Regex};
+use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
 use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, schedulers};
 use super::{Runs, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers};
@@ -16,11 +16,6 @@ use crate::path_spec::show_time;
 use crate::traffic_spec;
 use transport::Protocol;
 use transport::sctp::RtxPolicy;
-
-/// The values of a switch that is on or off.
-const SWITCH: Pattern = Names(&["on", "off"]);
-/// The values of a switch for buffers.
-const SIDES: Pattern = Names(&["none", "sender", "receiver", "both"]);
 
 /// Makes the keys and the table of them.
 macro_rules! options {
@@ -460,7 +455,6 @@ options! {
             48,
             "Pairs of addresses that cmt-sctp uses; a list is compared: paired, mesh",
             "paired",
-            Names(&["paired", "mesh"]),
             "mesh"
         );
     Sfr: cmt_switch!(
@@ -470,7 +464,6 @@ options! {
             "Split fast retransmit of cmt-sctp: only later chunks of a path show that one is \
              missing; on,off compares both",
             "on",
-            SWITCH,
             "off"
         );
     Cuc: cmt_switch!(
@@ -479,7 +472,6 @@ options! {
             50,
             "When a window of cmt-sctp grows (CUC); a list is compared: normal, v1, v2",
             "v2",
-            Names(&["normal", "v1", "v2"]),
             "v1"
         );
     Dac: cmt_switch!(
@@ -489,7 +481,6 @@ options! {
             "Delayed acknowledgements of cmt-sctp: a gap alone forces no SACK; on,off \
              compares both",
             "on; off with lab003 and bsd",
-            SWITCH,
             "off"
         );
     Frc: cmt_switch!(
@@ -498,7 +489,6 @@ options! {
             52,
             "Fast recovery of each path of cmt-sctp for itself; on,off compares both",
             "on",
-            SWITCH,
             "off"
         );
     BufferSplit: cmt_switch!(
@@ -508,7 +498,6 @@ options! {
             "Buffers of which no path of cmt-sctp takes more than its share; a list is \
              compared: none, sender, receiver, both",
             "both",
-            SIDES,
             "none"
         );
     BufferSplitBasis: cmt_switch!(
@@ -518,7 +507,6 @@ options! {
             "Bytes of a path that count for buffer splitting; a list is compared: \
              outstanding, queued",
             "outstanding",
-            Names(&["outstanding", "queued"]),
             "queued"
         );
     Resched: cmt_switch!(
@@ -528,7 +516,6 @@ options! {
             "Buffers for which cmt-sctp sends the chunk that blocks them again on another \
              path (chunk rescheduling); a list is compared: none, sender, receiver, both",
             "both; none with lab003 and bsd",
-            SIDES,
             "none"
         );
     ReschedThreshold: cmt_switch!(
@@ -538,9 +525,9 @@ options! {
             "Part of a path's buffer that waits for one chunk before it is rescheduled, from \
              0 to 1; a list is compared",
             "0.5",
-            Regex(r"^ *[0-9.]+( *, *[0-9.]+)* *$"),
             "0.3"
-        );
+        )
+        .pattern(Regex(r"^ *[0-9.]+( *, *[0-9.]+)* *$"));
     MovedReducesCwnd: cmt_switch!(
             MovedReducesCwnd,
             "moved-reduces-cwnd",
@@ -548,7 +535,6 @@ options! {
             "A rescheduled chunk halves the window of the path that it leaves; on,off \
              compares both",
             "on",
-            SWITCH,
             "off"
         );
     SackPath: cmt_switch!(
@@ -558,7 +544,6 @@ options! {
             "Path of a SACK of cmt-sctp; a list is compared: standard, primary, round-robin, \
              smallest-srtt",
             "smallest-srtt; standard with lab003 and bsd",
-            Names(&["standard", "primary", "round-robin", "smallest-srtt"]),
             "primary"
         );
     SmartT3: cmt_switch!(
@@ -568,7 +553,6 @@ options! {
             "T3-rtx of a path starts anew when its oldest chunk is another one (INET); on,off \
              compares both",
             "on",
-            SWITCH,
             "off"
         );
     SmartFastRtx: cmt_switch!(
@@ -578,7 +562,6 @@ options! {
             "Chunks that T3-rtx sent again are no sign of missing ones (INET); on,off \
              compares both",
             "on",
-            SWITCH,
             "off"
         );
     SmartReneging: cmt_switch!(
@@ -588,7 +571,6 @@ options! {
             "A SACK of cmt-sctp with fewer blocks takes nothing back (INET); on,off compares \
              both",
             "on; off with inet000",
-            SWITCH,
             "off"
         );
     RttRule: cmt_switch!(
@@ -599,7 +581,6 @@ options! {
              the path of the chunk), or slow-path (the first one over that path, though \
              another one came before); a list is compared",
             "slow-path; same-path with inet000; any-path with lab003 and bsd",
-            Names(&["any-path", "same-path", "slow-path"]),
             "any-path"
         );
     PathBlocking: cmt_switch!(
@@ -609,7 +590,6 @@ options! {
             "A path of cmt-sctp whose window would fall below a packet rests for an RTO \
              (INET); a list is compared: off, on, scaled",
             "off",
-            Names(&["off", "on", "scaled"]),
             "on"
         );
     PrimaryFirst: cmt_switch!(
@@ -619,7 +599,6 @@ options! {
             "A packet that arrives makes the primary of cmt-sctp send first (INET); on,off \
              compares both",
             "off; on with inet000",
-            SWITCH,
             "on"
         );
     StrictCwndBooking: cmt_switch!(
@@ -629,7 +608,6 @@ options! {
             "A packet of cmt-sctp must fit its path's window; a second round allows one more \
              if the sum of windows has room; on,off compares both",
             "off",
-            SWITCH,
             "on"
         );
     CcGroups: cmt_switch!(
@@ -639,9 +617,9 @@ options! {
             "Groups of paths of cmt-sctp whose windows are coupled, a number for each path: \
              0:0:1; a list is compared",
             "one group",
-            Regex(r"^ *[0-9](:[0-9])*( *, *[0-9](:[0-9])*)* *$"),
             "0:1"
-        );
+        )
+        .pattern(Regex(r"^ *[0-9](:[0-9])*( *, *[0-9](:[0-9])*)* *$"));
     MaxBurst: text(
             "max-burst",
             "Packets that sctp and cmt-sctp may send at once (Max.Burst); 0: no limit. Default: 4.",

@@ -22,6 +22,30 @@ fn refused_with(text: &str, parts: &[&str]) {
     }
 }
 
+/// A study of two paths.
+pub(super) fn resolve(said: &[(Key, &str)]) -> Result<Scenario, InputError> {
+    let options = Options::default()
+        .with(Key::Path, "a=rate 10mbit removed @3s..5s")
+        .with(Key::Path, "b=rate 5mbit")
+        .with(Key::Traffic, "bulk:10s");
+    said.iter().fold(options, |all, (key, text)| all.with(*key, text)).resolve()
+}
+
+/// The names of its variants.
+pub(super) fn names(said: &[(Key, &str)]) -> Vec<String> {
+    let scenario = resolve(said).unwrap_or_else(|error| panic!("{error}"));
+    variants_of(&scenario).into_iter().map(|variant| variant.name).collect()
+}
+
+/// It is refused with a message that has these parts.
+#[track_caller]
+pub(super) fn refused(said: &[(Key, &str)], parts: &[&str]) {
+    let message = resolve(said).unwrap_err().to_string();
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in:\n{message}");
+    }
+}
+
 const SHORT: &str = "traffic = \"bulk:4MiB\"\n[path]\nwlan = \"profile wlan\"\n";
 
 #[test]

@@ -260,6 +260,8 @@ fn record(
     }
     let duplicates = receiver.ledger.connections().map(|(_, sent)| sent.duplicate_bytes);
     record.flow_mut().duplicate_bytes = duplicates.sum();
+    let sacks = receiver.ledger.connections().filter_map(|(_, sent)| sent.sacks);
+    record.flow_mut().sacks = sacks.reduce(|sum, sacks| sum + sacks);
     record.flow_mut().data_packets = receiver.seen.arrived;
     if protocol.protocol().is_sctp() {
         let timeouts = sender.seen.t3_timeouts as f64;

@@ -16,7 +16,6 @@ use crate::support::forwarder::Conditions;
 use crate::support::prompt;
 use crate::support::timekeeping::{attempt, keeps_time, missed};
 use crate::support::world::{Family, World};
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -68,7 +67,7 @@ impl Rule {
         // A window that is no narrower than the paths.
         world.peer.set("ipv4.tcp_rmem", "4096 1048576 6291456").expect("a setting of ours");
         for (number, rate) in self.rates.iter().enumerate() {
-            if !limit(&world, number, *rate) {
+            if !world.limit_rate(number, &format!("rate {rate}mbit burst 32kb limit 300kb")) {
                 println!("skipped: the kernel has no tbf");
                 return None;
             }
@@ -104,17 +103,6 @@ impl Rule {
         let kernels_miss_it = (0..KERNEL_ATTEMPTS).any(|_| control().is_err());
         assert!(kernels_miss_it, "{why}; two kernels: within it {KERNEL_ATTEMPTS} times");
     }
-}
-
-/// Give both ends of a path's wire a rate in Mbit/s.
-fn limit(world: &World, number: usize, rate: u64) -> bool {
-    let words =
-        format!("qdisc add dev wire{number} root tbf rate {rate}mbit burst 32kb limit 300kb");
-    let add = || Command::new("tc").args(words.split_whitespace()).status();
-    [&world.engine, &world.peer].iter().all(|end| {
-        let status = end.run(add).expect("the namespace");
-        status.is_ok_and(|status| status.success())
-    })
 }
 
 /// All delays and both directions at once, as they wait for the wire most of the time; but no

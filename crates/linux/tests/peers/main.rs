@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod concurrent;
 mod ours;
 mod pattern;
 mod raw_ip;

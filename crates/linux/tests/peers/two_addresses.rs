@@ -31,21 +31,35 @@ fn address(number: u8, end: u8) -> IpAddr {
 }
 
 /// Both ends in their namespaces.
-struct Ends {
-    world: World,
-    ours: Ours,
+pub(crate) struct Ends {
+    pub world: World,
+    pub ours: Ours,
     sockets: Sockets,
-    peer: UsrsctpPeer,
+    pub peer: UsrsctpPeer,
 }
 
 impl Ends {
-    /// We open an association; `None`, after printing the reason, where that is not possible.
-    /// Moves the thread into our namespace.
     fn open(arguments: &str) -> Option<Ends> {
+        Ends::open_over(&[None, None], arguments, SctpConfig::default())
+    }
+
+    /// We open an association over wires of these rates, in the words of tbf; `None`, after
+    /// printing the reason, where that is not possible. Moves the thread into our namespace.
+    pub(crate) fn open_over(
+        rates: &[Option<&str>; 2],
+        arguments: &str,
+        config: SctpConfig,
+    ) -> Option<Ends> {
         if !usrsctp_peer::is_there() {
             return None;
         }
         let world = World::with_kernel(&[WIRE, WIRE])?;
+        for (number, rate) in rates.iter().enumerate() {
+            if rate.is_some_and(|rate| !world.limit_rate(number, rate)) {
+                println!("skipped: the kernel has no tbf");
+                return None;
+            }
+        }
         let local = format!("{},{}", address(0, 2), address(1, 2));
         let start = || {
             let role = format!("server local={local} port={PORT} udp={PEER_UDP}");
@@ -60,7 +74,7 @@ impl Ends {
         sockets.start_capture();
         let mut ours = Ours::new(&addresses, 1);
         let udp = Some(UdpPorts { src: sockets.port(), dst: PEER_UDP });
-        let config = SctpConfig { addresses: Addresses::All, udp, ..SctpConfig::default() };
+        let config = SctpConfig { addresses: Addresses::All, udp, ..config };
         ours.connect(address(0, 1), SocketAddr::new(address(0, 2), PORT), &config);
         let mut ends = Ends { world, ours, sockets, peer };
         let confirmed = format!("address {} confirmed", address(1, 1));
@@ -68,7 +82,11 @@ impl Ends {
         Some(ends)
     }
 
-    fn run(&mut self, what: &str, mut done: impl FnMut(&Ours, &mut UsrsctpPeer) -> bool) {
+    pub(crate) fn run(
+        &mut self,
+        what: &str,
+        mut done: impl FnMut(&Ours, &mut UsrsctpPeer) -> bool,
+    ) {
         let peer = &mut self.peer;
         self.sockets.run(&mut self.ours, what, PATIENCE, |ours| done(ours, peer));
     }
@@ -84,14 +102,14 @@ impl Ends {
     }
 
     /// Bytes that the paths sent first.
-    fn sent(&self) -> Vec<u64> {
+    pub(crate) fn sent(&self) -> Vec<u64> {
         let info = self.ours.socket.and_then(|socket| self.ours.stack.info(socket));
         let paths = info.expect("an association").paths;
         paths.iter().map(|path| path.first_sent_bytes).collect()
     }
 
-    /// Both shut down; everything arrived as it was written.
-    fn end(mut self, theirs: u64) {
+    /// Both shut down; everything arrived as it was written. The result is the peer's statistics.
+    pub(crate) fn end(mut self, theirs: u64) -> String {
         self.ours.shuts_down = true;
         self.run("the end", |ours, peer| ours.is_over() && peer.has_said("over"));
         let written = self.ours.written;
@@ -100,8 +118,9 @@ impl Ends {
         assert_eq!(received, Some(format!("received {written} {:016x}", hash.0)));
         assert_eq!(self.ours.received, theirs);
         assert_eq!(self.ours.hash, Hash::of_pattern(PEER_SEED, theirs));
-        self.peer.quit_without_fault();
+        let statistics = self.peer.quit_without_fault();
         tshark::find_no_fault(&mut self.sockets);
+        statistics
     }
 }
 

@@ -11,10 +11,12 @@
  * expect=BYTES     bytes to receive, after which it says `complete`
  * messages=N       whole messages to send, and to expect; streams=N, how many they use
  * nr-sack=0|1      i-data=0|1      asconf=0|1      heartbeat=MS      window=BYTES
+ * cmt=MODE         data on all paths: 0 no, 1 NewReno, 2 RPv1, 3 RPv2, 4 MPTCP-like
+ * wait=0|1         send nothing before the command `send`
  *
- * Standard input takes `shutdown`, `abort`, `add ADDRESS`, `remove ADDRESS`, `primary ADDRESS`,
- * `state` and `quit`; its end is `quit`. Each line of standard output begins with a word for what
- * it says.
+ * Standard input takes `send`, `shutdown`, `abort`, `add ADDRESS`, `remove ADDRESS`,
+ * `primary ADDRESS`, `state` and `quit`; its end is `quit`. Each line of standard output begins
+ * with a word for what it says.
  */
 #define INET 1
 #include "usrsctp_program.h"
@@ -31,7 +33,7 @@
 #define FIRST_PPID 0x40000000u
 
 static int is_client, port = 5000, peer_port = 5000, udp, peer_udp;
-static int messages, streams = 1, nr_sack, i_data, asconf, heartbeat;
+static int messages, streams = 1, nr_sack, i_data, asconf, heartbeat, cmt, waits;
 static uint64_t to_send, to_receive;
 static uint32_t size = 1400, window = 1 << 20;
 static struct addresses local, remote;
@@ -133,10 +135,10 @@ static struct socket *make_socket(void)
 	return socket;
 }
 
-static void note_up(void)
+static void tell_threads(int *state, int value)
 {
 	pthread_mutex_lock(&lock);
-	is_up = 1;
+	*state = value;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
 }
@@ -154,7 +156,7 @@ static void on_notification(const union sctp_notification *news)
 		say("association %s streams %d %d", changes[change->sac_state <= 5 ? change->sac_state : 0],
 			change->sac_outbound_streams, change->sac_inbound_streams);
 		if (change->sac_state == SCTP_COMM_UP)
-			note_up();
+			tell_threads(&is_up, 1);
 	} else if (news->sn_header.sn_type == SCTP_PEER_ADDR_CHANGE) {
 		const struct sctp_paddr_change *change = &news->sn_paddr_change;
 		char text[INET6_ADDRSTRLEN] = "?";
@@ -248,7 +250,7 @@ static void *send_all(void *unused)
 	static uint8_t buffer[MAX_MESSAGE];
 	(void)unused;
 	pthread_mutex_lock(&lock);
-	while (!is_up)
+	while (!is_up || waits)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
 	for (uint64_t at = 0; at < to_send && !aborting; at += size) {
@@ -332,6 +334,8 @@ static void obey(void)
 		sscanf(line, "%31s %63s", verb, address);
 		if (!strcmp(verb, "quit")) {
 			break;
+		} else if (!strcmp(verb, "send")) {
+			tell_threads(&waits, 0);
 		} else if (!strcmp(verb, "shutdown")) {
 			usrsctp_shutdown(association, SHUT_WR);
 		} else if (!strcmp(verb, "abort")) {
@@ -359,6 +363,8 @@ static void take_option(const char *key, char *value)
 	else if (!strcmp(key, "i-data")) i_data = atoi(value);
 	else if (!strcmp(key, "asconf")) asconf = atoi(value);
 	else if (!strcmp(key, "heartbeat")) heartbeat = atoi(value);
+	else if (!strcmp(key, "cmt")) cmt = atoi(value);
+	else if (!strcmp(key, "wait")) waits = atoi(value);
 	else if (!strcmp(key, "window")) window = (uint32_t)atoi(value);
 	else if (!strcmp(key, "local")) local = parse(value);
 	else if (!strcmp(key, "remote")) remote = parse(value);
@@ -374,6 +380,10 @@ static void configure(void)
 	usrsctp_sysctl_set_sctp_asconf_enable((uint32_t)asconf);
 	usrsctp_sysctl_set_sctp_auth_enable((uint32_t)asconf);
 	usrsctp_sysctl_set_sctp_auto_asconf(0);
+	usrsctp_sysctl_set_sctp_cmt_on_off((uint32_t)cmt);
+	/* Its 512 chunks are less than a window. */
+	if (cmt)
+		usrsctp_sysctl_set_sctp_max_chunks_on_queue(10240);
 	if (heartbeat)
 		usrsctp_sysctl_set_sctp_heartbeat_interval_default((uint32_t)heartbeat);
 }
@@ -410,7 +420,7 @@ int main(int count, char **arguments)
 		/* It has all addresses still, and one that is to be added again would be in use. */
 		usrsctp_close(socket);
 	}
-	note_up();
+	tell_threads(&is_up, 1);
 	say("open");
 	pthread_t receiver, sender;
 	pthread_create(&receiver, NULL, receive, NULL);

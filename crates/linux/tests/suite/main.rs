@@ -8,6 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod bound;
 mod cleanup;
 mod damage;
 mod interop;

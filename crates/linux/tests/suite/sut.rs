@@ -47,14 +47,8 @@ impl Bench {
             server: host(number, 2),
         };
         let paths = [0, 1].map(path).to_vec();
-        for namespace in [&world.engine, &world.peer] {
-            for number in 0..2 {
-                let shape = format!(
-                    "qdisc add dev wire{number} root tbf rate {RATE} burst 10kb limit 100kb"
-                );
-                let shape = || Command::new("tc").args(shape.split(' ')).status();
-                assert!(namespace.run(shape).expect("the namespace").expect("tc(8)").success());
-            }
+        for number in 0..2 {
+            assert!(world.limit_rate(number, &format!("rate {RATE} burst 10kb limit 100kb")));
         }
         world.engine.run(|| endpoints(&paths)).expect("the namespace");
         let limits = || PathManager::open().ok()??.set_limits(ONE_MORE).ok();

@@ -152,12 +152,22 @@ impl World {
 
     /// Bytes that the peer's kernel received from the wire of a path.
     pub(crate) fn carried(&self, number: usize) -> u64 {
-        let text = self.peer.run(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
-        let text = text.expect("the namespace").expect("the devices");
-        let name = format!("wire{number}:");
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(&name));
-        let bytes = line.and_then(|line| line.split_whitespace().next());
-        bytes.and_then(|bytes| bytes.parse().ok()).expect("a counter")
+        received(&self.peer, number)
+    }
+
+    /// Bytes that the engine's kernel received from the wire of a path.
+    pub(crate) fn carried_back(&self, number: usize) -> u64 {
+        received(&self.engine, number)
+    }
+
+    /// Gives both ends of a path's wire a rate, in the words of tbf; whether the kernel has it.
+    pub(crate) fn limit_rate(&self, number: usize, words: &str) -> bool {
+        let words = format!("qdisc add dev wire{number} root tbf {words}");
+        let add = || Command::new("tc").args(words.split_whitespace()).status();
+        [&self.engine, &self.peer].iter().all(|end| {
+            let status = end.run(add).expect("the namespace");
+            status.is_ok_and(|status| status.success())
+        })
     }
 
     /// Whether the peer's kernel supports MPTCP; prints it if not.
@@ -186,6 +196,16 @@ impl World {
         };
         (0..self.paths).map(device).collect()
     }
+}
+
+/// Bytes that a namespace received from the wire of a path.
+fn received(namespace: &Namespace, number: usize) -> u64 {
+    let text = namespace.run(|| std::fs::read_to_string("/proc/thread-self/net/dev"));
+    let text = text.expect("the namespace").expect("the devices");
+    let name = format!("wire{number}:");
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(&name));
+    let bytes = line.and_then(|line| line.split_whitespace().next());
+    bytes.and_then(|bytes| bytes.parse().ok()).expect("a counter")
 }
 
 fn ip_mptcp(namespace: &Namespace, words: &str) {

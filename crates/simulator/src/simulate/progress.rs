@@ -3,7 +3,7 @@
 //! Shares and fairness are left to the lab.
 
 use super::hosts::{FlowHosts, half};
-use super::sent::{duplicate_bytes, sent_by};
+use super::sent::{duplicate_bytes, sacks, sent_by};
 use crate::setup::RunSetup;
 use crate::world::{Stopped, World, WorldError};
 use base::{Duration, Instant};
@@ -113,6 +113,7 @@ fn record(
         read_by,
         sent,
         duplicate_bytes: duplicate_bytes(world, flow),
+        sacks: sacks(world, flow),
         ..FlowRecord::default()
     }
 }

@@ -5,6 +5,7 @@ use crate::setup::RunSetup;
 use crate::world::World;
 use harness::{Repeated, SentRecord};
 use traffic::Half;
+use transport::ConnectionInfo;
 
 /// What the data sender of a flow sent so far.
 pub(super) fn sent_by(setup: &RunSetup, world: &World<Half>, flow: &FlowHosts<'_>) -> SentRecord {
@@ -25,8 +26,18 @@ pub(super) fn sent_by(setup: &RunSetup, world: &World<Half>, flow: &FlowHosts<'_
 
 /// Bytes that reached the connections of the data receiver more than once.
 pub(super) fn duplicate_bytes(world: &World<Half>, flow: &FlowHosts<'_>) -> u64 {
+    receiving(world, flow).map(|info| info.duplicate_bytes).sum()
+}
+
+/// SACKs that the associations of the data receiver sent; `None` if it has none.
+pub(super) fn sacks(world: &World<Half>, flow: &FlowHosts<'_>) -> Option<u64> {
+    let sctp = receiving(world, flow).filter(|info| info.protocol.is_sctp());
+    sctp.map(|info| info.sacks).reduce(|sum, sacks| sum + sacks)
+}
+
+/// The connections of the data receiver.
+fn receiving(world: &World<Half>, flow: &FlowHosts<'_>) -> impl Iterator<Item = ConnectionInfo> {
     let (_, receiver) = flow.ends();
     let sockets = half(world, receiver).sockets().into_iter();
-    let infos = sockets.filter_map(|socket| world.info(receiver, socket));
-    infos.map(|info| info.duplicate_bytes).sum()
+    sockets.filter_map(move |socket| world.info(receiver, socket))
 }

@@ -8,6 +8,8 @@ use crate::{LOSS_BASED, mean, studied};
 use base::Duration;
 
 const SEEDS: u64 = 20;
+/// Of associations, whose mean varies by 0.04 with these, and by 0.07 with 20 (95 %).
+const SEEDS_OF_CMT: u64 = 60;
 
 /// The shares of `seeds` runs.
 fn shares(congestion: &'static str, bottleneck: &Bottleneck, seeds: u64, secs: u64) -> Vec<f64> {
@@ -58,7 +60,8 @@ fn uncoupled_subflows_take_what_two_tcps_take_on_red() {
 
 /// The share of an association with data on two paths.
 fn mean_share_of_cmt(congestion: &'static str) -> f64 {
-    let share = mean(shares_of(&cmt(congestion, &[0, 0]), &Bottleneck::red(10, 80), SEEDS, 60));
+    let share =
+        mean(shares_of(&cmt(congestion, &[0, 0]), &Bottleneck::red(10, 80), SEEDS_OF_CMT, 60));
     println!("cmt-sctp with {congestion}: {share:.3}");
     share
 }
@@ -68,9 +71,7 @@ fn coupled_paths_of_cmt_take_about_what_one_tcp_takes_on_red() {
     let controls = ["lia", "olia", "cmtrpv1", "cmtrpv2", "rpv2-bsd", "olia-draft"];
     let shares = controls.map(|control| (control, mean_share_of_cmt(control)));
     for (congestion, share) in shares {
-        // `lia` takes 1.255, a little more than a quarter above the share of one TCP.
-        let most = if congestion == "lia" { 1.3 } else { 1.25 };
-        assert!((0.75..=most).contains(&share), "{congestion}: {share}");
+        assert!((0.75..=1.25).contains(&share), "{congestion}: {share}");
     }
 }
 

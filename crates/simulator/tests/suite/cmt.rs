@@ -70,7 +70,7 @@ fn share_of_slow_path(scheduler: Option<&str>) -> f64 {
 fn scheduler_chooses_the_path_of_new_data() {
     let send_all = share_of_slow_path(None);
     assert!((0.3..0.7).contains(&send_all), "the path idle longest: {send_all}");
-    for scheduler in ["lrf", "blest", "ecf"] {
+    for scheduler in ["lrf", "blest", "ecf", "otias", "sttf"] {
         let share = share_of_slow_path(Some(scheduler));
         assert!(share < 0.1, "{scheduler}: {share}");
     }
@@ -82,7 +82,7 @@ fn scheduler_chooses_the_path_of_new_data() {
 
 #[test]
 fn schedulers_fill_unequal_paths() {
-    for scheduler in ["lrf", "rr", "blest", "ecf"] {
+    for scheduler in ["lrf", "rr", "blest", "ecf", "daps", "otias", "linux", "sttf"] {
         let bulk = Traffic::BulkTime(Duration::from_secs(30));
         let setup = change(cmt(&[link(25, 20), link(4, 70)], bulk), |config| {
             config.scheduler = Some(scheduler.parse().expect("a scheduler"));
@@ -131,7 +131,22 @@ fn any_sctp() -> impl Strategy<Value = SctpConfig> {
     // A burst of one packet waits for the delayed SACK each time.
     let burst = (0usize..BurstRule::ALL.len(), prop_oneof![Just(0u32), 2u32..6]);
     let controls = ["reno", "lia", "olia", "olia-draft", "cmtrpv1", "cmtrpv2", "rpv2-bsd"];
-    let schedulers = ["", "", "lrf", "rr", "wrr:2,1", "ecf", "ecf-kernel", "blest", "blest-kernel"];
+    let schedulers = [
+        "",
+        "",
+        "lrf",
+        "rr",
+        "wrr:2,1",
+        "ecf",
+        "ecf-kernel",
+        "blest",
+        "blest-kernel",
+        "linux",
+        "daps",
+        "otias",
+        "sttf",
+        "sttf:alpha=0",
+    ];
     let control = (0..controls.len(), 0..schedulers.len())
         .prop_map(move |(control, scheduler)| (controls[control], schedulers[scheduler]));
     (any_cmt(), features, buffers, burst, control).prop_map(
@@ -239,4 +254,39 @@ proptest! {
         let first_sent: u64 = record.measured().sent.first_sent_bytes.iter().sum();
         prop_assert_eq!(first_sent, mib << 20);
     }
+}
+
+/// Regression: two of three paths die while a message of two chunks is bound to one of them.
+#[test]
+fn message_of_two_chunks_goes_on_elsewhere_when_its_path_dies() {
+    let links = [link(5, 20), link(5, 20), link(5, 20)];
+    let mut setup = change(cmt(&links, Traffic::BulkSize(1 << 20)), |config| {
+        config.cmt = Some(CmtConfig {
+            algorithms: Algorithms { sfr: false, dac: false, frc: false, cuc: CucRule::Normal },
+            smart: Smart { fast_rtx: false, reneging: false, t3: false },
+            send_all: SendAllKey::Normal,
+            buffer_split: BufferSplit { sides: Sides::None, basis: BufferBasis::Outstanding },
+            sack_path: SackPath::Standard,
+            reschedule: Rescheduling {
+                sides: Sides::None,
+                threshold_permille: 0,
+                moved_reduces_cwnd: false,
+                moved_fast_rtx: 0,
+            },
+            rtt: RttRule::AnyPath,
+            primary_first: true,
+            strict_booking: true,
+            ..CmtConfig::default()
+        });
+        config.features = Features(15);
+        (config.send_buffer, config.receive_buffer) = (20_000, 20_000);
+        (config.parameters.max_burst, config.rtx_policy) = (0, RtxPolicy::Same);
+        (config.message_size, config.reneging) = (Some(2915), false);
+        config.scheduler = Some("linux".parse().expect("a scheduler"));
+    });
+    (setup.seed, setup.until) = (0, Until::Closed);
+    live(&mut setup, 1, &[(0, 584, 1087)]);
+    live(&mut setup, 2, &[(0, 849, 858), (2, 592, 2012)]);
+    let record = record(&setup);
+    assert!(record.outcome.is_complete(), "{:?}", record.outcome);
 }

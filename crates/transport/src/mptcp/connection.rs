@@ -414,6 +414,7 @@ impl Endpoint for Connection {
             reinjected_bytes: queue.reinjected_bytes(),
             probe_bytes: queue.probe_bytes(),
             duplicate_bytes: self.receive.duplicate_bytes(),
+            sacks: 0,
             refused: self.refused,
             held_bytes: self.subflows.held() + self.receive.held(),
             mappings: self.subflows.iter().map(|entry| entry.received.len() as u32).sum(),

@@ -205,6 +205,10 @@ impl Scheduler for Daps {
         false
     }
 
+    fn plans_ahead(&self) -> bool {
+        true
+    }
+
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {
         let mut trial = self.clone();
         let decision = trial.next(view);

@@ -177,6 +177,10 @@ impl Scheduler for Linux {
         false
     }
 
+    fn plans_ahead(&self) -> bool {
+        true
+    }
+
     fn leaves_timeouts(&self) -> bool {
         true
     }

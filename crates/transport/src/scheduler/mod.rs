@@ -72,6 +72,12 @@ pub trait Scheduler {
         true
     }
 
+    /// Whether it binds data to paths that have no room for them, or passes later data to a path
+    /// before earlier ones.
+    fn plans_ahead(&self) -> bool {
+        false
+    }
+
     /// Whether it calls opportunistic retransmission itself, with the path it chose.
     fn reinjects(&self) -> bool {
         false

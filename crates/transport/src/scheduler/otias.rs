@@ -131,6 +131,10 @@ impl Scheduler for Otias {
         false
     }
 
+    fn plans_ahead(&self) -> bool {
+        true
+    }
+
     fn reinjects(&self) -> bool {
         true
     }

@@ -59,6 +59,10 @@ impl Scheduler for Reinjecting {
         self.scheduler.makes_copies()
     }
 
+    fn plans_ahead(&self) -> bool {
+        self.scheduler.plans_ahead()
+    }
+
     fn heeds_acks(&self) -> bool {
         self.scheduler.heeds_acks()
     }

@@ -52,6 +52,7 @@ macro_rules! schedulers {
             fn next(&mut self, view: &View<'_>) -> Decision;
             fn explain(&self, view: &View<'_>) -> Option<Explanation>;
             fn makes_copies(&self) -> bool;
+            fn plans_ahead(&self) -> bool;
             fn reinjects(&self) -> bool;
             fn leaves_timeouts(&self) -> bool;
             fn heeds_acks(&self) -> bool;

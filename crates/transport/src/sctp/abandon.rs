@@ -5,6 +5,7 @@
 //! dropped. Losses that led there have cut windows as any others. The receiving side is
 //! `Receiver`'s.
 
+use super::binding::{Binding, Bound};
 use super::sender::{Sender, Sent};
 use super::streams::{Dropped, Fragment, Framing, MessageKey, Reliability, Sequence};
 use crate::socket::SendFailure;
@@ -130,12 +131,13 @@ impl Abandonment {
 }
 
 impl Sender {
-    /// Abandons messages whose lifetime is over, as long as the next fragment is the rest of one.
+    /// Abandons messages whose lifetime is over, as long as the next fragment on `path` has a
+    /// number in its stream: it is the rest of a message, or is bound to the path.
     pub(super) fn abandon_begun(&mut self, now: Instant, path: PathId) {
         while self.abandonment.enabled
-            && let Some((message, Reliability::Lifetime(end))) = self.streams.next_begun()
+            && let Some((message, Reliability::Lifetime(end))) = self.next_begun(path)
             && end <= now
-            && let Some(fragment) = self.streams.take(self.setup.fragment)
+            && let Some(Bound { fragment, .. }) = self.take_new(path)
         {
             let failure = SendFailure { stream: fragment.stream, ppid: fragment.ppid, sent: true };
             self.consume(now, path, fragment);
@@ -146,6 +148,12 @@ impl Sender {
                 self.abandonment.failed.push(failure);
             }
         }
+    }
+
+    /// The message of the next chunk on `path`, if it has its number already.
+    fn next_begun(&self, path: PathId) -> Option<(MessageKey, Reliability)> {
+        let Some(binding) = self.binding() else { return self.streams.next_begun() };
+        binding.front(path).map(|fragment| (fragment.message, fragment.reliability))
     }
 
     /// A chunk gets a TSN and is abandoned at once.
@@ -227,7 +235,8 @@ impl Sender {
         if let Some(Sent { fragment: Fragment { stream, ppid, .. }, .. }) = last {
             self.abandonment.failed.push(SendFailure { stream, ppid, sent: true });
         }
-        let left = self.streams.abandon(message);
+        let bound = self.cmt.as_mut().and_then(|cmt| cmt.binding.as_mut());
+        let left = self.streams.abandon(message) + bound.map_or(0, |bound| bound.remove(message));
         // All that was sent may have arrived: FORWARD TSN must skip a TSN more to be heard. With
         // DATA the receiver would otherwise take the next message for the rest of this one.
         if let (true, Some(last)) = (left > 0, last) {
@@ -253,6 +262,11 @@ impl Sender {
             let Dropped { message, stream, ppid, .. } = queued;
             (message, SendFailure { stream, ppid, sent: begun })
         });
+        let bound = self.binding().into_iter().flat_map(Binding::fragments).map(|fragment| {
+            let Fragment { message, stream, ppid, .. } = *fragment;
+            (message, SendFailure { stream, ppid, sent: false })
+        });
+        let queued = queued.chain(bound);
         let sent = self.outstanding.held().map(|Sent { fragment, .. }| {
             let Fragment { message, stream, ppid, .. } = *fragment;
             (message, SendFailure { stream, ppid, sent: true })

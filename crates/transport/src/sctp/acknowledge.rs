@@ -96,6 +96,7 @@ impl Sender {
                 None => acked.advanced || !self.rules.grows_with_cum_tsn,
                 Some(cmt) => cmt.marks.advance(path.id, before.advanced).grows,
             };
+            self.record_report(cx, before, may_grow, &missing, arrival);
             self.grow(cx, path, before, may_grow);
         }
         self.lose(cx, paths, &missing);
@@ -260,6 +261,8 @@ impl Sender {
     fn acked_up_to(&self) -> u64 {
         let next = self.outstanding.cum_tsn() + 1;
         match self.outstanding.data(next) {
+            // Positions and TSNs have different orders: all that is acknowledged.
+            _ if self.binding().is_some() => self.acked.max(self.acknowledged_bytes()),
             Some(sent) => sent.offset,
             None if self.outstanding.is_empty() => self.bound(),
             // The next chunk was abandoned.
@@ -284,7 +287,7 @@ impl Sender {
         if self.probe == Probe::Off {
             return;
         }
-        let least = self.streams.next_len(self.setup.fragment);
+        let least = self.next_len_of_all();
         let is_open =
             least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);
         let is_idle = self.outstanding.total_in_flight_bytes() == 0;
@@ -325,6 +328,37 @@ impl Sender {
         }
         if self.control.cwnd_bytes(path.id) != before.cwnd {
             self.record_window(cx, path);
+        }
+    }
+
+    /// CMT: records what the SACK means for a path, if it has news of it.
+    fn record_report(
+        &self,
+        cx: &mut Context<'_>,
+        before: &Before,
+        may_grow: bool,
+        lost: &[Tsn],
+        arrival: SackArrival,
+    ) {
+        let Some(cmt) = &self.cmt else { return };
+        let (socket, path) = (self.setup.socket, before.path);
+        let misses = cmt.marks.misses(path, arrival.dac_packets);
+        let (below, times) = match cmt.config.algorithms.sfr {
+            true => (misses.map(|misses| misses.below), misses.map_or(0, |misses| misses.more) + 1),
+            false => (cmt.marks.highest_arrival(), 1),
+        };
+        let missing = || below.map_or(0, |below| self.outstanding.in_flight_below(path, below));
+        if before.acked > 0 || below.is_some() {
+            cx.record(EventMask::REPORT, || Event::PathReport {
+                socket,
+                path,
+                over: arrival.path,
+                newly_acked: u32::try_from(before.acked).unwrap_or(u32::MAX),
+                may_grow: may_grow && before.grown > 0,
+                missing: missing(),
+                times: u8::try_from(times).unwrap_or(u8::MAX),
+                lost: self.outstanding.count_on(path, lost),
+            });
         }
     }
 

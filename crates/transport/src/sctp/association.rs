@@ -728,7 +728,7 @@ impl Association {
         {
             let sender = &open.transfer.sender;
             let why = open.transfer.why_blocked(open.shutdown.stage());
-            let unsent = sender.streams.queued_bytes();
+            let unsent = sender.unsent_bytes();
             self.account.stops(cx, self.socket, why, sender.bound() + unsent, unsent);
         }
     }

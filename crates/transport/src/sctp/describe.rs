@@ -24,6 +24,7 @@ pub(super) fn open(transfer: &Transfer, ends: &Ends, stage: Stage) -> Connection
         rcv_nxt: transfer.receiver.delivered(),
         reinjected_bytes: moved,
         duplicate_bytes: transfer.receiver.duplicate_bytes(),
+        sacks: transfer.receiver.sacks(),
         held_bytes: transfer.receiver.streams().held_bytes(),
         ..none()
     }
@@ -53,6 +54,7 @@ const fn none() -> ConnectionInfo {
         reinjected_bytes: 0,
         probe_bytes: 0,
         duplicate_bytes: 0,
+        sacks: 0,
         refused: 0,
         held_bytes: 0,
         mappings: 0,

@@ -14,6 +14,7 @@ mod acknowledge;
 mod addresses;
 pub(crate) mod association;
 mod authentication;
+mod binding;
 mod burst;
 pub mod cmt;
 mod config;

@@ -47,11 +47,15 @@ impl Sender {
     }
 
     fn stall(&self, path: PathId) -> Stall {
+        // What it keeps may be delivered, then its window does not lack it.
+        let lacks = self.largest_rwnd.saturating_sub(self.total_window().into());
+        let kept = self.outstanding.kept_bytes().min(lacks);
         Stall {
             queued: self.outstanding.held_bytes_of(path),
             outstanding: self.outstanding.in_flight_bytes(path),
+            kept: self.outstanding.kept_bytes_of(path).min(kept),
             send_buffer: self.setup.buffer.into(),
-            window: self.peer_rwnd + self.outstanding.held_bytes(),
+            window: self.peer_rwnd + self.outstanding.held_bytes() + kept,
             paths: self.cmt.as_ref().map_or(1, |cmt| cmt.paths),
         }
     }

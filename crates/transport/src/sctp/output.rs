@@ -1,11 +1,13 @@
 //! Packets that an association sends: control chunks, then retransmissions, then new data, with a
 //! SACK where there is room for one (RFC 9260 s6.1, s6.10).
 
+use super::binding::Binding;
 use super::cmt::{PathKey, SendAllKey};
 use super::outstanding::Marked;
 use super::path::Path;
 use super::path_state::PathState;
 use super::rtx_policy::Candidate;
+use super::schedule::Chosen;
 use super::sender::{Probe, Sent};
 use super::shutdown::Stage;
 use super::transfer::Transfer;
@@ -112,7 +114,7 @@ impl Transfer {
         let index = path.index();
         let used: u32 = chunks.iter().map(Chunk::padded_len).sum();
         let left = self.paths[index].room.saturating_sub(used);
-        let is_last = stage == Stage::ShutdownPending && self.sender.streams.queued_bytes() == 0;
+        let is_last = stage == Stage::ShutdownPending && self.sender.unsent_bytes() == 0;
         // A delayed SACK is for two packets: without another one in the network a closed window
         // would wait for its timer (RFC 7053 s5.1).
         let is_alone = self.sender.outstanding.total_in_flight_chunks() <= chunks.len();
@@ -161,6 +163,10 @@ impl Transfer {
     /// the next one.
     fn concurrent(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
         let has_schedule = self.sender.cmt.as_ref().is_some_and(|cmt| cmt.schedule.is_some());
+        let is_bound = self.sender.binding().is_some();
+        if is_bound {
+            self.unbind_failed();
+        }
         if self.round.current().is_none() {
             if !has_schedule && !self.has_room() {
                 self.round.skip();
@@ -174,7 +180,7 @@ impl Transfer {
             if chunks.is_none() && self.sender.outstanding.has_marked() {
                 chunks = self.again(cx, path);
             }
-            if !has_schedule {
+            if !has_schedule || is_bound {
                 chunks = chunks.or_else(|| self.anew(cx, path));
             }
             if let Some(chunks) = chunks {
@@ -187,16 +193,34 @@ impl Transfer {
 
     /// CMT: a packet with new data on the path that the scheduler chooses.
     fn scheduled(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
-        if self.sender.streams.queued_bytes() == 0 {
-            return None;
+        let plans_ahead = self.sender.binding().is_some();
+        while self.sender.has_unbound() {
+            let mut schedule = self.sender.cmt.as_mut()?.schedule.take()?;
+            let chosen = schedule.next(cx, self);
+            if let Some(cmt) = &mut self.sender.cmt {
+                cmt.schedule = Some(schedule);
+            }
+            let Chosen { path, at, most } = chosen?;
+            if plans_ahead && !self.sender.bind(path, at, most) {
+                return None;
+            }
+            let chunks = self.anew(cx, path);
+            if !plans_ahead || chunks.is_some() {
+                return chunks.map(|chunks| (path, chunks));
+            }
         }
-        let mut schedule = self.sender.cmt.as_mut()?.schedule.take()?;
-        let path = schedule.next(cx, self);
-        if let Some(cmt) = &mut self.sender.cmt {
-            cmt.schedule = Some(schedule);
+        None
+    }
+
+    /// CMT: what is bound to a path that carries no data any more is bound anew.
+    fn unbind_failed(&mut self) {
+        for index in 0..self.paths.len() {
+            let path = PathId(index as u8);
+            if !self.states.is_usable(path) {
+                self.sender.unbind(path);
+            }
         }
-        let path = path?;
-        self.anew(cx, path).map(|chunks| (path, chunks))
+        self.sender.bind_rest(self.fastest());
     }
 
     /// CMT: whether a window has room, or a packet may leave without; most rounds find none.
@@ -257,7 +281,8 @@ impl Transfer {
         }
         let (outstanding, control) = (&self.sender.outstanding, &self.sender.control);
         let cwnd = control.cwnd_bytes(path);
-        let len = u64::from(self.sender.next_new_len());
+        let len = self.sender.next_len(path).map_or(0, |payload| self.sender.window_len(payload));
+        let len = u64::from(len);
         let sum: u64 = self.paths.iter().map(|path| control.cwnd_bytes(path.id)).sum();
         outstanding.in_flight_bytes(path) + len <= cwnd
             || (self.round.overshoots() && outstanding.total_in_flight_bytes() + len <= sum)
@@ -268,6 +293,16 @@ impl Transfer {
         if self.sender.cmt.is_none() {
             return self.states.data_path();
         }
+        // Of what is bound the first fragment: the peer may lack it to deliver any more.
+        let binding = self.sender.binding().filter(|binding| !binding.is_first_open());
+        if let Some(path) = binding.and_then(Binding::first_path) {
+            return Some(path);
+        }
+        self.fastest()
+    }
+
+    /// The path with the lowest smoothed round trip that may send new data.
+    fn fastest(&self) -> Option<PathId> {
         let usable = self.paths.iter().filter(|path| self.states.is_usable(path.id));
         let fastest = usable.min_by_key(|path| path.rto.srtt().unwrap_or(Duration::MAX));
         fastest.map(|path| path.id)
@@ -295,8 +330,13 @@ impl Transfer {
                 break;
             }
             let timed_out = self.sender.outstanding.is_timed_out(tsn);
+            let lost = self.sender.outstanding.sent_on(tsn).filter(|_| timed_out);
             let state = &mut self.paths[index];
             let Some(chunk) = self.sender.send_again(cx, state, tsn) else { break };
+            // The policy chooses anew for the next one: windows differ by then.
+            if let Some(lost) = lost.and_then(|(lost, _)| self.paths.get_mut(lost.index())) {
+                lost.rtx_to = None;
+            }
             // Fast retransmission of the earliest chunk restarts T3-rtx (RFC 9260 s7.2.4 4).
             restarts |= !timed_out && earliest.is_none_or(|earliest| tsn <= earliest);
             left = left.saturating_sub(len);
@@ -313,7 +353,7 @@ impl Transfer {
 
     /// New data of one packet on `path`; `None` if nothing may be sent.
     fn anew(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
-        if self.sender.streams.queued_bytes() == 0 {
+        if self.sender.unsent_bytes() == 0 {
             return None;
         }
         let index = path.index();
@@ -375,7 +415,7 @@ impl Transfer {
     }
 
     /// The path of what was lost on `lost`: after a fast retransmission the same one, if that is
-    /// active, otherwise what the policy chooses once.
+    /// active, otherwise what the policy chooses, until one is sent.
     fn rtx_path(&mut self, chance: Chance, lost: PathId, timed_out: bool) -> Option<PathId> {
         if self.sender.cmt.is_some() && self.sender.probe == Probe::Due {
             return self.probe_path();
@@ -442,8 +482,11 @@ impl Transfer {
             _ if !self.sender.has_data() || !stage.sends_data() => Blocked::NothingToSend,
             None => Blocked::PathDown,
             Some(path) => {
+                let bound = self.sender.binding().and_then(Binding::first_path);
+                let path = bound.and_then(|bound| self.paths.get(bound.index())).unwrap_or(path);
                 let why = self.sender.blocked(path.id, path.room, true);
-                why.unwrap_or(Blocked::CongestionWindow)
+                why.filter(|why| *why != Blocked::NothingToSend)
+                    .unwrap_or(Blocked::CongestionWindow)
             }
         }
     }

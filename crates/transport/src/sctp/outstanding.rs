@@ -104,6 +104,8 @@ struct OnPath {
     chunks: OffsetSet,
     /// Data of chunks sent here last that the peer may still ask for, in bytes.
     held_bytes: u64,
+    /// Chunks sent here last above the cumulative TSN that the peer keeps, in bytes.
+    kept_bytes: u64,
     /// Chunks sent here last that are marked: because of misses, and for another reason.
     marked: [BTreeSet<u64>; 2],
 }
@@ -377,7 +379,8 @@ impl<T> Outstanding<T> {
         let (len, path, data) = (chunk.len, chunk.path, chunk.data.take());
         match before {
             State::InFlight => self.leave(at, path, len),
-            State::Marked | State::Acked | State::Kept | State::Abandoned => {}
+            State::Kept => self.paths[path.index()].kept_bytes -= u64::from(len),
+            State::Marked | State::Acked | State::Abandoned => {}
         }
         if data.is_some() {
             self.give_back(path, len);
@@ -519,6 +522,19 @@ impl<T> Outstanding<T> {
         self.paths.get(path.index())?.chunks.last().map(|at| self.tsn(at))
     }
 
+    /// Chunks in the network on `path` whose offset from the initial TSN is below `end`.
+    pub(super) fn in_flight_below(&self, path: PathId, end: u64) -> u32 {
+        self.paths
+            .get(path.index())
+            .map_or(0, |on_path| on_path.chunks.range(0..end).count() as u32)
+    }
+
+    /// How many of these chunks were sent on `path` last.
+    pub(super) fn count_on(&self, path: PathId, tsns: &[Tsn]) -> u32 {
+        let is_there = |tsn: &&Tsn| self.sent_on(**tsn).is_some_and(|(last, _)| last == path);
+        tsns.iter().filter(is_there).count() as u32
+    }
+
     /// Bytes in the network on `path`.
     pub fn in_flight_bytes(&self, path: PathId) -> u64 {
         self.paths.get(path.index()).map_or(0, |on_path| on_path.bytes)
@@ -561,6 +577,16 @@ impl<T> Outstanding<T> {
         self.paths.get(path.index()).map_or(0, |on_path| on_path.held_bytes)
     }
 
+    /// Bytes that the peer keeps above the cumulative TSN, so that it never asks for them.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        self.paths.iter().map(|on_path| on_path.kept_bytes).sum()
+    }
+
+    /// The part of these that was sent on `path` last.
+    pub(super) fn kept_bytes_of(&self, path: PathId) -> u64 {
+        self.paths.get(path.index()).map_or(0, |on_path| on_path.kept_bytes)
+    }
+
     /// Last TSN acknowledged cumulatively.
     pub fn cum_tsn(&self) -> Tsn {
         self.tsn(self.first) - 1
@@ -589,7 +615,11 @@ impl<T> Outstanding<T> {
 
     fn take_cumulative(&mut self, next: u64, answer: &mut Acknowledged<T>) {
         while self.first < next {
-            self.settle(self.first, State::Kept, answer);
+            let kept = self.chunk(self.first).filter(|chunk| chunk.state == State::Kept);
+            match kept.map(|chunk| (chunk.path, chunk.len)) {
+                Some((path, len)) => self.paths[path.index()].kept_bytes -= u64::from(len),
+                None => self.settle(self.first, State::Kept, answer),
+            }
             ring::pop_front(&mut self.chunks);
             self.first += 1;
         }
@@ -605,7 +635,13 @@ impl<T> Outstanding<T> {
         };
         let changed: Vec<Range<u64>> = known.missing(range.clone()).collect();
         known.insert(range.clone());
-        changed.into_iter().flatten().for_each(|at| self.settle(at, state, answer));
+        for at in changed.into_iter().flatten() {
+            self.settle(at, state, answer);
+            let kept = self.chunk(at).filter(|chunk| chunk.state == State::Kept);
+            if let Some((path, len)) = kept.map(|chunk| (chunk.path, chunk.len)) {
+                self.paths[path.index()].kept_bytes += u64::from(len);
+            }
+        }
         self.acked.insert(range);
     }
 

@@ -4,7 +4,7 @@
 
 use super::rto::{Rto, RtoBounds};
 use super::verifier::Verifier;
-use base::{CaState, Duration, Instant, PathId};
+use base::{CaState, Duration, Instant, InterfaceId, PathId};
 use std::net::IpAddr;
 use wire::sctp::Tsn;
 
@@ -12,6 +12,8 @@ use wire::sctp::Tsn;
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     pub id: PathId,
+    /// The interface that its packets leave on.
+    pub interface: InterfaceId,
     pub rto: Rto,
     pub verifier: Verifier,
     /// When T3-rtx expires.
@@ -23,7 +25,7 @@ pub(super) struct Path {
     pub timed: Option<Tsn>,
     /// The highest TSN that was outstanding when fast recovery began (RFC 9260 s7.2.4).
     pub recovery_exit: Option<Tsn>,
-    /// The path of retransmissions after T3-rtx expired here, once it is chosen.
+    /// The path of the next retransmission of what T3-rtx took for lost here, once it is chosen.
     pub rtx_to: Option<PathId>,
     /// It takes no new data until then.
     pub blocked_until: Option<Instant>,
@@ -39,9 +41,18 @@ pub(super) struct Path {
     pub heard: bool,
     /// Smallest round trip measured.
     pub min_rtt: Option<Duration>,
+    pub samples: Samples,
     /// Share of chunks that were lost, averaged.
     pub loss: f64,
     pub counters: Counters,
+}
+
+/// Round trips that were measured; zero before the first one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Samples {
+    pub count: u32,
+    pub first: Duration,
+    pub last: Duration,
 }
 
 /// The heartbeat timer of a path (RFC 9260 s8.3).
@@ -112,6 +123,7 @@ impl Path {
     ) -> Path {
         Path {
             id,
+            interface: InterfaceId(id.0 as u16),
             rto: Rto::new(bounds),
             verifier: Verifier::new(id, address),
             t3: None,
@@ -127,6 +139,7 @@ impl Path {
             in_udp: false,
             heard: false,
             min_rtt: None,
+            samples: Samples { count: 0, first: Duration::ZERO, last: Duration::ZERO },
             loss: 0.0,
             counters: Counters {
                 packets: 0,
@@ -148,6 +161,8 @@ impl Path {
     pub(super) fn on_rtt(&mut self, rtt: Duration) {
         self.rto.sample(rtt);
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        let first = if self.samples.count == 0 { rtt } else { self.samples.first };
+        self.samples = Samples { count: self.samples.count.saturating_add(1), first, last: rtt };
     }
 
     /// The round trip of the path, zero before the first sample.

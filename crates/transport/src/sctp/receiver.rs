@@ -65,6 +65,8 @@ pub(super) struct Receiver {
     arrived: u64,
     /// User data of chunks that had arrived before, in bytes.
     duplicated: u64,
+    /// SACKs and NR-SACKs sent.
+    sacks: u64,
     /// The numbers of what arrives are not known, because the peer was asked to begin anew and has
     /// not answered: it must come again.
     is_deaf: bool,
@@ -114,6 +116,7 @@ impl Receiver {
             taken: 0,
             arrived: 0,
             duplicated: 0,
+            sacks: 0,
             is_deaf: false,
         }
     }
@@ -323,6 +326,7 @@ impl Receiver {
         let a_rwnd = self.window();
         let dac_packets = if self.setup.dac { self.timing.dac_packets() } else { 0 };
         (self.sack_due, self.advertised) = (false, a_rwnd);
+        self.sacks += 1;
         self.timing.on_sack();
         self.route.on_sack(to);
         if self.setup.nr_sack {
@@ -432,6 +436,11 @@ impl Receiver {
     /// User data of chunks that had arrived before, in bytes.
     pub(super) const fn duplicate_bytes(&self) -> u64 {
         self.duplicated
+    }
+
+    /// SACKs and NR-SACKs sent.
+    pub(super) const fn sacks(&self) -> u64 {
+        self.sacks
     }
 
     /// The window in the last SACK, in bytes.

@@ -1,33 +1,47 @@
 //! A scheduler of MPTCP on an association that sends on all paths at once: it chooses the path of
 //! each packet with new data (`scheduler` has the rules).
 //!
-//! A TSN is sent on one path, so that schedulers which copy data are refused, and those that bind
-//! data to a path before it has room: chunks get their TSNs in the order of the messages, when
-//! they are sent. Retransmissions are left to `RtxPolicy` and to rescheduling.
+//! A TSN is sent on one path, so that schedulers which copy data are refused. What one that plans
+//! ahead means for a path that has no room yet waits in `Binding`. Retransmissions are left to
+//! `RtxPolicy` and to rescheduling.
 
 use super::cmt::SchedulerRefusal;
 use super::path_state::PathState as Destination;
-use super::sender::Probe;
+use super::sender::{Probe, Sender};
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
 use crate::multipath::ask_and_record;
 use crate::reinjection::Opportunistic;
 use crate::scheduler::{
-    AnyScheduler, DataSegment, DataView, LossPhase, Options, PathChange, PathState, PathView,
-    QueueView, RttView, Scheduler, SchedulerChoice, Step, View, What, WindowView,
+    Action, AnyScheduler, DataSegment, DataView, Decision, LossPhase, Options, PathChange,
+    PathState, PathView, QueueView, RttView, Scheduler, SchedulerChoice, Step, View, What,
+    WindowView,
 };
-use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
+use base::{Blocked, Context, EventMask, Instant, PathId};
 use std::collections::VecDeque;
 
 /// A scheduler with what it sees.
 pub(super) struct Schedule {
     scheduler: AnyScheduler,
     views: Vec<PathView>,
-    /// No data of other paths are offered.
-    segments: VecDeque<DataSegment>,
+    /// By path: bytes acknowledged when the scheduler was last asked.
+    acked: Vec<u64>,
     /// It waits for the peer's window.
     waits_for_window: bool,
 }
+
+/// What the scheduler passes to a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Chosen {
+    pub path: PathId,
+    /// Position of the first byte.
+    pub at: u64,
+    /// Bytes.
+    pub most: u32,
+}
+
+/// No data of other paths are offered.
+static NONE: VecDeque<DataSegment> = VecDeque::new();
 
 impl Schedule {
     /// The scheduler chosen; `None` if it is one that is refused.
@@ -37,27 +51,23 @@ impl Schedule {
         }
         let opportunistic = Some(Opportunistic::Off);
         let scheduler = choice.make(&Options { opportunistic, ..Options::default() });
-        let (views, segments) = (Vec::new(), VecDeque::new());
-        Some(Schedule { scheduler, views, segments, waits_for_window: false })
+        let (views, acked) = (Vec::new(), Vec::new());
+        Some(Schedule { scheduler, views, acked, waits_for_window: false })
     }
 
-    /// The path of the next packet with new data; `None`: nothing is sent now.
-    pub(super) fn next(&mut self, cx: &mut Context<'_>, transfer: &Transfer) -> Option<PathId> {
+    /// Whether it binds data to paths ahead of sending.
+    pub(super) fn plans_ahead(&self) -> bool {
+        self.scheduler.plans_ahead()
+    }
+
+    /// The path that new data go to next; `None`: nothing is sent now.
+    pub(super) fn next(&mut self, cx: &mut Context<'_>, transfer: &Transfer) -> Option<Chosen> {
         self.look(cx.now, transfer);
-        let sender = &transfer.sender;
-        let (begin, queued) = (sender.bound(), sender.streams.queued_bytes());
-        let is_probe = sender.probe == Probe::Due;
-        let room = if is_probe { queued } else { sender.peer_rwnd };
-        let data = DataView {
-            segments: &self.segments,
-            snd_una: sender.acked.min(begin),
-            snd_nxt: begin,
-            write_end: begin + queued,
-            window_end: begin + room,
-            reinject: None,
-            sndbuf_limited: sender.room() == 0,
-            peer_closed: false,
-        };
+        let data = data(&transfer.sender);
+        if self.scheduler.heeds_acks() {
+            self.report_acks(cx.now, transfer, &data);
+        }
+        let snd_nxt = data.snd_nxt;
         let view = View { now: cx.now, paths: &self.views, data };
         let decision = match cx.wants(EventMask::DECISION) {
             true => ask_and_record(cx, transfer.socket, &mut self.scheduler, &view),
@@ -65,7 +75,11 @@ impl Schedule {
         };
         let waits = std::mem::replace(&mut self.waits_for_window, false);
         match decision.step {
-            Step::Send { path, what: What::New, .. } => Some(path),
+            Step::Send { path, what: What::New, max_bytes, .. } => Some(Chosen {
+                path,
+                at: range_of(&decision, path).unwrap_or(snd_nxt),
+                most: max_bytes,
+            }),
             Step::Send { .. } => None,
             Step::Wait(Blocked::ReceiveWindow) => {
                 self.waits_for_window = true;
@@ -75,6 +89,18 @@ impl Schedule {
                 None
             }
             Step::Wait(_) => None,
+        }
+    }
+
+    /// Reports the paths on which data were acknowledged since the last call.
+    fn report_acks(&mut self, now: Instant, transfer: &Transfer, data: &DataView<'_>) {
+        self.acked.resize(transfer.paths.len(), 0);
+        for (path, known) in transfer.paths.iter().zip(&mut self.acked) {
+            let acked = path.counters.acked_bytes;
+            if std::mem::replace(known, acked) < acked {
+                let view = View { now, paths: &self.views, data: data.clone() };
+                self.scheduler.on_ack(&view, path.id);
+            }
         }
     }
 
@@ -94,6 +120,52 @@ impl Schedule {
     }
 }
 
+/// Bytes that a path is given ahead of their acknowledgement: two windows, of ten segments at
+/// least, as the send buffer of a subflow grows (Linux `tcp_sndbuf_expand`).
+fn limit(cwnd: u64, mss: u32) -> u64 {
+    2 * cwnd.max(10 * u64::from(mss))
+}
+
+/// What a decision passes to a path that does not come next.
+fn range_of(decision: &Decision, to: PathId) -> Option<u64> {
+    decision.actions.iter().find_map(|action| match action {
+        Action::Assign { range, path, .. } if *path == to => Some(range.start),
+        _ => None,
+    })
+}
+
+/// What there is to send, as a scheduler sees it.
+fn data(sender: &Sender) -> DataView<'_> {
+    let queued = sender.streams.queued_bytes();
+    let is_probe = sender.probe == Probe::Due;
+    let (segments, snd_nxt, write_end, room) = match sender.binding() {
+        None => {
+            let room = if is_probe { queued } else { sender.peer_rwnd };
+            (&NONE, sender.bound(), sender.bound() + queued, room)
+        }
+        Some(binding) => {
+            let (next, end) = (binding.next(), binding.end() + queued);
+            // Behind what is passed to paths, of which a part is sent.
+            let left = sender.peer_rwnd.saturating_sub(binding.bound_bytes());
+            // What the peer needs first may be small, and smaller than a segment.
+            let fits = binding.is_first_open() && sender.peer_takes(sender.next_new_len());
+            let first = if fits { u64::from(sender.setup.fragment) } else { 0 };
+            let room = left.max(first) + binding.ahead_bytes();
+            (binding.ahead(), next, end, if is_probe { end - next } else { room })
+        }
+    };
+    DataView {
+        segments,
+        snd_una: sender.acked.min(snd_nxt),
+        snd_nxt,
+        write_end,
+        window_end: snd_nxt + room,
+        reinject: None,
+        sndbuf_limited: sender.room() == 0,
+        peer_closed: false,
+    }
+}
+
 /// A path as a scheduler sees it.
 fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
     let (path, sender) = (&transfer.paths[id.index()], &transfer.sender);
@@ -107,13 +179,15 @@ fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
     let chunk = u64::from(sender.window_len(mss).max(1));
     // Windows count headers, schedulers do not.
     let payload = |bytes: u64| bytes * u64::from(mss) / chunk;
+    let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let inflight = outstanding.in_flight_bytes(id);
+    let unsent = sender.binding().map_or(0, |binding| binding.bytes_of(id));
     let (cwnd, ssthresh) = (control.cwnd_bytes(id), control.ssthresh_bytes(id));
     let srtt = path.srtt();
     let rate = || control.cwnd_bytes(id) as f64 / srtt.as_secs_f64();
     PathView {
         id,
-        interface: InterfaceId(id.0.into()),
+        interface: path.interface,
         state,
         backup: false,
         probing: false,
@@ -125,9 +199,9 @@ fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
         rtt: RttView {
             srtt,
             rttvar: path.rto.rttvar(),
-            last: srtt,
-            first: path.min_rtt.unwrap_or(Duration::ZERO),
-            samples: u32::from(!srtt.is_zero()),
+            last: path.samples.last,
+            first: path.samples.first,
+            samples: path.samples.count,
             rto: path.rto.rto(),
         },
         window: WindowView::from_bytes(
@@ -137,11 +211,11 @@ fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
             payload(inflight),
         ),
         queue: QueueView {
-            unsent_bytes: 0,
-            unsent_segs: 0,
-            outstanding_bytes: inflight,
-            memory_bytes: 0,
-            limit_bytes: u32::MAX,
+            unsent_bytes: unsent,
+            unsent_segs: narrow(unsent.div_ceil(u64::from(mss))),
+            outstanding_bytes: inflight + unsent,
+            memory_bytes: narrow(payload(inflight) + unsent),
+            limit_bytes: narrow(limit(payload(cwnd), mss)),
         },
     }
 }

@@ -6,8 +6,10 @@
 
 use super::abandon::Abandonment;
 use super::acknowledge::Before;
+use super::binding::{Binding, Bound, Source};
 use super::burst::{BurstRoom, Bursts};
 use super::cmt::{BufferBasis, CmtConfig, Marks, split};
+use super::config::SctpConfig;
 use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
@@ -78,7 +80,7 @@ pub(super) struct Sender {
     /// The vector for the paths of the next SACK.
     pub(super) spare_paths: Vec<Before>,
     /// The largest window that the peer has offered, in bytes.
-    largest_rwnd: u64,
+    pub(super) largest_rwnd: u64,
     pub(super) hold: Hold,
     pub(super) bursts: Bursts,
     pub(super) resent: Resent,
@@ -94,6 +96,8 @@ pub(super) struct Concurrent {
     pub paths: u64,
     /// What chooses the path of new data, instead of `CmtConfig::send_all`.
     pub schedule: Option<Schedule>,
+    /// What a scheduler that plans ahead has bound to paths.
+    pub binding: Option<Binding>,
 }
 
 /// Room that a writer waits for.
@@ -155,6 +159,7 @@ impl Sender {
                 marks: Marks::new(config.algorithms),
                 paths: 1,
                 schedule: None,
+                binding: None,
             })
         };
         Sender {
@@ -187,7 +192,89 @@ impl Sender {
 
     /// User data in the send buffer, in bytes.
     pub(super) fn buffered(&self) -> u64 {
-        self.held + self.streams.queued_bytes()
+        self.held + self.unsent_bytes()
+    }
+
+    /// User data that were never sent, in bytes.
+    pub(super) fn unsent_bytes(&self) -> u64 {
+        self.streams.queued_bytes() + self.binding().map_or(0, Binding::bytes)
+    }
+
+    /// What a scheduler that plans ahead has bound to paths; `None`: it does not.
+    pub(super) fn binding(&self) -> Option<&Binding> {
+        self.cmt.as_ref()?.binding.as_ref()
+    }
+
+    fn binding_mut(&mut self) -> Option<&mut Binding> {
+        self.cmt.as_mut()?.binding.as_mut()
+    }
+
+    /// Whether data were passed to no path yet.
+    pub(super) fn has_unbound(&self) -> bool {
+        self.streams.queued_bytes() > 0
+            || self.binding().is_some_and(|binding| binding.next() < binding.end())
+    }
+
+    /// New data go where the scheduler of `config` says, if data go on all paths.
+    pub(super) fn choose_paths_by(&mut self, config: &SctpConfig) {
+        let Some(cmt) = &mut self.cmt else { return };
+        cmt.schedule = config.scheduler.as_ref().and_then(Schedule::new);
+        let plans_ahead = cmt.schedule.as_ref().is_some_and(Schedule::plans_ahead);
+        cmt.binding = plans_ahead.then(|| Binding::new(self.setup.framing));
+    }
+
+    /// Binds up to `most` bytes at the position `at`, at least a fragment, to `path`. Returns
+    /// whether there was anything.
+    pub(super) fn bind(&mut self, path: PathId, at: u64, most: u32) -> bool {
+        let mut source = Source { streams: &mut self.streams, size: self.setup.fragment };
+        let binding = self.cmt.as_mut().and_then(|cmt| cmt.binding.as_mut());
+        binding.is_some_and(|binding| binding.bind(path, (at, most), &mut source))
+    }
+
+    /// What is bound to `path` and not sent is bound to no path again.
+    pub(super) fn unbind(&mut self, path: PathId) {
+        if let Some(binding) = self.binding_mut() {
+            binding.take_back(path);
+        }
+    }
+
+    /// Binds the rest of a message that has begun to `path`, if it is bound to none.
+    pub(super) fn bind_rest(&mut self, path: Option<PathId>) {
+        if let (Some(binding), Some(path)) = (self.binding_mut(), path)
+            && binding.has_open_rest()
+        {
+            binding.bind_rest(path);
+        }
+    }
+
+    /// The next fragment that is sent on `path`, with its position.
+    pub(super) fn take_new(&mut self, path: PathId) -> Option<Bound> {
+        if let Some(binding) = self.binding_mut() {
+            return binding.pop(path);
+        }
+        let fragment = self.streams.take(self.setup.fragment)?;
+        Some(Bound { offset: self.bound, fragment })
+    }
+
+    /// User data of the next new chunk on `path`, in bytes; `None` if there is none.
+    pub(super) fn next_len(&self, path: PathId) -> Option<u32> {
+        match self.binding() {
+            Some(binding) => binding.front(path).map(|fragment| fragment.payload.len()),
+            None => self.streams.next_len(self.setup.fragment),
+        }
+    }
+
+    /// The same on whichever path is next.
+    pub(super) fn next_len_of_all(&self) -> Option<u32> {
+        let bound = self.binding().and_then(Binding::first_len);
+        bound.or_else(|| self.streams.next_len(self.setup.fragment))
+    }
+
+    /// Whether the chunk that `path` sends next leaves room at the peer for what comes before it.
+    fn leaves_room(&self, path: PathId) -> bool {
+        let margin = 3 * u64::from(self.setup.fragment + self.header());
+        self.probe == Probe::Due
+            || self.binding().is_none_or(|bound| bound.leaves_room(path, self.peer_rwnd, margin))
     }
 
     /// Appends bytes to stream 0; returns how many were taken.
@@ -215,6 +302,11 @@ impl Sender {
         let fits = len <= self.room() || self.buffered() == 0;
         if fits {
             self.abandonment.on_message(message.reliability);
+            if self.abandonment.enabled
+                && let Some(binding) = self.binding_mut()
+            {
+                binding.keep_order();
+            }
             self.streams.push(message)?;
         } else {
             self.wanted = Some(Wanted::Message(len.min(self.setup.buffer.into())));
@@ -244,7 +336,7 @@ impl Sender {
                 let room = self.room();
                 let few = FEW_CHUNKS * u64::from(self.setup.fragment);
                 let least = u64::from(self.setup.message_size).min(buffer);
-                room >= buffer / 3 || (room >= least && self.streams.queued_bytes() < few)
+                room >= buffer / 3 || (room >= least && self.unsent_bytes() < few)
             }
         };
         if can {
@@ -255,7 +347,7 @@ impl Sender {
 
     /// Whether everything is acknowledged.
     pub(super) fn is_empty(&self) -> bool {
-        self.outstanding.is_empty() && self.streams.queued_bytes() == 0
+        self.outstanding.is_empty() && self.unsent_bytes() == 0
     }
 
     /// Whether the user has sent nothing that is not acknowledged, and nothing can follow from
@@ -278,7 +370,7 @@ impl Sender {
 
     /// Whether anything waits to be sent, or to be sent again.
     pub(super) fn has_data(&self) -> bool {
-        self.outstanding.next_marked().is_some() || self.streams.queued_bytes() > 0
+        self.outstanding.next_marked().is_some() || self.unsent_bytes() > 0
     }
 
     /// User data that got a TSN, in bytes.
@@ -286,9 +378,20 @@ impl Sender {
         self.bound
     }
 
+    /// Whether nothing of a stream waits to be sent for the first time.
+    pub(super) fn is_stream_idle(&self, stream: u16) -> bool {
+        let is_bound = self.binding().is_some_and(|binding| !binding.is_idle(stream));
+        self.streams.is_idle(stream) && !is_bound
+    }
+
+    /// User data that were sent and are not held for a retransmission, in bytes.
+    pub(super) const fn acknowledged_bytes(&self) -> u64 {
+        self.bound.saturating_sub(self.held)
+    }
+
     /// Bytes of windows that the next new chunk takes; 0 if there is none.
     pub(super) fn next_new_len(&self) -> u32 {
-        self.streams.next_len(self.setup.fragment).map_or(0, |payload| self.window_len(payload))
+        self.next_len_of_all().map_or(0, |payload| self.window_len(payload))
     }
 
     /// The peer's window with what is in the network, in bytes: what it advertised last.
@@ -339,7 +442,7 @@ impl Sender {
         let full = || u64::from(self.window_len(self.setup.fragment));
         2 * self.peer_rwnd < self.largest_rwnd
             && self.peer_rwnd < full()
-            && self.streams.queued_bytes() > self.peer_rwnd
+            && self.unsent_bytes() > self.peer_rwnd
             && self.hold != Hold::Over
             && self.probe == Probe::Off
     }
@@ -370,14 +473,18 @@ impl Sender {
     /// Why no new chunk is sent on `path` now, whose packet has `room` bytes left and is empty or
     /// not; `None` if one can be sent.
     pub(super) fn blocked(&self, path: PathId, room: u32, is_first: bool) -> Option<Blocked> {
-        let Some(payload) = self.streams.next_len(self.setup.fragment) else {
+        let Some(payload) = self.next_len(path) else {
             return Some(Blocked::NothingToSend);
         };
         let chunk = (self.header() + payload).next_multiple_of(4);
-        if chunk > room || !self.has_window(path) {
+        // What was bound before packets became smaller is left to IP fragmentation.
+        let is_whole = chunk <= room || (is_first && payload > self.setup.fragment);
+        if !is_whole || !self.has_window(path) {
             return Some(Blocked::CongestionWindow);
         }
-        let is_taken = self.peer_takes(self.window_len(payload)) && !self.waits_for_window();
+        let is_taken = self.peer_takes(self.window_len(payload))
+            && !self.waits_for_window()
+            && self.leaves_room(path);
         if self.outstanding.span() >= MAX_OUTSTANDING || !is_taken {
             return Some(Blocked::ReceiveWindow);
         }
@@ -387,7 +494,7 @@ impl Sender {
         if !self.setup.nagle || !is_first {
             return None;
         }
-        let is_small = self.streams.queued_bytes() < u64::from(self.setup.fragment);
+        let is_small = self.unsent_bytes() < u64::from(self.setup.fragment);
         let waits = self.outstanding.total_in_flight_bytes() > 0;
         (is_small && waits).then_some(Blocked::Nagle)
     }
@@ -411,10 +518,9 @@ impl Sender {
 
     /// The next new chunk, sent on `path`; the caller made sure that one can be sent.
     pub(super) fn send_new(&mut self, cx: &mut Context<'_>, path: &mut Path) -> Option<Chunk> {
-        let fragment = self.streams.take(self.setup.fragment)?;
+        let Bound { offset, fragment } = self.take_new(path.id)?;
         let payload = fragment.payload.len();
         let len = self.window_len(payload);
-        let offset = self.bound;
         let tsn = self.outstanding.next_tsn();
         let chunk = fragment.to_chunk(tsn);
         self.gaps.on_sent();

@@ -371,8 +371,8 @@ impl StreamChanges {
 fn is_acknowledged(transfer: &Transfer, streams: &[u16], point: &mut Option<Tsn>) -> bool {
     let sender = &transfer.sender;
     let idle = match streams {
-        [] => sender.streams.queued_bytes() == 0,
-        some => some.iter().all(|stream| sender.streams.is_idle(*stream)),
+        [] => sender.unsent_bytes() == 0,
+        some => some.iter().all(|stream| sender.is_stream_idle(*stream)),
     };
     if !idle {
         *point = None;

@@ -188,7 +188,8 @@ impl Transfer {
     fn on_heartbeat_due(&mut self, cx: &mut Context<'_>, index: usize) {
         let id = PathId(index as u8);
         let state = self.states.state(id);
-        if state == Some(PathState::Active) {
+        let is_needed = self.sender.binding().is_some() && self.paths[index].samples.count == 0;
+        if state == Some(PathState::Active) && !is_needed {
             let (last_sent, rto) = (self.paths[index].last_sent, self.paths[index].rto.rto());
             let quiet_until = last_sent + self.heartbeat_period(cx.chance, rto);
             if quiet_until > cx.now {

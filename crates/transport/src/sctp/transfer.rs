@@ -13,7 +13,6 @@ use super::path::{Heartbeat, Path};
 use super::path_state::PathStates;
 use super::received::Keep;
 use super::receiver::{Receiver, ReceiverSetup};
-use super::schedule::Schedule;
 use super::sender::{Sender, SenderSetup};
 use super::streams::Framing;
 use crate::congestion::{CongestionControl, PathStart};
@@ -125,9 +124,7 @@ impl Transfer {
             probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
-        if let Some(cmt) = &mut transfer.sender.cmt {
-            cmt.schedule = config.scheduler.as_ref().and_then(Schedule::new);
-        }
+        transfer.sender.choose_paths_by(config);
         transfer.add_paths(cx, ends);
         transfer
     }
@@ -142,7 +139,7 @@ impl Transfer {
             let room = room(mtu, remote, in_udp).saturating_sub(self.reserve);
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
-            path.in_udp = in_udp;
+            (path.in_udp, path.interface) = (in_udp, pair.local.interface);
             let window = self.config.initial_window(room, mtu, remote);
             let start = PathStart {
                 now: cx.now,
@@ -165,9 +162,10 @@ impl Transfer {
         }
     }
 
-    /// A path that is not confirmed is probed at once, any other one when it was idle.
+    /// A path that is not confirmed is probed at once, any other one when it was idle, unless its
+    /// round trip is needed to predict arrivals.
     fn first_heartbeat(&mut self, cx: &Context<'_>, id: PathId, path: &Path) -> Instant {
-        match self.states.is_confirmed(id) {
+        match self.states.is_confirmed(id) && self.sender.binding().is_none() {
             true => cx.now + self.heartbeat_period(cx.chance, path.rto.rto()),
             false => cx.now,
         }

@@ -194,6 +194,7 @@ impl Endpoint for Connection {
             reinjected_bytes: 0,
             probe_bytes: 0,
             duplicate_bytes: 0,
+            sacks: 0,
             refused: 0,
             held_bytes: readable + gaps,
             mappings: 0,

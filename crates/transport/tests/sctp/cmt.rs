@@ -3,10 +3,10 @@
 use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
 use std::net::IpAddr;
-use transport::sctp::SctpConfig;
 use transport::sctp::cmt::{
     CmtConfig, PathBlocking, PrimaryChoice, Rescheduling, RttRule, SackPath, Sides,
 };
+use transport::sctp::{RtxPolicy, SctpConfig};
 use wire::sctp::{Chunk, DataFlags, Features, Tsn};
 
 const FULL: usize = 1452;
@@ -40,10 +40,15 @@ fn is_second(passing: &Passing) -> bool {
 /// The first chunk of the second path does not arrive for three seconds; milliseconds until it is
 /// sent on the first one, and whether its SACK is asked for at once.
 fn moved_after(reschedule: Rescheduling, nr_sack: bool) -> (u64, bool) {
+    moved_within(reschedule, nr_sack, config().receive_buffer)
+}
+
+fn moved_within(reschedule: Rescheduling, nr_sack: bool, receive_buffer: u32) -> (u64, bool) {
     let features = config().features.0;
     let features = Features(if nr_sack { features } else { features & !Features::NR_SACK.0 });
     let with = CmtConfig { reschedule, ..CmtConfig::default() };
-    let mut pair = Pair::open_with(2, SctpConfig { send_buffer: 65_536, features, ..cmt(with) });
+    let with = SctpConfig { receive_buffer, send_buffer: 65_536, features, ..cmt(with) };
+    let mut pair = Pair::open_with(2, with);
     let start = pair.now;
     let late = Fate::Late(Duration::from_secs(3));
     pair.rule = Some(Box::new(move |passing| if is_second(passing) { late } else { Fate::Pass }));
@@ -72,6 +77,48 @@ fn chunk_that_blocks_the_send_buffer_is_moved_to_the_path_with_room() {
 fn chunk_is_not_moved_while_nr_sacks_free_the_send_buffer() {
     let (timed_out, _) = moved_after(Rescheduling::of(Sides::Sender), true);
     assert!(timed_out >= 1000, "{timed_out} ms");
+}
+
+/// It takes room of the receive buffer until the lowest chunk arrives.
+#[test]
+fn chunk_that_blocks_the_receive_buffer_is_moved_although_nr_sacks_free_the_send_buffer() {
+    let receiver = Rescheduling::of(Sides::Receiver);
+    let (moved, immediate) = moved_within(receiver, true, 65_536);
+    assert!(moved < 500 && immediate, "after {moved} ms");
+    let (timed_out, _) = moved_within(receiver, true, 1 << 20);
+    assert!(timed_out >= 1000, "half of a large buffer is not full: {timed_out} ms");
+}
+
+/// Most of what is sent on one path at once is lost there: `asap` draws a path for each
+/// retransmission, and not one for all of them.
+#[test]
+fn policy_chooses_the_path_of_every_retransmission_after_a_time_out() {
+    let mut with = SctpConfig { rtx_policy: RtxPolicy::Asap, ..cmt(CmtConfig::default()) };
+    with.parameters.limits.potentially_failed = None;
+    let mut pair = Pair::open_with(2, with);
+    let mut rounds = Vec::new();
+    for _ in 0..10 {
+        // Its window grows again.
+        for _ in 0..60 {
+            pair.send(Client, message(0, FULL));
+        }
+        pair.pass(Duration::from_secs(10));
+        pair.rule =
+            Some(Box::new(|passing| if is_second(passing) { Fate::Drop } else { Fate::Pass }));
+        for _ in 0..40 {
+            pair.send(Client, message(0, FULL));
+        }
+        pair.pass(Duration::from_millis(500));
+        pair.rule = None;
+        let start = pair.now;
+        pair.pass(Duration::from_secs(10));
+        let again = data(&pair, start);
+        let on = |path| again.iter().filter(|(_, src, ..)| *src == local(path)).count();
+        rounds.push([on(0), on(1)]);
+    }
+    assert_eq!(pair.host(Server).lens(), [FULL as u32; 1000]);
+    let mixed = rounds.iter().filter(|on| on[0] > 0 && on[1] > 0).count();
+    assert!(mixed > 5, "{rounds:?}");
 }
 
 /// Packets of 1016 bytes, of which five exceed a window of 4404.

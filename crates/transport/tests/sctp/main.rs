@@ -5,6 +5,7 @@ mod abandon;
 mod addresses;
 mod attacks;
 mod basics;
+mod binding;
 mod cmt;
 mod data;
 mod handshake;

@@ -106,3 +106,21 @@ fn explain_says_why_a_path_has_its_turn() {
         assert!(text.contains(part), "{text}");
     }
 }
+
+/// One decision a line, with the scheduler's number of each path, as with MPTCP.
+#[test]
+fn explain_shows_decisions_of_a_scheduler_of_mptcp() {
+    let call = ["--traffic", "bulk:2s", "--protocols", "cmt-sctp", "--until", "1s"];
+    for (scheduler, part) in [("otias", "earliest arrival"), ("lrf", "lowest srtt")] {
+        let call = [&["explain"][..], &PATHS, &call, &["--schedulers", scheduler]].concat();
+        let text = succeeds(&call);
+        for part in ["CMT-SCTP over all paths, a first", part] {
+            assert!(text.contains(part), "{text}");
+        }
+        let json = succeeds(&[&call[..], &["--json"]].concat());
+        let first: Value =
+            serde_json::from_str(json.lines().next().expect("a decision")).expect("JSON");
+        assert_eq!(first["candidates"][0]["path"], "a", "{first}");
+        assert_eq!(first["answer"], "send", "{first}");
+    }
+}

@@ -27,8 +27,10 @@ fn decisions_of_schedulers() {
 fn accounts_of_why_nothing_was_sent() {
     let mut session = Session::new("why");
     let study = ["--path", FAST, "--path", "slow=rate 5mbit delay 90ms loss 2%", "--traffic"];
-    let study = [&study[..], &["bulk:512KiB", "--protocols", "tcp,mptcp", "--why"]].concat();
-    session.call(&[&["compare", "--runs", "3", "--quiet"], &study[..]].concat());
+    for protocols in ["tcp,mptcp", "sctp,cmt-sctp"] {
+        let study = [&study[..], &["bulk:512KiB", "--protocols", protocols, "--why"]].concat();
+        session.call(&[&["compare", "--runs", "3", "--quiet"], &study[..]].concat());
+    }
     session.end();
 }
 
@@ -52,6 +54,19 @@ fn decisions_in_trouble() {
     session.call(&[&bulk(FAST)[..], &small].concat());
     let json = ["--scheduler", "blest-kernel", "--profile", "linux-4.1", "--json"];
     explain(&mut session, &[&json[..], &["--from", "3s", "--until", "3.0251s"]].concat());
+    session.end();
+}
+
+#[test]
+fn sacks_of_cmt() {
+    let mut session = Session::new("explain-sacks");
+    let lossy = "fast=rate 25mbit delay 20ms loss 1%";
+    let study = ["explain", "--path", lossy, "--path", SLOW, "--traffic", "bulk:1MiB", "--sacks"];
+    let time = ["--from", "386ms", "--until", "402ms"];
+    for more in [&["--protocols", "cmt-sctp"][..], &["--protocols", "cmt-sctp", "--json"]] {
+        session.call(&[&study[..], &time, more].concat());
+    }
+    session.call(&[&study[..], &["--protocols", "sctp"]].concat());
     session.end();
 }
 

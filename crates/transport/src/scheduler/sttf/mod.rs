@@ -389,6 +389,10 @@ impl Scheduler for Sttf {
         false
     }
 
+    fn plans_ahead(&self) -> bool {
+        true
+    }
+
     fn reinjects(&self) -> bool {
         true
     }

@@ -198,6 +198,11 @@ impl Marks {
         Some(Misses { below: arrivals.highest, far_below: arrivals.lowest, more, settled })
     }
 
+    /// The highest chunk of any path that the last report acknowledges for the first time.
+    pub(in crate::sctp) fn highest_arrival(&self) -> Option<u64> {
+        self.paths.iter().filter_map(|path| path.arrivals).map(|arrivals| arrivals.highest).max()
+    }
+
     /// Whether the window of a path may grow by the last report; `advanced`: the cumulative TSN
     /// advanced over a chunk of the path.
     pub(in crate::sctp) fn advance(&self, path: PathId, advanced: bool) -> Advance {

@@ -51,8 +51,8 @@ impl PrimaryChoice {
         }
     }
 
-    /// The numbers of the addresses, of so many of each side; `random` decides for `random`. A
-    /// number that there is not is the last one.
+    /// The numbers of the pair's addresses; the first argument is the number of addresses of each
+    /// side. `random` decides for `random`; a number that is too large is that of the last one.
     pub fn choose(self, (locals, remotes): (usize, usize), random: u64) -> (usize, usize) {
         let last = |count: usize| count.saturating_sub(1);
         match self {

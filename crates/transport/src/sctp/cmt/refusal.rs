@@ -10,8 +10,6 @@ pub enum SchedulerRefusal {
     Copies,
     /// It is to reinject data.
     Reinjects,
-    /// It binds data to a path that has no room yet.
-    Binds,
 }
 
 impl SchedulerRefusal {
@@ -19,11 +17,7 @@ impl SchedulerRefusal {
     pub fn of(choice: &SchedulerChoice) -> Option<SchedulerRefusal> {
         let reinjects =
             choice.values(|asked| asked.reinjection.is_some_and(|mode| mode != Opportunistic::Off));
-        let binds = ["daps", "otias", "linux", "sttf"].contains(&choice.name());
         let options = Options { opportunistic: Some(Opportunistic::Off), ..Options::default() };
-        if binds {
-            return Some(SchedulerRefusal::Binds);
-        }
         if reinjects || choice.sets_optim() {
             return Some(SchedulerRefusal::Reinjects);
         }
@@ -36,10 +30,6 @@ impl SchedulerRefusal {
             SchedulerRefusal::Copies | SchedulerRefusal::Reinjects => {
                 "it copies data, and a TSN travels once: moving chunks is rescheduling"
             }
-            SchedulerRefusal::Binds => {
-                "it binds data to a path before that has room, and chunks get their TSNs when they \
-                 are sent"
-            }
         }
     }
 }
@@ -50,22 +40,18 @@ mod tests {
     use crate::scheduler::NAMES;
 
     #[test]
-    fn schedulers_that_copy_reinject_or_bind_are_refused() {
+    fn schedulers_that_copy_or_reinject_are_refused() {
         let of = |name: &str| {
             SchedulerRefusal::of(&name.parse::<SchedulerChoice>().expect("a scheduler"))
         };
-        let taken = ["lrf", "rr", "wrr", "ecf", "ecf-kernel", "blest", "blest-kernel"];
         for (name, ..) in NAMES {
-            assert_eq!(of(name).is_none(), taken.contains(name), "{name}");
-        }
-        for name in ["xlink", "raven"] {
-            assert_eq!(of(name), Some(SchedulerRefusal::Copies), "{name}");
-        }
-        for name in ["daps", "otias", "linux", "sttf"] {
-            assert_eq!(of(name), Some(SchedulerRefusal::Binds), "{name}");
+            let copies = ["redundant", "xlink", "raven"].contains(name);
+            assert_eq!(of(name), copies.then_some(SchedulerRefusal::Copies), "{name}");
         }
         assert_eq!(of("lrf:reinjection=nsdi12"), Some(SchedulerRefusal::Reinjects));
         assert_eq!(of("lrf:reinjection=off"), None);
-        assert!(SchedulerRefusal::Binds.reason().contains("TSN"));
+        assert_eq!(of("otias:optim=1"), Some(SchedulerRefusal::Reinjects));
+        assert_eq!(of("daps:optim=0"), None);
+        assert!(SchedulerRefusal::Copies.reason().contains("TSN"));
     }
 }

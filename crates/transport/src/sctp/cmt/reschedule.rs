@@ -1,5 +1,9 @@
 //! Chunk rescheduling: the lowest chunk, which keeps the shared buffers full, is sent again on a
 //! path that has room (Dreibholz et al., PAMS 2011; `cmtChunkReschedulingVariant` of INET).
+//!
+//! What arrived and waits for the lowest chunk takes room in the buffer of the receiver, and in the
+//! send buffer unless the peer keeps it (NR-SACK): the two buffers are looked at with their own
+//! contents. INET has one number for both, because its receivers never report that they keep data.
 
 use super::config::Sides;
 
@@ -31,9 +35,11 @@ pub(in crate::sctp) struct Stall {
     pub queued: u64,
     /// In the network on the path.
     pub outstanding: u64,
+    /// Sent on the path, arrived, and kept by the peer until the lowest chunk arrives.
+    pub kept: u64,
     /// The send buffer; 0: unlimited.
     pub send_buffer: u64,
-    /// The peer's window with what is queued on all paths.
+    /// The peer's window with what is queued on all paths, and what the peer keeps.
     pub window: u64,
     /// Paths that share the buffers.
     pub paths: u64,
@@ -42,7 +48,7 @@ pub(in crate::sctp) struct Stall {
 /// Whether what arrived on the path and waits for the lowest chunk takes too much of a buffer.
 /// `split`: the buffers of which every path has its share.
 pub(in crate::sctp) const fn is_stalled(rule: &Rescheduling, split: Sides, stall: &Stall) -> bool {
-    let Stall { queued, outstanding, send_buffer, window, paths } = *stall;
+    let Stall { queued, outstanding, kept, send_buffer, window, paths } = *stall;
     let waiting = queued.saturating_sub(outstanding) as u128 * 1000;
     let threshold = rule.threshold_permille as u128;
     let shares = if split.has_sender() { paths } else { 1 } as u128;
@@ -50,6 +56,7 @@ pub(in crate::sctp) const fn is_stalled(rule: &Rescheduling, split: Sides, stall
         && send_buffer > 0
         && waiting * shares >= threshold * send_buffer as u128;
     let shares = if split.has_receiver() { paths } else { 1 } as u128;
+    let waiting = waiting + kept as u128 * 1000;
     let by_receiver =
         rule.sides.has_receiver() && waiting > 0 && waiting * shares >= threshold * window as u128;
     by_sender || by_receiver
@@ -62,7 +69,8 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn stall(queued: u64) -> Stall {
-        Stall { queued, outstanding: 20_000, send_buffer: MIB, window: 1 << 40, paths: 2 }
+        let (outstanding, kept) = (20_000, 0);
+        Stall { queued, outstanding, kept, send_buffer: MIB, window: 1 << 40, paths: 2 }
     }
 
     #[test]
@@ -93,6 +101,11 @@ mod tests {
             assert_eq!(is_stalled(&rule, Sides::Both, &stall(400_000)), sender, "{sides:?}");
             assert_eq!(is_stalled(&rule, Sides::Both, &receiver), receives, "{sides:?}");
         }
+        // Kept by the receiver: its buffer is full of it, the send buffer is not.
+        let kept = Stall { queued: 20_000, kept: 380_000, ..both };
+        let rule = |sides| Rescheduling::of(sides);
+        assert!(!is_stalled(&rule(Sides::Sender), Sides::Both, &kept));
+        assert!(is_stalled(&rule(Sides::Receiver), Sides::Both, &kept));
         let idle = Stall { queued: 0, outstanding: 0, window: 0, ..receiver };
         assert!(!is_stalled(&Rescheduling::of(Sides::Both), Sides::Both, &idle));
     }

@@ -177,6 +177,22 @@ fn nr_sack_frees_what_sack_must_keep() {
 }
 
 #[test]
+fn chunk_that_the_peer_keeps_counts_until_it_is_acknowledged_cumulatively_or_abandoned() {
+    let mut out = sent(4);
+    let nr_gaps = blocks(&[(2, 4)]);
+    let report = Report { cum_tsn: Tsn(0), gaps: &[], nr_gaps: &nr_gaps, complete: true };
+    out.acknowledge(&report).unwrap();
+    let len = u64::from(LEN);
+    assert_eq!((out.kept_bytes(), out.held_bytes()), (3 * len, len));
+    out.abandon(Tsn(3));
+    assert_eq!(out.kept_bytes(), 2 * len);
+    sack(&mut out, 2, &[]).unwrap();
+    assert_eq!(out.kept_bytes(), len);
+    sack(&mut out, 4, &[]).unwrap();
+    assert_eq!(out.kept_bytes(), 0);
+}
+
+#[test]
 fn kept_chunk_is_never_taken_back() {
     let mut out = sent(4);
     let nr_gaps = blocks(&[(2, 3)]);
@@ -295,6 +311,11 @@ impl Model {
         self.chunks.iter().skip(self.first).filter(on_path).map(|chunk| u64::from(chunk.len)).sum()
     }
 
+    fn kept(&self, path: PathId) -> u64 {
+        let kept = |chunk: &&Plain| chunk.state == State::Kept && chunk.path == path;
+        self.chunks.iter().skip(self.first).filter(kept).map(|chunk| u64::from(chunk.len)).sum()
+    }
+
     fn held(&self) -> u64 {
         let held = self.chunks.iter().skip(self.first).filter(|chunk| chunk.state != State::Kept);
         held.map(|chunk| u64::from(chunk.len)).sum()
@@ -365,6 +386,7 @@ fn compare(initial: Tsn, by_path: bool, ops: Vec<Op>) {
         }
         for path in [A, B, PathId(2)] {
             assert_eq!(out.in_flight_bytes(path), model.bytes(path));
+            assert_eq!(out.kept_bytes_of(path), model.kept(path));
         }
         assert_eq!(out.held_bytes(), model.held());
     }
