@@ -82,9 +82,11 @@ pub struct RunSetup {
 pub struct NetworkSetup {
     /// The paths, by index.
     pub paths: Vec<PathSetup>,
-    /// Links that several paths share, between a path's own link and the server. From client to
-    /// server a path passes them in this order.
+    /// Links that several paths share, between a path's own link and the server.
     pub links: Vec<SharedLink>,
+    /// Of each path the places in `links` of those that it passes, from client to server; a path
+    /// without an entry passes its links in the order of `links`.
+    pub order: Vec<Vec<usize>>,
     /// The addresses of each path's ends; empty: every path has addresses of its own.
     pub ends: Vec<PathEnds>,
     /// The NIC link before every path, on all hosts; `None`: packets leave at once.
@@ -267,6 +269,7 @@ impl Default for NetworkSetup {
         NetworkSetup {
             paths: Vec::new(),
             links: Vec::new(),
+            order: Vec::new(),
             ends: Vec::new(),
             nic: Some(NicSetup::default()),
             mtu: 1500,

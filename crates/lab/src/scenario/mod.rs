@@ -242,7 +242,9 @@ impl Scenario {
 
     /// An option that only simulated links support, if given.
     pub fn simulated_only(&self) -> Option<&'static str> {
-        if !self.links.is_empty() {
+        if self.paths.iter().any(|path| path.end_words().next().is_some()) {
+            Some("client")
+        } else if !self.links.is_empty() {
             Some("link")
         } else if !self.flows.is_empty() {
             Some("flow")

@@ -131,7 +131,11 @@ impl Plan {
         };
         for path in 0..paths {
             let shared = (0..links.len()).filter(|link| links[*link].paths.contains(&path));
-            let shared: Vec<usize> = shared.map(|link| paths + link).collect();
+            let mut shared: Vec<usize> = shared.collect();
+            if let Some(order) = setup.network.order.get(path) {
+                shared.sort_by_key(|link| order.iter().position(|other| other == link));
+            }
+            let shared: Vec<usize> = shared.into_iter().map(|link| paths + link).collect();
             let chain = plan.chain(path, &shared);
             plan.join(chain.routers[0], chain.routers[1]);
             plan.chains.push(chain);
