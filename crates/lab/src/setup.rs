@@ -73,9 +73,9 @@ fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
             simulator::Carrier::Sctp(Box::new(scenario.choices.sctp.single()))
         }
         Carrier::Single { protocol, .. } => simulator::Carrier::Single(protocol),
-        Carrier::Multihomed { cmt, scheduler, failover, rtx_policy } => {
+        Carrier::Multihomed { cmt, scheduler, policy, failover, rtx_policy } => {
             let config = scenario.choices.sctp.config(Addresses::All, failover, rtx_policy);
-            simulator::Carrier::Sctp(Box::new(SctpConfig { cmt, scheduler, ..config }))
+            simulator::Carrier::Sctp(Box::new(SctpConfig { cmt, scheduler, policy, ..config }))
         }
         Carrier::Multipath { protocol, scheduler, path_manager, policy, failover } => {
             simulator::Carrier::Multipath(Multipath {

@@ -66,8 +66,11 @@ impl Chosen {
             check_single(options, &protocols)?;
         }
         let congestion = controls(options.texts(Key::Cc), &protocols, &mut notes)?;
-        let of_sctp = controls_of(Protocol::Sctp, &congestion, &protocols, &mut notes);
-        let of_cmt = controls_of(Protocol::CmtSctp, &congestion, &protocols, &mut notes);
+        let usual = ControllerChoice::RENO;
+        let of_sctp = controls_of(Protocol::Sctp, (&congestion, usual), &protocols, &mut notes);
+        let profile_of_sctp = sctp::profile_of(options)?;
+        let usual = cmt::usual_control(profile_of_sctp);
+        let of_cmt = controls_of(Protocol::CmtSctp, (&congestion, usual), &protocols, &mut notes);
         let default = usual_schedulers(profile);
         let (schedulers, of_schedulers) =
             schedulers(options.texts(Key::Schedulers), default, &protocols, &mut notes)?;
@@ -78,11 +81,12 @@ impl Chosen {
         let managers = options.texts(Key::PathManagers);
         let path_managers = chosen_of(managers, default, &every, with_parameters, path_manager)?;
         let default = vec![PolicyChoice::NONE];
-        let every = PolicyChoice::all().filter(|policy| multipath || policy.is_none());
+        let concurrent = protocols.iter().copied().any(Protocol::is_multipath);
+        let every = PolicyChoice::all().filter(|policy| concurrent || policy.is_none());
         let every: Vec<PolicyChoice> = every.collect();
         let texts = options.texts(Key::Policy);
         let policies = chosen_of(texts, default, &every, with_parameters, |word| {
-            policy(word).and_then(|policy| fitting(policy, multipath))
+            policy(word).and_then(|policy| fitting(policy, concurrent))
         })?;
         let (failovers, rules) = failovers(options.texts(Key::Failover), &protocols)?;
         notes.extend(unweighted(&schedulers));
@@ -176,10 +180,7 @@ fn schedulers(
     let of_cmt = of_cmt.map(|(key, ..)| Scheduling::SendAll(key));
     let every: Vec<Scheduling> = of_mptcp.chain(of_cmt).collect();
     let asked = chosen_of(lists, Vec::new(), &every, with_parameters, |word| {
-        let asked = match cmt::send_all(word) {
-            Some(key) => Scheduling::SendAll(key?),
-            None => Scheduling::Mptcp(scheduler(word)?),
-        };
+        let asked = scheduling(word)?;
         match &asked {
             Scheduling::SendAll(_) if !concurrent => Err((
                 format!("`{word}` is a scheduler of cmt-sctp, which is not compared"),
@@ -216,15 +217,24 @@ fn schedulers(
 
 /// A scheduler of any protocol.
 #[derive(Clone, PartialEq)]
-enum Scheduling {
+pub(super) enum Scheduling {
     Mptcp(SchedulerChoice),
     SendAll(SendAllKey),
 }
 
-/// The congestion controls of SCTP or CMT-SCTP, and a note on those that it lacks.
+/// The scheduler of any protocol with that name.
+pub(super) fn scheduling(word: &str) -> Result<Scheduling, Complaint> {
+    Ok(match cmt::send_all(word) {
+        Some(key) => Scheduling::SendAll(key?),
+        None => Scheduling::Mptcp(scheduler(word)?),
+    })
+}
+
+/// The congestion controls of SCTP or CMT-SCTP, otherwise its `usual` one, and a note on those that
+/// it lacks.
 fn controls_of(
     protocol: Protocol,
-    asked: &[ControllerChoice],
+    (asked, usual): (&[ControllerChoice], ControllerChoice),
     protocols: &[Protocol],
     notes: &mut Vec<String>,
 ) -> Vec<ControllerChoice> {
@@ -237,13 +247,13 @@ fn controls_of(
         (_, []) => {}
         _ if !compared => {}
         (true, _) => {
-            notes.push(format!("{name} has no {}: it takes `reno`", names.join(" and no ")))
+            notes.push(format!("{name} has no {}: it takes `{usual}`", names.join(" and no ")))
         }
         (false, _) => {
             notes.push(format!("skipped {} with {name}, which lacks it", names.join(", ")))
         }
     }
-    if has.is_empty() { vec![ControllerChoice::RENO] } else { has }
+    if has.is_empty() { vec![usual] } else { has }
 }
 
 /// A fail-over rule of any protocol.

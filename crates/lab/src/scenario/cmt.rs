@@ -31,6 +31,14 @@ pub(super) const fn rtx_policy(profile: SctpProfile) -> RtxPolicy {
     }
 }
 
+/// The congestion control of a profile: 003 measured `lia`.
+pub(super) fn usual_control(profile: SctpProfile) -> ControllerChoice {
+    match profile {
+        SctpProfile::Lab003 => ControllerChoice::find("lia").unwrap_or(ControllerChoice::RENO),
+        SctpProfile::Rfc9260 | SctpProfile::Inet000 | SctpProfile::Bsd => ControllerChoice::RENO,
+    }
+}
+
 /// Choices of CMT-SCTP, each list in the order given.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CmtChoices {
@@ -453,6 +461,45 @@ mod tests {
         }
     }
 
+    /// As MPTCP flows do; the description in a file is the same.
+    #[test]
+    fn flow_names_its_scheduler() {
+        for scheduler in ["ecf", "otias", "send-all:key=space", "wrr:3,1"] {
+            let flow = format!("x=cmt-sctp on a,b scheduler {scheduler}");
+            let scenario = resolve(&[(Key::Flow, &flow)]).expect("a scenario");
+            let (key, chosen) = &scenario.flows[0].concurrent;
+            let shown = chosen.as_ref().map_or_else(|| scheduler_name(*key), ToString::to_string);
+            assert_eq!(shown, scheduler);
+            assert!(scenario.to_toml().contains(&format!("scheduler {scheduler}")), "{scheduler}");
+        }
+    }
+
+    #[test]
+    fn lab003_takes_lia_unless_another_control_is_named() {
+        let lab = [CMT, (Key::SctpProfile, "lab003")];
+        assert_eq!(names(&lab), ["cmt-sctp/send-all/lia"]);
+        let reno = [&lab[..], &[(Key::Cc, "reno")]].concat();
+        assert_eq!(names(&reno), ["cmt-sctp/send-all/reno"]);
+        let notes = resolve(&lab).expect("a scenario").notes;
+        let note = "cmt-sctp has no `cubic`: it takes `lia`";
+        assert!(notes.iter().any(|said| said == note), "{notes:?}");
+        assert_eq!(names(&[CMT, (Key::SctpProfile, "bsd")]), ["cmt-sctp/send-all/reno"]);
+    }
+
+    #[test]
+    fn schedulers_that_bind_and_path_policies_are_in_names() {
+        let bound = [CMT, (Key::Schedulers, "daps,otias,linux,sttf")];
+        let expected =
+            ["daps", "otias", "linux", "sttf"].map(|name| format!("cmt-sctp/{name}/reno"));
+        assert_eq!(names(&bound), expected);
+        let policies = [CMT, (Key::Policy, "none,drepas:interval=2s"), (Key::Failover, "pmr")];
+        let expected =
+            ["cmt-sctp/send-all/reno/pmr", "cmt-sctp/send-all/reno/drepas:interval=2s/pmr"];
+        assert_eq!(names(&policies), expected);
+        let scenario = resolve(&policies).expect("a scenario");
+        assert!(scenario.to_toml().contains("drepas:interval=2s"), "{}", scenario.to_toml());
+    }
+
     #[test]
     fn what_cmt_cannot_do_is_refused_with_a_remedy() {
         let copies = [CMT, (Key::Schedulers, "redundant")];
@@ -465,7 +512,13 @@ mod tests {
         refused(&[CMT, (Key::Dac, "on,on")], &["given twice"]);
         refused(&[CMT, (Key::PathManagers, "fullmesh")], &["add `mptcp` to the protocols"]);
         refused(&[(Key::Flow, "x=cmt-sctp on a")], &["uses several paths", "write `sctp`"]);
-        refused(&[(Key::Flow, "x=cmt-sctp on a,b scheduler ecf")], &["sends as `send-all` does"]);
+        let copies = "x=cmt-sctp on a,b scheduler redundant";
+        refused(
+            &[(Key::Flow, copies)],
+            &["cmt-sctp has no scheduler `redundant`", "write `send-all`"],
+        );
+        let order = "x=mptcp on a,b scheduler send-all";
+        refused(&[(Key::Flow, order)], &["`send-all` is a scheduler of cmt-sctp"]);
         refused(&[(Key::Flow, "x=cmt-sctp on a,b cc cubic")], &["CMT-SCTP has no `cubic`"]);
         let one = Options::default()
             .with(Key::Path, "a=rate 10mbit")

@@ -5,7 +5,7 @@
 //! may be a range; every repetition draws a value, the same for every variant. `flow_table` reads
 //! flows that are given key by key.
 
-use super::choice::{MOST_PATHS, built_control, scheduler};
+use super::choice::{MOST_PATHS, Scheduling, built_control, scheduling};
 use super::cmt;
 use super::flow_table::item_words;
 use super::sctp::{self, SctpChoices, SctpFailover};
@@ -26,7 +26,7 @@ use traffic::Traffic;
 use traffic::web::Http;
 use transport::congestion::ControllerChoice;
 use transport::scheduler::SchedulerChoice;
-use transport::sctp::cmt::CmtConfig;
+use transport::sctp::cmt::{CmtConfig, SchedulerRefusal, SendAllKey};
 use transport::sctp::{Addresses, RtxPolicy, SctpConfig};
 use transport::{Profile, TcpConfig};
 
@@ -45,6 +45,8 @@ pub struct FlowSpec {
     pub congestion: ControllerChoice,
     /// Scheduler of MPTCP.
     pub scheduler: SchedulerChoice,
+    /// Scheduler of CMT-SCTP: one of MPTCP, otherwise the order of `send-all`.
+    pub concurrent: (SendAllKey, Option<SchedulerChoice>),
     /// Traffic; `None`: saturating from its start to the end of the run.
     pub traffic: Option<Traffic>,
     /// Start time.
@@ -111,8 +113,9 @@ impl FlowSpec {
                 let usual = SctpFailover::usual(sctp.profile);
                 let policy = cmt::rtx_policy(sctp.profile);
                 let config = sctp.config(Addresses::All, usual, policy);
-                let cmt = Some(CmtConfig::of(sctp.profile));
-                Carrier::Sctp(Box::new(SctpConfig { cmt, ..config }))
+                let (send_all, scheduler) = self.concurrent.clone();
+                let cmt = Some(CmtConfig { send_all, ..CmtConfig::of(sctp.profile) });
+                Carrier::Sctp(Box::new(SctpConfig { cmt, scheduler, ..config }))
             }
             Protocol::Tcp => Carrier::Single(self.protocol),
         };
@@ -137,8 +140,13 @@ impl FlowSpec {
             // Writing to a string cannot fail.
             let _ = write!(words, " {word} {value}");
         };
-        if self.protocol == Protocol::Mptcp {
-            add("scheduler", self.scheduler.to_string());
+        match (self.protocol, &self.concurrent) {
+            (Protocol::Mptcp, _) => add("scheduler", self.scheduler.to_string()),
+            (Protocol::CmtSctp, (_, Some(scheduler))) => add("scheduler", scheduler.to_string()),
+            (Protocol::CmtSctp, (key, None)) if *key != SendAllKey::default() => {
+                add("scheduler", cmt::scheduler_name(*key));
+            }
+            _ => {}
         }
         if let Some(traffic) = &self.traffic {
             add("traffic", show_traffic(traffic));
@@ -204,7 +212,7 @@ struct Draft<'t> {
     protocol: Option<Protocol>,
     on: Option<(Vec<usize>, &'t Token)>,
     congestion: Option<(ControllerChoice, &'t Token)>,
-    scheduler: Option<(SchedulerChoice, &'t Token)>,
+    scheduler: Option<(Scheduling, &'t Token)>,
     traffic: Option<Traffic>,
     start: Option<Span<Duration>>,
     delay: Option<Duration>,
@@ -234,7 +242,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     let several = if paths.len() > 1 { Protocol::Mptcp } else { Protocol::Tcp };
     let protocol = draft.protocol.unwrap_or(several);
     match protocol {
-        Protocol::Mptcp => {}
+        Protocol::Mptcp => draft.check_mptcp()?,
         Protocol::CmtSctp => draft.check_concurrent((&paths, place))?,
         Protocol::Tcp | Protocol::Sctp => draft.check_one_at_a_time(protocol, (&paths, place))?,
     }
@@ -246,12 +254,20 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
         Protocol::Sctp | Protocol::CmtSctp => ControllerChoice::RENO,
         Protocol::Tcp | Protocol::Mptcp => ControllerChoice::CUBIC,
     };
+    let (scheduler, concurrent) = match draft.scheduler {
+        Some((Scheduling::Mptcp(scheduler), _)) => {
+            (scheduler.clone(), (SendAllKey::default(), Some(scheduler)))
+        }
+        Some((Scheduling::SendAll(key), _)) => (SchedulerChoice::default(), (key, None)),
+        None => Default::default(),
+    };
     Ok(FlowSpec {
         name: name.to_owned(),
         protocol,
         paths,
         congestion: draft.congestion.map_or(usual, |(control, _)| control),
-        scheduler: draft.scheduler.map(|(scheduler, _)| scheduler).unwrap_or_default(),
+        scheduler,
+        concurrent,
         traffic: draft.traffic,
         start: draft.start.unwrap_or(Span::fixed(Duration::ZERO)),
         delay: draft.delay.unwrap_or(Duration::ZERO),
@@ -261,8 +277,19 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
 }
 
 impl<'t> Draft<'t> {
-    /// Refuses what CMT-SCTP lacks: a scheduler of MPTCP, a single path, and controls without a
-    /// form in bytes.
+    /// Refuses the scheduler of CMT-SCTP.
+    fn check_mptcp(&self) -> Result<(), Refusal> {
+        match &self.scheduler {
+            Some((Scheduling::SendAll(_), word)) => {
+                let problem = format!("`{}` is a scheduler of cmt-sctp", word.text);
+                Err(word.refuse(problem, "write `lrf`, or make the flow `cmt-sctp`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what CMT-SCTP lacks: a scheduler that copies data, a single path, and controls
+    /// without a form in bytes.
     fn check_concurrent(&self, (paths, place): (&[usize], &Token)) -> Result<(), Refusal> {
         if paths.len() < 2 {
             return Err(place.refuse("a CMT-SCTP flow uses several paths", "write `sctp`"));
@@ -270,13 +297,13 @@ impl<'t> Draft<'t> {
         if let Some((name, word)) = self.congestion.as_ref().filter(|(of, _)| !cmt::has(of)) {
             return Err(word.refuse(format!("CMT-SCTP has no `{name}`"), "write `cc reno`"));
         }
-        match &self.scheduler {
-            Some((_, word)) => {
-                let problem = "a flow of cmt-sctp sends as `send-all` does";
-                Err(word.refuse(problem, "leave it out, or make the flow `mptcp`"))
-            }
-            None => Ok(()),
+        if let Some((Scheduling::Mptcp(scheduler), word)) = &self.scheduler
+            && let Some(why) = SchedulerRefusal::of(scheduler)
+        {
+            let problem = cmt::no_scheduler(scheduler.name(), why).problem;
+            return Err(word.refuse(problem, "write `send-all`, or make the flow `mptcp`"));
         }
+        Ok(())
     }
 
     /// Refuses what TCP and SCTP lack: a scheduler, coupled congestion control and, for TCP, more
@@ -338,7 +365,7 @@ impl<'t> Draft<'t> {
             }
             "scheduler" => {
                 let value = value(word, rest, "lrf")?;
-                self.scheduler = Some((named(value, scheduler)?, value));
+                self.scheduler = Some((named(value, scheduling)?, value));
             }
             "traffic" => self.traffic = Some(one_way(value(word, rest, "bulk:4MiB")?, around)?),
             "start" => self.start = Some(start(value(word, rest, "0s..2s")?, around)?),

@@ -129,6 +129,11 @@ impl Default for SctpChoices {
     }
 }
 
+/// The profile in `options`.
+pub(super) fn profile_of(options: &Options) -> Result<SctpProfile, InputError> {
+    Ok(said(options.text(Key::SctpProfile), profile)?.unwrap_or_default())
+}
+
 impl SctpChoices {
     /// Options that only SCTP has.
     pub(super) const OPTIONS: [Key; 11] = [
@@ -158,7 +163,7 @@ impl SctpChoices {
             let help = "add `sctp` to the protocols: `--protocols tcp,sctp`";
             return Err(given.refuse_whole("this option is for SCTP, which is not compared", help));
         }
-        let profile = said(options.text(Key::SctpProfile), profile)?.unwrap_or_default();
+        let profile = profile_of(options)?;
         let usual = (profile == SctpProfile::Inet000).then_some(MESSAGE_OF_INET000);
         let every = RtxPolicy::ALL.map(|(policy, _)| policy);
         let texts = options.texts(Key::RtxPolicy);

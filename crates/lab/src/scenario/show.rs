@@ -5,6 +5,7 @@ use super::cmt;
 use super::table::Key;
 use super::{Protocol, Scenario, SctpChoices, names_of};
 use traffic::Traffic;
+use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{CmtConfig, SendAllKey};
 
@@ -21,6 +22,14 @@ pub(super) fn maybe(text: Option<&String>) -> Option<String> {
 /// A value for studies with MPTCP only.
 pub(super) fn multipath(scenario: &Scenario, value: impl FnOnce() -> String) -> Option<String> {
     scenario.compares(Protocol::Mptcp).then(|| quoted(&value()))
+}
+
+/// The path policies of protocols over several paths at once.
+pub(super) fn policies(scenario: &Scenario) -> Option<String> {
+    let is_usual = scenario.choices.policies == [PolicyChoice::NONE];
+    let of_cmt = scenario.compares(Protocol::CmtSctp) && !is_usual;
+    let is_shown = scenario.compares(Protocol::Mptcp) || of_cmt;
+    is_shown.then(|| quoted(&names_of(&scenario.choices.policies)))
 }
 
 /// A value for studies with SCTP only.

@@ -10,7 +10,7 @@ pub use super::row::{Argument, Counts, OptionRow, Takes, Verbs};
 use super::row::{cmt_switch, described, list, switch, text};
 use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
-use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, schedulers};
+use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, policies, schedulers};
 use super::{Runs, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers};
 use crate::path_spec::show_time;
 use crate::traffic_spec;
@@ -313,15 +313,16 @@ options! {
         )
         .shown(|s| (s.has_multipath() && s.choices.simultaneous_syn).then(|| "true".to_owned()))
         .counts(Counts::StudyKey, "");
-    Policy: list("policy", "Path policies of mptcp to compare. Default: none.")
+    Policy: list("policy", "Path policies of mptcp and cmt-sctp to compare. Default: none.")
         .argument(
             17,
             "LIST",
-            "Path policies of mptcp to compare, see `anabranch list policies` [default: none]",
+            "Path policies of mptcp and cmt-sctp to compare, see `anabranch list policies` \
+             [default: none]",
         )
         .alias("policies")
         .pattern(Of(schema::policies))
-        .shown(|s| multipath(s, || names_of(&s.choices.policies)))
+        .shown(policies)
         .counts(Counts::Variants, "drepas");
     Failover: list(
             "failover",

@@ -55,6 +55,8 @@ pub enum Carrier {
         cmt: Option<CmtConfig>,
         /// The scheduler of MPTCP that chooses the path of new data; `None`: `send-all`.
         scheduler: Option<SchedulerChoice>,
+        /// Path policy.
+        policy: PolicyChoice,
         /// Fail-over rule.
         failover: SctpFailover,
         /// Path of retransmissions after a time-out.
@@ -156,8 +158,10 @@ impl Variant {
     /// Its path policy; `None` without one.
     pub fn policy(&self) -> Option<&PolicyChoice> {
         match &self.carrier {
-            Carrier::Multipath { policy, .. } if !policy.is_none() => Some(policy),
-            _ => None,
+            Carrier::Multipath { policy, .. } | Carrier::Multihomed { policy, .. } => {
+                (!policy.is_none()).then_some(policy)
+            }
+            Carrier::Single { .. } => None,
         }
     }
 }
@@ -212,8 +216,13 @@ fn multihomed(scenario: &Scenario) -> Vec<Variant> {
                     name.push('/');
                     name.push_str(part);
                 }
-                let (cmt, scheduler) = (None, None);
-                let carrier = Carrier::Multihomed { cmt, scheduler, failover, rtx_policy };
+                let carrier = Carrier::Multihomed {
+                    cmt: None,
+                    scheduler: None,
+                    policy: PolicyChoice::NONE,
+                    failover,
+                    rtx_policy,
+                };
                 variants.push(Variant { name, carrier, congestion: congestion.clone() });
             }
         }
@@ -221,8 +230,8 @@ fn multihomed(scenario: &Scenario) -> Vec<Variant> {
     variants
 }
 
-/// Every scheduler and congestion control of CMT-SCTP with every fail-over rule, retransmission
-/// policy and combination of switches.
+/// Every scheduler and congestion control of CMT-SCTP with every path policy, fail-over rule,
+/// retransmission policy and combination of switches.
 fn concurrent(scenario: &Scenario) -> Vec<Variant> {
     let sctp = &scenario.choices.sctp;
     let (rule, usual) = (SctpFailover::usual(sctp.profile), CmtConfig::of(sctp.profile));
@@ -235,22 +244,34 @@ fn concurrent(scenario: &Scenario) -> Vec<Variant> {
         let named =
             scheduler.as_ref().map_or_else(|| scheduler_name(send_all), ToString::to_string);
         for congestion in &sctp.cmt.congestion {
-            for failover in sctp.rules() {
-                for rtx_policy in sctp.policies(usual_rtx) {
-                    for config in &sctp.cmt.configs {
-                        let parts = [
-                            Some(Protocol::CmtSctp.name().to_owned()),
-                            Some(named.clone()),
-                            Some(congestion.to_string()),
-                            (failover != rule).then(|| failover.name().to_owned()),
-                            (rtx_policy != usual_rtx).then(|| rtx_policy.name().to_owned()),
-                        ];
-                        let parts = parts.into_iter().flatten().chain(deviations(config, &usual));
-                        let name = parts.collect::<Vec<_>>().join("/");
-                        let cmt = Some(CmtConfig { send_all, ..*config });
-                        let scheduler = scheduler.clone();
-                        let carrier = Carrier::Multihomed { cmt, scheduler, failover, rtx_policy };
-                        variants.push(Variant { name, carrier, congestion: congestion.clone() });
+            for policy in &scenario.choices.policies {
+                for failover in sctp.rules() {
+                    for rtx_policy in sctp.policies(usual_rtx) {
+                        for config in &sctp.cmt.configs {
+                            let parts = [
+                                Some(Protocol::CmtSctp.name().to_owned()),
+                                Some(named.clone()),
+                                Some(congestion.to_string()),
+                                (!policy.is_none()).then(|| policy.to_string()),
+                                (failover != rule).then(|| failover.name().to_owned()),
+                                (rtx_policy != usual_rtx).then(|| rtx_policy.name().to_owned()),
+                            ];
+                            let parts = parts.into_iter().flatten();
+                            let parts = parts.chain(deviations(config, &usual));
+                            let name = parts.collect::<Vec<_>>().join("/");
+                            let carrier = Carrier::Multihomed {
+                                cmt: Some(CmtConfig { send_all, ..*config }),
+                                scheduler: scheduler.clone(),
+                                policy: policy.clone(),
+                                failover,
+                                rtx_policy,
+                            };
+                            variants.push(Variant {
+                                name,
+                                carrier,
+                                congestion: congestion.clone(),
+                            });
+                        }
                     }
                 }
             }

@@ -1,10 +1,10 @@
 //! CMT-SCTP over simulated links: data on all paths of an association at once.
 
 use crate::multipath::{assert_exactly_once, hostile_run};
-use crate::pair::{link, record, value, with};
+use crate::pair::{link, record, record_with, value, with};
 use crate::sctp::{cases, sctp};
-use base::Duration;
-use network::{Direction, LinkChange, LinkConfig, PathEvent};
+use base::{Duration, Event, EventMask, Instant, PathId, Rate};
+use network::{Capacity, Direction, Limit, LinkChange, LinkConfig, PathEvent};
 use proptest::prelude::*;
 use simulator::{Carrier, Mark, PathMark, RunSetup, Until};
 use traffic::Traffic;
@@ -147,10 +147,20 @@ fn any_sctp() -> impl Strategy<Value = SctpConfig> {
         "sttf",
         "sttf:alpha=0",
     ];
-    let control = (0..controls.len(), 0..schedulers.len())
-        .prop_map(move |(control, scheduler)| (controls[control], schedulers[scheduler]));
+    let policies = ["none", "none", "drepas:interval=200ms,probe-interval=300ms"];
+    let control = (0..controls.len(), 0..schedulers.len(), 0..policies.len()).prop_map(
+        move |(control, scheduler, policy)| {
+            (controls[control], schedulers[scheduler], policies[policy])
+        },
+    );
     (any_cmt(), features, buffers, burst, control).prop_map(
-        |(cmt, (on, policy, message_size), buffers, (burst, max_burst), (control, scheduler))| {
+        |(
+            cmt,
+            (on, rtx, message_size),
+            buffers,
+            (burst, max_burst),
+            (control, scheduler, policy),
+        )| {
             let [nr_sack, interleaving, nagle, reneging] = on;
             let mut config = SctpConfig {
                 cmt: Some(cmt),
@@ -159,7 +169,8 @@ fn any_sctp() -> impl Strategy<Value = SctpConfig> {
                 receive_buffer: buffers.1,
                 congestion: control.parse().expect("a control"),
                 scheduler: scheduler.parse().ok(),
-                rtx_policy: RtxPolicy::ALL[policy].0,
+                policy: policy.parse().expect("a policy"),
+                rtx_policy: RtxPolicy::ALL[rtx].0,
                 message_size: (message_size < 3000).then_some(message_size),
                 nagle,
                 reneging,
@@ -289,4 +300,43 @@ fn message_of_two_chunks_goes_on_elsewhere_when_its_path_dies() {
     live(&mut setup, 2, &[(0, 849, 858), (2, 592, 2012)]);
     let record = record(&setup);
     assert!(record.outcome.is_complete(), "{:?}", record.outcome);
+}
+
+/// 004's WLAN and 2G: time of 8 MiB, changes of the slow path, and bytes of probes.
+fn beside_2g(scheduler: Option<&str>, policy: &str) -> (f64, Vec<(f64, bool)>, u64) {
+    let cell = LinkConfig { limit: Limit::Bytes(100 << 10), ..link(1, 300) };
+    let cell = LinkConfig { capacity: Capacity::Rate(Rate::from_bps(200_000)), ..cell };
+    let setup = change(cmt(&[link(10, 25), cell], Traffic::BulkSize(8 << 20)), |config| {
+        config.scheduler = scheduler.map(|name| name.parse().expect("a scheduler"));
+        config.policy = policy.parse().expect("a policy");
+        (config.send_buffer, config.receive_buffer) = (512 << 10, 512 << 10);
+    });
+    let (record, changes) = record_with(&setup, EventMask::STATE, |now, event| match event {
+        Event::Probing { path, on, .. } => {
+            assert_eq!(*path, PathId(1), "WLAN is the better one");
+            Some((now.since(Instant::ZERO).as_secs_f64(), *on))
+        }
+        _ => None,
+    });
+    let time = record.outcome.value.expect("complete");
+    (time, changes, record.measured().sent.probe_bytes)
+}
+
+/// Probes are heartbeats: a TSN travels once.
+#[test]
+fn drepas_suspends_a_path_that_contributes_too_little() {
+    for scheduler in [None, Some("lrf"), Some("otias"), Some("sttf"), Some("linux")] {
+        let (plain, none, nothing) = beside_2g(scheduler, "none");
+        assert_eq!((none.len(), nothing), (0, 0));
+        let (time, changes, probes) = beside_2g(scheduler, "drepas");
+        println!("{scheduler:?}: {plain:.2} s, DRePaS {time:.2} s, {probes} bytes, {changes:?}");
+        let (at, on) = changes[0];
+        assert!(on && (3.0..8.0).contains(&at), "{scheduler:?}: suspended at {at} s");
+        // `linux` leaves a path with a long queue alone by itself.
+        let most = if scheduler == Some("linux") { 1.02 } else { 0.75 };
+        assert!(time <= most * plain, "{scheduler:?}: {time} s, without {plain} s");
+        // Ten packets of 1 KiB every three seconds.
+        let bound = 10_240.0 * ((time - at) / 3.0 + 1.0);
+        assert!(probes > 0 && probes as f64 <= bound, "{scheduler:?}: {probes} bytes");
+    }
 }

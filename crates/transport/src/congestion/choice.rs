@@ -1,9 +1,9 @@
 //! The choice of a congestion control, with its parameters: `cubic`, `olia:min-ssthresh=1`.
 
-use super::PathGroups;
 use super::byte_control::{ByteControl, ByteLaw};
 use super::controller::{Controller, Options, TABLE};
 use super::coupled::Coupling;
+use super::{PathGroups, pool};
 use crate::choice::{Choice, Row};
 use crate::parameters::{Parameter, Refused, Settings};
 
@@ -100,16 +100,22 @@ impl ControllerChoice {
     /// `None` if there is none of that name. `slow_start_limit` is L of RFC 9260 s7.2.1, 1 by
     /// default there.
     pub fn make_over_bytes(&self, slow_start_limit: u32) -> Option<Controller> {
-        self.make_grouped(slow_start_limit, PathGroups::ONE)
+        // FreeBSD's k.
+        self.make_grouped(slow_start_limit, PathGroups::ONE, 4)
     }
 
-    /// The same; paths are coupled with those of their group.
+    /// The same; paths are coupled with those of their group. `floor`: packets of which a path has
+    /// its share at least after a loss, under CMT/RPv1.
     pub(crate) fn make_grouped(
         &self,
         slow_start_limit: u32,
         groups: PathGroups,
+        floor: u32,
     ) -> Option<Controller> {
-        let law = self.row().bytes?;
+        let mut law = self.row().bytes?;
+        if floor == 1 && self.name() == pool::ROW.name {
+            law.floor = pool::FLOOR_OF_ONE;
+        }
         Some(Controller::Bytes(ByteControl::new(law, slow_start_limit, groups)))
     }
 

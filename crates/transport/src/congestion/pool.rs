@@ -67,6 +67,10 @@ pub(super) const BSD_ROW: ControllerRow = ControllerRow {
     }),
 };
 
+/// The floor of RPv1 in INET, the share of one packet (`rpMinCwnd`), instead of four.
+pub(super) const FLOOR_OF_ONE: fn(&[Flow], usize, f64) -> f64 =
+    |flows, own, pmdcs| rounded_up(pmdcs * pool::share(flows, own, Version::V1)).max(pmdcs);
+
 /// In whole bytes; products that are whole numbers stay.
 fn rounded_up(bytes: f64) -> f64 {
     libm::ceil(bytes - 1e-9)

@@ -9,6 +9,7 @@ use super::rtx_policy::RtxPolicy;
 use super::streams::StreamOrder;
 use crate::congestion::{Controller, ControllerChoice, PathGroups, initial_window};
 use crate::info::Protocol;
+use crate::path_policy::PolicyChoice;
 use crate::scheduler::SchedulerChoice;
 use std::net::IpAddr;
 use wire::sctp::{Features, UdpPorts};
@@ -53,6 +54,8 @@ pub struct SctpConfig {
     /// sends as much as it can, in the order of `CmtConfig::send_all`. One that CMT does not take
     /// (`SchedulerRefusal`) is ignored.
     pub scheduler: Option<SchedulerChoice>,
+    /// With data on all paths: which of them get new data.
+    pub policy: PolicyChoice,
     /// How TSNs above the cumulative one are kept; it has a cost and changes no packet.
     pub gap_structure: GapStructure,
 }
@@ -93,6 +96,7 @@ impl SctpConfig {
             reneging: false,
             cmt: None,
             scheduler: None,
+            policy: PolicyChoice::NONE,
             gap_structure: GapStructure::Tree,
         }
     }
@@ -142,8 +146,9 @@ impl SctpConfig {
     pub(super) fn new_controller(&self) -> Controller {
         let limit = self.parameters.slow_start_limit;
         let groups = self.cmt.map_or(PathGroups::ONE, |cmt| cmt.cc_groups);
-        let reno = || ControllerChoice::RENO.make_grouped(limit, groups);
-        let made = self.congestion.make_grouped(limit, groups).or_else(reno);
+        let floor = self.parameters.pooled_floor;
+        let reno = || ControllerChoice::RENO.make_grouped(limit, groups, floor);
+        let made = self.congestion.make_grouped(limit, groups, floor).or_else(reno);
         made.unwrap_or_else(|| ControllerChoice::RENO.make(&crate::congestion::Options::LINUX))
     }
 

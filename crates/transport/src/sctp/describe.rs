@@ -1,5 +1,6 @@
 //! The state of an association for measurement, in the shape that all protocols have.
 
+use super::eligibility::Eligibility;
 use super::ends::{Ends, Pair};
 use super::path::Path;
 use super::path_state::PathState;
@@ -23,6 +24,7 @@ pub(super) fn open(transfer: &Transfer, ends: &Ends, stage: Stage) -> Connection
         snd_nxt: transfer.sender.bound(),
         rcv_nxt: transfer.receiver.delivered(),
         reinjected_bytes: moved,
+        probe_bytes: transfer.sender.policy().map_or(0, Eligibility::sent_bytes),
         duplicate_bytes: transfer.receiver.duplicate_bytes(),
         sacks: transfer.receiver.sacks(),
         held_bytes: transfer.receiver.streams().held_bytes(),
@@ -120,7 +122,8 @@ fn established(
     };
     PathInfo {
         backup: transfer.states.primary() != path.id,
-        probing: transfer.states.state(path.id) != Some(PathState::Active),
+        probing: transfer.states.state(path.id) != Some(PathState::Active)
+            || transfer.sender.is_suspended(path.id),
         first_sent_bytes: counters.first_bytes,
         segs_retrans: counters.retransmitted,
         spurious_retrans: counters.spurious,

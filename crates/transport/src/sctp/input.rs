@@ -244,7 +244,14 @@ impl Transfer {
         let Some(info) = HeartbeatInfo::of(parameters) else { return };
         let index = usize::from(info.path);
         let Some(path) = self.paths.get_mut(index) else { return };
-        let Some(rtt) = path.verifier.handle_ack(cx.now, parameters) else { return };
+        let Some(rtt) = path.verifier.handle_ack(cx.now, parameters) else {
+            let policy = self.sender.cmt.as_mut().and_then(|cmt| cmt.policy.as_mut());
+            let answer = policy.and_then(|policy| policy.on_answer(cx.now, path.id, info.nonce));
+            if let Some(rtt) = answer {
+                path.on_rtt(rtt);
+            }
+            return;
+        };
         path.on_rtt(rtt);
         let (id, rto) = (path.id, path.rto.rto());
         let before = self.states.on_alive(id);

@@ -20,6 +20,7 @@ pub mod cmt;
 mod config;
 mod control;
 mod describe;
+mod eligibility;
 mod ends;
 mod gaps;
 pub mod handshake;

@@ -7,12 +7,12 @@ use super::outstanding::Marked;
 use super::path::Path;
 use super::path_state::PathState;
 use super::rtx_policy::Candidate;
-use super::schedule::Chosen;
+use super::schedule::{self, Chosen};
 use super::sender::{Probe, Sent};
 use super::shutdown::Stage;
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
-use base::{Blocked, Chance, Context, Duration, PathId};
+use base::{Blocked, Chance, Context, Duration, Event, EventMask, PathId};
 use wire::sctp::{Chunk, DataFlags, Tsn};
 
 /// Chunks of one packet to a pair of addresses.
@@ -25,6 +25,7 @@ pub(super) struct Outgoing {
 impl Transfer {
     /// The next packet to send.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
+        self.apply_policy(cx);
         if let Some(pair) = self.control.next_pair() {
             let room = self.room_to(pair);
             return Some(Outgoing { pair, chunks: self.control.take(pair, room) });
@@ -59,6 +60,37 @@ impl Transfer {
             return Some(outgoing);
         }
         self.forward_packet(cx)
+    }
+
+    /// CMT: the path policy decides which paths get new data, and has the others probed.
+    fn apply_policy(&mut self, cx: &mut Context<'_>) {
+        if self.sender.policy().is_none() || self.sender.is_empty() {
+            return;
+        }
+        let Some(cmt) = &mut self.sender.cmt else { return };
+        let Some(mut policy) = cmt.policy.take() else { return };
+        let paths = (0..self.paths.len()).map(|index| PathId(index as u8));
+        let mut views: Vec<_> = paths.map(|path| schedule::view(self, cx.now, path)).collect();
+        let socket = self.socket;
+        for (path, on) in policy.review(cx.now, &mut views) {
+            cx.record(EventMask::STATE, || Event::Probing { socket, path, on });
+            if on {
+                self.sender.unbind(path);
+            }
+        }
+        for view in &mut views {
+            while let Some(bytes) = policy.due(cx.now, view) {
+                let nonce = self.draw(cx.chance);
+                let verifier = &self.paths[view.id.index()].verifier;
+                let id = view.id;
+                for chunk in policy.probe(cx.now, (verifier, nonce), (view, bytes)) {
+                    self.control.push(id, chunk);
+                }
+            }
+        }
+        if let Some(cmt) = &mut self.sender.cmt {
+            cmt.policy = Some(policy);
+        }
     }
 
     /// An empty list of chunks: that of a packet that was processed, if there is one.
@@ -263,6 +295,9 @@ impl Transfer {
 
     /// CMT: a packet with the lowest chunk, which is moved to `path`.
     fn moved(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+        if self.sender.is_suspended(path) {
+            return None;
+        }
         let tsn = self.sender.take_moved(cx, &mut self.paths, path)?;
         let state = &mut self.paths[path.index()];
         let chunk = self.sender.send_again(cx, state, tsn)?;
@@ -303,7 +338,9 @@ impl Transfer {
 
     /// The path with the lowest smoothed round trip that may send new data.
     fn fastest(&self) -> Option<PathId> {
-        let usable = self.paths.iter().filter(|path| self.states.is_usable(path.id));
+        let gets_data =
+            |path: &&Path| self.states.is_usable(path.id) && !self.sender.is_suspended(path.id);
+        let usable = self.paths.iter().filter(gets_data);
         let fastest = usable.min_by_key(|path| path.rto.srtt().unwrap_or(Duration::MAX));
         fastest.map(|path| path.id)
     }
@@ -358,6 +395,9 @@ impl Transfer {
         }
         let index = path.index();
         let room = self.paths.get(index)?.room;
+        if self.sender.is_suspended(path) {
+            return None;
+        }
         // An idle window, which may still decay, has room.
         if !self.sender.has_window(path) || self.paths[index].is_blocked(cx.now) {
             return None;

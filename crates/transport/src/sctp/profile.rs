@@ -45,6 +45,9 @@ pub struct SctpParameters {
     pub max_burst: u32,
     /// What becomes of a window that a burst leaves unused.
     pub burst: BurstRule,
+    /// CMT/RPv1: packets of which a path keeps its share at least after a loss (k of FreeBSD,
+    /// `rpMinCwnd` of INET).
+    pub pooled_floor: u32,
     /// A window grows only if the cumulative TSN advances (RFC 4960 s7.2.1).
     pub grows_with_cum_tsn: bool,
     /// Windows count user data, not chunk headers and padding.
@@ -112,6 +115,7 @@ impl SctpProfile {
             initial_window: InitialWindow::Rfc9260,
             max_burst: 4,
             burst: BurstRule::UseItOrLoseIt,
+            pooled_floor: 4,
             grows_with_cum_tsn: false,
             counts_payload_only: false,
         };
@@ -124,6 +128,7 @@ impl SctpProfile {
                 limits: NO_PF,
                 cookie_life: Duration::from_secs(10),
                 initial_window: InitialWindow::Rfc4960,
+                pooled_floor: 1,
                 grows_with_cum_tsn: true,
                 counts_payload_only: true,
                 ..RFC
@@ -165,6 +170,10 @@ mod tests {
         assert_eq!(of(SctpProfile::Inet000).rto.initial, Duration::from_secs(3));
         assert_eq!(of(SctpProfile::Inet000).cookie_life, Duration::from_secs(10));
         assert_eq!(of(SctpProfile::Bsd).slow_start_limit, 2);
+        assert_eq!(
+            [SctpProfile::Inet000, SctpProfile::Bsd].map(|one| of(one).pooled_floor),
+            [1, 4]
+        );
         assert_eq!(of(SctpProfile::Rfc9260).heartbeat_burst, 1);
         assert_eq!(of(SctpProfile::Bsd).heartbeat_burst, 4);
         assert_eq!(of(SctpProfile::Bsd).limits.potentially_failed, None);

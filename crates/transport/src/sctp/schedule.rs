@@ -109,10 +109,10 @@ impl Schedule {
         let views = (0..transfer.paths.len()).map(|index| view(transfer, now, PathId(index as u8)));
         let before = std::mem::replace(&mut self.views, views.collect());
         for (index, view) in self.views.iter().enumerate() {
-            let known = before.get(index).map(|path| path.state);
+            let known = before.get(index).map(|path| (path.state, path.probing));
             let change = match known {
                 None => PathChange::Added,
-                Some(state) if state != view.state => PathChange::State,
+                Some(state) if state != (view.state, view.probing) => PathChange::State,
                 Some(_) => continue,
             };
             self.scheduler.on_path_changed(view.id, change);
@@ -167,7 +167,7 @@ fn data(sender: &Sender) -> DataView<'_> {
 }
 
 /// A path as a scheduler sees it.
-fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
+pub(super) fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
     let (path, sender) = (&transfer.paths[id.index()], &transfer.sender);
     let (control, outstanding) = (&sender.control, &sender.outstanding);
     let state = match transfer.states.state(id) {
@@ -190,7 +190,7 @@ fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
         interface: path.interface,
         state,
         backup: false,
-        probing: false,
+        probing: sender.is_suspended(id),
         throttled: path.is_blocked(now) || !sender.has_share(id) || sender.is_burst_over(now, id),
         loss: if path.recovery_exit.is_some() { LossPhase::Recovery } else { LossPhase::Open },
         continues_at: None,

@@ -10,6 +10,7 @@ use super::binding::{Binding, Bound, Source};
 use super::burst::{BurstRoom, Bursts};
 use super::cmt::{BufferBasis, CmtConfig, Marks, split};
 use super::config::SctpConfig;
+use super::eligibility::Eligibility;
 use super::gaps::{GapStructure, SentGaps};
 use super::outstanding::Outstanding;
 use super::path::Path;
@@ -98,6 +99,8 @@ pub(super) struct Concurrent {
     pub schedule: Option<Schedule>,
     /// What a scheduler that plans ahead has bound to paths.
     pub binding: Option<Binding>,
+    /// Which paths get new data; `None`: all of them.
+    pub policy: Option<Box<Eligibility>>,
 }
 
 /// Room that a writer waits for.
@@ -160,6 +163,7 @@ impl Sender {
                 paths: 1,
                 schedule: None,
                 binding: None,
+                policy: None,
             })
         };
         Sender {
@@ -215,10 +219,21 @@ impl Sender {
             || self.binding().is_some_and(|binding| binding.next() < binding.end())
     }
 
+    /// Whether the path policy leaves no new data to `path`.
+    pub(super) fn is_suspended(&self, path: PathId) -> bool {
+        self.policy().is_some_and(|policy| policy.is_suspended(path))
+    }
+
+    /// The path policy, if it does anything.
+    pub(super) fn policy(&self) -> Option<&Eligibility> {
+        self.cmt.as_ref()?.policy.as_deref()
+    }
+
     /// New data go where the scheduler of `config` says, if data go on all paths.
     pub(super) fn choose_paths_by(&mut self, config: &SctpConfig) {
         let Some(cmt) = &mut self.cmt else { return };
         cmt.schedule = config.scheduler.as_ref().and_then(Schedule::new);
+        cmt.policy = Eligibility::new(&config.policy).map(Box::new);
         let plans_ahead = cmt.schedule.as_ref().is_some_and(Schedule::plans_ahead);
         cmt.binding = plans_ahead.then(|| Binding::new(self.setup.framing));
     }

@@ -7,6 +7,7 @@ use super::authentication::Authentication;
 use super::cmt::SendRound;
 use super::config::SctpConfig;
 use super::control::ControlQueue;
+use super::eligibility::Eligibility;
 use super::ends::Ends;
 use super::handshake::Agreement;
 use super::path::{Heartbeat, Path};
@@ -255,7 +256,10 @@ impl Transfer {
     pub(super) fn deadline(&self) -> Instant {
         let paths = self.paths.iter().map(Path::deadline);
         let streams = self.sender.next_expiry(|| self.states.data_path().is_some());
-        paths.min().unwrap_or(Instant::FAR_FUTURE).min(self.receiver.deadline()).min(streams)
+        let policy = self.sender.policy().filter(|_| !self.sender.is_empty());
+        let policy = policy.map_or(Instant::FAR_FUTURE, Eligibility::deadline);
+        let paths = paths.min().unwrap_or(Instant::FAR_FUTURE);
+        paths.min(self.receiver.deadline()).min(streams).min(policy)
     }
 }
 

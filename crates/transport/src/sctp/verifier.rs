@@ -25,11 +25,16 @@ impl Verifier {
 
     /// The HEARTBEAT to send; answers to the one before it do not count any more.
     pub fn probe(&mut self, now: Instant, nonce: u64) -> Chunk {
-        let sent_us = now.as_nanos() / 1000;
-        let path = u16::from(self.path.0);
-        let info = HeartbeatInfo { nonce, sent_us, path, address: self.address };
+        let info = self.info(now, nonce);
         self.outstanding = Some((info, now));
         Chunk::Heartbeat(vec![info.to_parameter()])
+    }
+
+    /// What a HEARTBEAT with this nonce says.
+    pub fn info(&self, now: Instant, nonce: u64) -> HeartbeatInfo {
+        let sent_us = now.as_nanos() / 1000;
+        let path = u16::from(self.path.0);
+        HeartbeatInfo { nonce, sent_us, path, address: self.address }
     }
 
     /// A HEARTBEAT ACK with these parameters arrives; returns the round-trip time if it answers

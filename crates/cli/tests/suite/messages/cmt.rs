@@ -22,7 +22,8 @@ fn options_of_cmt_sctp() {
         &["--schedulers", "send-all"],
         &["--flow", "x=cmt-sctp on a"],
         &["--flow", "x=cmt-sctp on a,b cc cubic"],
-        &["--flow", "x=cmt-sctp on a,b scheduler ecf"],
+        &["--flow", "x=cmt-sctp on a,b scheduler redundant"],
+        &["--flow", "x=mptcp on a,b scheduler send-all"],
     ];
     let refused_there: &[&[&str]] = &[
         &["--schedulers", "redundant"],

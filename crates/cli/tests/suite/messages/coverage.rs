@@ -137,7 +137,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("lost, by the policy", "lab/src/decisions/association.rs"),
     ("T3-rtx expired: its", "lab/src/decisions/association.rs"),
     ("only one path is given: there is no", "results of SCTP: sctp.rs"),
-    (": it takes `reno`", "results of SCTP: sctp.rs"),
+    (": it takes `", "results of SCTP: sctp.rs"),
     (", which lacks it", "results of SCTP: sctp.rs"),
     ("no streams: fetched as with", "results of SCTP: sctp.rs"),
     ("one stream of one association", "results of SCTP: sctp.rs"),

@@ -177,6 +177,21 @@ fn resource_pooling_takes_its_share_of_every_step_and_pays_for_all_windows() {
     }
 }
 
+/// INET's `rpMinCwnd`: the share of one packet, 587.2 bytes, is less than a packet.
+#[test]
+fn floor_of_rpv1_in_inet_is_one_packet() {
+    for (name, floor, expected) in [("cmtrpv1", 4, 2349), ("cmtrpv1", 1, P), ("rpv2-bsd", 1, 2349)]
+    {
+        let choice = ControllerChoice::find(name).unwrap();
+        let mut control = choice.make_grouped(1, PathGroups::ONE, floor).unwrap();
+        for (id, (cwnd, ssthresh, rtt_ms)) in (0..).map(PathId).zip(TWO) {
+            control.on_path_added(id, &start(cwnd, ssthresh, rtt_ms));
+        }
+        control.on_congestion(FIRST, &loss(Instant::from_secs(1)));
+        assert_eq!(control.ssthresh_bytes(FIRST), Some(expected), "{name}, {floor}");
+    }
+}
+
 #[test]
 fn window_before_any_floor_may_be_negative() {
     let reduced = |name, path| control(name, &TWO).reduced_window(path);
@@ -199,7 +214,7 @@ fn paths_of_other_groups_are_not_coupled() {
     let grown = |groups: &[u8]| {
         let groups = PathGroups::new(groups).unwrap();
         let choice = ControllerChoice::find("lia").unwrap();
-        let mut control = choice.make_grouped(1, groups).unwrap();
+        let mut control = choice.make_grouped(1, groups, 4).unwrap();
         for (id, (cwnd, ssthresh, rtt_ms)) in (0..).map(PathId).zip(TWO) {
             control.on_path_added(id, &start(cwnd, ssthresh, rtt_ms));
         }
