@@ -21,7 +21,9 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         scenario.flows.iter().flat_map(|flow| flow.draw((seed, number), ends, limit)).collect();
     let on_all: Vec<usize> = (0..paths.len()).collect();
     let measured = FlowSetup {
-        first: variant.single_path().unwrap_or(scenario.ends.first),
+        first: variant.single_path().unwrap_or_else(|| {
+            variant.primary.place(scenario.ends.first, paths.len(), (seed, number))
+        }),
         carrier: carrier(scenario, variant),
         tcp,
         reverse: scenario.ends.reverse,

@@ -13,8 +13,8 @@ use transport::congestion::ControllerChoice;
 use transport::parameters::Refused;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{
-    BufferBasis, CmtConfig, CucRule, PathBlocking, PathGroups, PathMode, RttRule, SackPath,
-    SchedulerRefusal, SendAllKey, Sides,
+    BufferBasis, CmtConfig, CucRule, PairRule, PathBlocking, PathGroups, PathMode, RttRule,
+    SackPath, SchedulerRefusal, SendAllKey, Sides,
 };
 use transport::sctp::{RtxPolicy, SctpProfile};
 
@@ -86,7 +86,7 @@ const fn on_off(
 }
 
 /// All switches, in the order in which names of variants have them.
-static TABLE: [Switch; 19] = [
+static TABLE: [Switch; 20] = [
     Switch {
         key: Key::PathMode,
         kind: "path mode",
@@ -99,6 +99,13 @@ static TABLE: [Switch; 19] = [
         |c, word| put(&mut c.algorithms.sfr, switched(word)),
         |c| switch_name(c.algorithms.sfr),
     ),
+    Switch {
+        key: Key::PairRule,
+        kind: "pair rule",
+        names: || names(&PairRule::ALL),
+        set: |c, word| put(&mut c.pair_rule, PairRule::by_name(word)),
+        show: |c| c.pair_rule.name().to_owned(),
+    },
     Switch {
         key: Key::Cuc,
         kind: "rule of CUC",

@@ -63,6 +63,7 @@ impl Options {
         paths: &[PathSpec],
         deadline: Duration,
     ) -> Result<Vec<PathSpec>, InputError> {
+        self.check_ends(paths)?;
         let mut links: Vec<PathSpec> = Vec::new();
         for option in self.described(Key::Link) {
             let (link, name, spec) = match option {
@@ -99,6 +100,24 @@ impl Options {
             return Err(given.refuse(Refusal { span: via.span.clone(), problem, help }));
         }
         Ok(links)
+    }
+
+    /// Refuses two paths between the same ends.
+    fn check_ends(&self, paths: &[PathSpec]) -> Result<(), InputError> {
+        for (place, (path, option)) in paths.iter().zip(self.described(Key::Path)).enumerate() {
+            let is_same = |other: &&PathSpec| other.ends == path.ends;
+            let named = path.ends.iter().all(Option::is_some);
+            if let Some(other) = paths[..place].iter().find(is_same).filter(|_| named) {
+                let problem = format!(
+                    "the paths `{}` and `{}` have the same two ends",
+                    other.name, path.name
+                );
+                let help = "give one of them another `client` or `server`: a pair of addresses is \
+                            one path";
+                return Err(spec_of(option).refuse_whole(problem, help));
+            }
+        }
+        Ok(())
     }
 
     /// Virtual time after which a run is incomplete, as far as the texts of the options are valid.

@@ -17,6 +17,7 @@ mod host_cost;
 mod judge;
 mod options;
 mod path_table;
+mod primary;
 mod row;
 mod schema;
 mod sctp;
@@ -34,6 +35,7 @@ pub use foreign::{FOREIGN, Foreign};
 pub use judge::Goal;
 pub(crate) use judge::measures;
 pub use options::{Options, PathOption};
+pub use primary::Primary;
 pub use schema::schema as scenario_schema;
 pub use sctp::{SCTP_FAILOVERS, SctpChoices, SctpFailover};
 pub use single::{SingleChoices, SingleOptions, control_of_sctp};
@@ -156,6 +158,8 @@ pub struct Choices {
     pub kernel: Option<KernelSetup>,
     /// `fullmesh` opens all paths at once (001 s4.1.1).
     pub simultaneous_syn: bool,
+    /// Paths that variants over several paths begin with.
+    pub primaries: Vec<Primary>,
     /// Path policies of protocols over several paths.
     pub policies: Vec<PolicyChoice>,
     /// Rules for declaring a path failed; empty: the default of the scheduler.
@@ -244,6 +248,8 @@ impl Scenario {
     pub fn simulated_only(&self) -> Option<&'static str> {
         if self.paths.iter().any(|path| path.end_words().next().is_some()) {
             Some("client")
+        } else if self.choices.primaries != [Primary::First] {
+            Some("primary")
         } else if !self.links.is_empty() {
             Some("link")
         } else if !self.flows.is_empty() {

@@ -1,6 +1,7 @@
 //! User input before it is checked: the same struct for command line, environment and file.
 
 use super::choice::Chosen;
+use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpChoices};
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
@@ -185,6 +186,7 @@ impl Options {
         let ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
         notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
         let choices = Choices {
+            primaries: Primary::resolve(self, &paths, &chosen.protocols)?,
             protocols: chosen.protocols,
             congestion: chosen.congestion,
             schedulers: chosen.schedulers,
