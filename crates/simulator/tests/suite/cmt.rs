@@ -3,7 +3,7 @@
 use crate::multipath::{assert_exactly_once, hostile_run};
 use crate::pair::{link, record, record_with, value, with};
 use crate::sctp::{cases, sctp};
-use base::{Duration, Event, EventMask, Instant, PathId, Rate};
+use base::{Blocked, Duration, Event, EventMask, Instant, PathId, Rate};
 use network::{Capacity, Direction, Limit, LinkChange, LinkConfig, PathEvent};
 use proptest::prelude::*;
 use simulator::{Carrier, Mark, PathMark, RunSetup, Until};
@@ -302,8 +302,8 @@ fn message_of_two_chunks_goes_on_elsewhere_when_its_path_dies() {
     assert!(record.outcome.is_complete(), "{:?}", record.outcome);
 }
 
-/// 004's WLAN and 2G: time of 8 MiB, changes of the slow path, and bytes of probes.
-fn beside_2g(scheduler: Option<&str>, policy: &str) -> (f64, Vec<(f64, bool)>, u64) {
+/// 004's WLAN and 2G: time of 8 MiB, changes of the slow path, bytes of its probes and of its data.
+fn beside_2g(scheduler: Option<&str>, policy: &str) -> (f64, Vec<(f64, bool)>, [u64; 2]) {
     let cell = LinkConfig { limit: Limit::Bytes(100 << 10), ..link(1, 300) };
     let cell = LinkConfig { capacity: Capacity::Rate(Rate::from_bps(200_000)), ..cell };
     let setup = change(cmt(&[link(10, 25), cell], Traffic::BulkSize(8 << 20)), |config| {
@@ -319,24 +319,42 @@ fn beside_2g(scheduler: Option<&str>, policy: &str) -> (f64, Vec<(f64, bool)>, u
         _ => None,
     });
     let time = record.outcome.value.expect("complete");
-    (time, changes, record.measured().sent.probe_bytes)
+    let sent = &record.measured().sent;
+    (time, changes, [sent.probe_bytes, sent.first_sent_bytes[1]])
 }
 
 /// Probes are heartbeats: a TSN travels once.
 #[test]
 fn drepas_suspends_a_path_that_contributes_too_little() {
     for scheduler in [None, Some("lrf"), Some("otias"), Some("sttf"), Some("linux")] {
-        let (plain, none, nothing) = beside_2g(scheduler, "none");
+        let (plain, none, [nothing, usual_slow]) = beside_2g(scheduler, "none");
         assert_eq!((none.len(), nothing), (0, 0));
-        let (time, changes, probes) = beside_2g(scheduler, "drepas");
+        let (time, changes, [probes, slow]) = beside_2g(scheduler, "drepas");
         println!("{scheduler:?}: {plain:.2} s, DRePaS {time:.2} s, {probes} bytes, {changes:?}");
         let (at, on) = changes[0];
         assert!(on && (3.0..8.0).contains(&at), "{scheduler:?}: suspended at {at} s");
-        // `linux` leaves a path with a long queue alone by itself.
-        let most = if scheduler == Some("linux") { 1.02 } else { 0.75 };
-        assert!(time <= most * plain, "{scheduler:?}: {time} s, without {plain} s");
+        assert!(time <= 1.02 * plain, "{scheduler:?}: {time} s, without {plain} s");
+        assert!(slow < usual_slow, "{scheduler:?}: {slow} bytes, without {usual_slow}");
         // Ten packets of 1 KiB every three seconds.
         let bound = 10_240.0 * ((time - at) / 3.0 + 1.0);
         assert!(probes > 0 && probes as f64 <= bound, "{scheduler:?}: {probes} bytes");
     }
+}
+
+/// ECF leaves the slow path alone although it has room; windows are not what stops it.
+#[test]
+fn wait_of_a_scheduler_is_its_own_in_the_account() {
+    let waited = |scheduler: &str| {
+        let setup = cmt(&[link(25, 10), link(4, 70)], Traffic::BulkSize(2 << 20));
+        let setup = change(setup, |config| {
+            config.scheduler = Some(scheduler.parse().expect("a scheduler"));
+        });
+        let setup = with(setup, |setup| setup.recording.accounts = true);
+        let account = record(&setup).account().expect("an account");
+        let sum = account.stopped.iter().fold(Duration::ZERO, |sum, held| sum + held.time);
+        assert_eq!(sum, account.life, "{account:?}");
+        account.of(Blocked::SchedulerWaits).time
+    };
+    assert!(waited("ecf-kernel") > Duration::from_millis(20));
+    assert_eq!(waited("lrf"), Duration::ZERO);
 }

@@ -517,9 +517,14 @@ impl Transfer {
 
     /// Why nothing is sent.
     pub(super) fn why_blocked(&self, stage: Stage) -> Blocked {
+        if !self.sender.has_data() || !stage.sends_data() {
+            return Blocked::NothingToSend;
+        }
+        if let Some(why) = self.sender.scheduler_waits() {
+            return why;
+        }
         let path = self.states.data_path().and_then(|path| self.paths.get(path.index()));
         match path {
-            _ if !self.sender.has_data() || !stage.sends_data() => Blocked::NothingToSend,
             None => Blocked::PathDown,
             Some(path) => {
                 let bound = self.sender.binding().and_then(Binding::first_path);

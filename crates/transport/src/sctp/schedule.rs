@@ -26,8 +26,8 @@ pub(super) struct Schedule {
     views: Vec<PathView>,
     /// By path: bytes acknowledged when the scheduler was last asked.
     acked: Vec<u64>,
-    /// It waits for the peer's window.
-    waits_for_window: bool,
+    /// Why it waits.
+    waits: Option<Blocked>,
 }
 
 /// What the scheduler passes to a path.
@@ -52,12 +52,17 @@ impl Schedule {
         let opportunistic = Some(Opportunistic::Off);
         let scheduler = choice.make(&Options { opportunistic, ..Options::default() });
         let (views, acked) = (Vec::new(), Vec::new());
-        Some(Schedule { scheduler, views, acked, waits_for_window: false })
+        Some(Schedule { scheduler, views, acked, waits: None })
     }
 
     /// Whether it binds data to paths ahead of sending.
     pub(super) fn plans_ahead(&self) -> bool {
         self.scheduler.plans_ahead()
+    }
+
+    /// Why it waits, since it was last asked.
+    pub(super) const fn waits(&self) -> Option<Blocked> {
+        self.waits
     }
 
     /// The path that new data go to next; `None`: nothing is sent now.
@@ -73,7 +78,7 @@ impl Schedule {
             true => ask_and_record(cx, transfer.socket, &mut self.scheduler, &view),
             false => self.scheduler.next(&view),
         };
-        let waits = std::mem::replace(&mut self.waits_for_window, false);
+        let before = self.waits.take();
         match decision.step {
             Step::Send { path, what: What::New, max_bytes, .. } => Some(Chosen {
                 path,
@@ -81,14 +86,13 @@ impl Schedule {
                 most: max_bytes,
             }),
             Step::Send { .. } => None,
-            Step::Wait(Blocked::ReceiveWindow) => {
-                self.waits_for_window = true;
-                if !waits {
+            Step::Wait(why) => {
+                self.waits = Some(why);
+                if why == Blocked::ReceiveWindow && before != Some(why) {
                     self.scheduler.on_window_blocked(&view);
                 }
                 None
             }
-            Step::Wait(_) => None,
         }
     }
 

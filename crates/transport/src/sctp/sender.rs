@@ -213,6 +213,12 @@ impl Sender {
         self.cmt.as_mut()?.binding.as_mut()
     }
 
+    /// Why the scheduler passes what is left to no path.
+    pub(super) fn scheduler_waits(&self) -> Option<Blocked> {
+        let why = self.cmt.as_ref()?.schedule.as_ref()?.waits()?;
+        (self.has_unbound() && why != Blocked::NothingToSend).then_some(why)
+    }
+
     /// Whether data were passed to no path yet.
     pub(super) fn has_unbound(&self) -> bool {
         self.streams.queued_bytes() > 0
