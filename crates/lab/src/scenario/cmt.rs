@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(names(&switches), expected);
         // lab003 has no DAC.
         let profile = [CMT, (Key::SctpProfile, "lab003"), (Key::Dac, "off,1")];
-        assert_eq!(names(&profile), ["cmt-sctp/send-all/reno", "cmt-sctp/send-all/reno/dac=on"]);
+        assert_eq!(names(&profile), ["cmt-sctp/send-all/lia", "cmt-sctp/send-all/lia/dac=on"]);
         assert_eq!(resolve(&profile).unwrap().choices.sctp.cmt.configs.len(), 2);
     }
 
@@ -422,10 +422,10 @@ mod tests {
         let both = [(Key::Protocols, "mptcp,cmt-sctp"), (Key::Schedulers, "ecf,send-all")];
         let expected = ["mptcp/ecf/cubic", "cmt-sctp/send-all/reno", "cmt-sctp/ecf/reno"];
         assert_eq!(names(&both), expected);
-        let both = [both[0], (Key::Schedulers, "daps,send-all")];
-        assert_eq!(names(&both), ["mptcp/daps/cubic", "cmt-sctp/send-all/reno"]);
+        let both = [both[0], (Key::Schedulers, "redundant,send-all")];
+        assert_eq!(names(&both), ["mptcp/redundant/cubic", "cmt-sctp/send-all/reno"]);
         let notes = resolve(&both).unwrap().notes;
-        let skipped = |note: &String| note.contains("skipped `daps` with cmt-sctp");
+        let skipped = |note: &String| note.contains("skipped `redundant` with cmt-sctp");
         assert!(notes.iter().any(skipped), "{notes:?}");
         assert_eq!(names(&[CMT, (Key::Schedulers, "rr")]), ["cmt-sctp/rr/reno"]);
         let coupled = [(Key::Protocols, "cmt-sctp"), (Key::Cc, "reno,cubic")];

@@ -168,6 +168,9 @@ pub struct Choices {
     pub sctp: SctpChoices,
 }
 
+/// The option that chooses among variants, and does not affect the runs of any.
+const CHOICE_OF_PRIMARY: &str = "primary";
+
 /// The hosts at both ends of the compared connection.
 #[derive(Clone, Debug)]
 pub struct Ends {
@@ -248,8 +251,6 @@ impl Scenario {
     pub fn simulated_only(&self) -> Option<&'static str> {
         if self.paths.iter().any(|path| path.end_words().next().is_some()) {
             Some("client")
-        } else if self.choices.primaries != [Primary::First] {
-            Some("primary")
         } else if !self.links.is_empty() {
             Some("link")
         } else if !self.flows.is_empty() {
@@ -264,6 +265,8 @@ impl Scenario {
             Some("simultaneous-syn")
         } else if !self.ends.cost.is_zero() {
             Some("host-cost")
+        } else if self.choices.primaries != [Primary::First] {
+            Some(CHOICE_OF_PRIMARY)
         } else {
             None
         }
@@ -403,7 +406,7 @@ impl Scenario {
         );
         let mut key = format!("{:?}", (self.seed, self.traffic_key(), ends, paths));
         // Writing to a string cannot fail.
-        if self.simulated_only().is_some() {
+        if self.simulated_only().is_some_and(|word| word != CHOICE_OF_PRIMARY) {
             let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
             let _ = write!(key, "{:?}", (links, &self.flows, &self.start, self.warm_up));
         }
