@@ -42,6 +42,8 @@ pub enum Purpose {
     Resample,
     /// A nonce, a jitter or a choice of an SCTP association.
     Association,
+    /// Whether a scenario is drawn into a set.
+    Cell,
 }
 
 /// All random draws of one run.

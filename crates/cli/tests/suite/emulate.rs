@@ -209,6 +209,10 @@ fn sctp_of_the_engine_and_of_usrsctp_is_compared_over_three_links() {
         assert!(variant["mean"].as_f64().is_some_and(|s| (0.1..60.0).contains(&s)), "{variant:#}");
         assert!(variant["extra"]["t3_timeouts"].is_number(), "{variant:#}");
         assert!(variant["retransmitted_segments"].is_number(), "{variant:#}");
+        // usrsctp says nothing of its SACKs.
+        let is_ours = variant["name"].as_str().is_some_and(|name| name.starts_with("sctp/"));
+        let sacks = variant["sacks_per_data_packet"].as_f64();
+        assert_eq!(sacks.is_some_and(|rate| (0.3..1.5).contains(&rate)), is_ours, "{variant:#}");
         // One path at a time: the first one, which loses packets, and others after a time-out.
         let (path, least) = variant["path"].as_str().map_or(("a", 0.3), |path| (path, 0.99));
         assert!(variant["share"][path].as_f64() > Some(least), "{variant:#}");

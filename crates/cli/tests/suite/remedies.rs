@@ -1,7 +1,7 @@
 //! Every remedy of CMT-SCTP changes what it is for, with buffers of 256 KiB and paths of very
 //! different delay (the network of docs/cmt.md, which has intervals): the directions.
 
-use crate::succeeds;
+use crate::{Scratch, succeeds};
 use serde_json::Value;
 
 /// A variant: means over the runs.
@@ -85,4 +85,21 @@ fn nr_sack_helps_where_the_send_buffer_is_the_smaller_one() {
     };
     let [with, without] = ["on", "off"].map(|nr_sack| goodput(nr_sack, "256KiB/1MiB"));
     assert!(with > 1.1 * without, "{with} and {without}");
+}
+
+/// The accounts of a run have its SACKs: the document, the table of runs and the page.
+#[test]
+fn sacks_per_data_packet_are_in_the_accounts_of_sctp() {
+    let scratch = Scratch::new("sacks");
+    let out = scratch.path("results");
+    let study = ["--path", "a=rate 9mbit delay 9ms", "--traffic", "bulk:256KiB", "--runs", "1"];
+    let output = ["--protocols", "tcp,sctp", "--out", &out, "--csv", "--json", "-q"];
+    let text = succeeds(&[&["compare"], &study[..], &output].concat());
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    let [tcp, sctp] = [0, 1].map(|at| document["variants"][at]["sacks_per_data_packet"].as_f64());
+    assert!(tcp.is_none() && sctp.is_some_and(|rate| (0.4..1.0).contains(&rate)), "{sctp:?}");
+    let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the page");
+    assert!(page.contains("<th class=\"n\">SACKs</th>"), "the table of accounts");
+    let table = std::fs::read_to_string(format!("{out}/runs.csv")).expect("the table of runs");
+    assert!(table.lines().next().is_some_and(|names| names.split(',').any(|name| name == "sacks")));
 }

@@ -1,9 +1,11 @@
 //! Validation: the simulator against recorded runs of a real kernel over the same links.
 //!
-//! `set` reads the list of scenarios, `series` the file of recorded runs, `judge` compares the two,
-//! `document` writes the result as JSON, `record` makes a series. The command line prints tables.
+//! `set` reads the list of scenarios, `grid` draws one, `series` reads the file of recorded runs,
+//! `judge` compares the two, `document` writes the result as JSON, `record` makes a series. The
+//! command line prints tables.
 
 mod document;
+mod grid;
 mod judge;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod record;

@@ -13,19 +13,24 @@
 //! path.dsl = "rate 16mbit delay 15ms limit 100p"
 //! path.lte = "rate 20mbit delay 30ms limit 300p"
 //! ```
+//!
+//! Scenarios that a rule chooses are in `grid`; `grid = "other.toml"` takes axes and common keys of
+//! another set.
 
+use super::grid::{Cell, Grid};
 use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
 use crate::path_spec::{CapacitySpec, Loss};
 use crate::scenario::{Key, Options, Scenario, load, split, table_of};
 use crate::stack::{Emulated, StackKind, check_stacks, emulated_of};
 use crate::words::nearest_help;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Keys of the file in addition to those of a scenario.
-const FILE_KEYS: [&str; 2] = ["series", "stacks"];
+const FILE_KEYS: [&str; 3] = ["series", "stacks", "grid"];
 /// Keys of an entry in addition to those of a scenario.
 const ENTRY_KEYS: [&str; 3] = ["name", "stacks", "judged-by"];
 
@@ -105,26 +110,38 @@ impl ValidationSet {
         given: &Options,
     ) -> Result<ValidationSet, InputError> {
         let document = table_of(file)?;
-        let mut common = document.get_ref().clone();
-        let listed = common.remove("scenario").ok_or_else(|| {
-            let help = "write a table `[[scenario]]` for each";
-            InputError::at(&file.name, "it has no scenario", help)
-        })?;
-        let (common, own) = split(file, &common, &FILE_KEYS)?;
-        let common = given.clone().or(common);
-        let [series, stacks] = own.try_into().unwrap_or_default();
-        let series = series.ok_or_else(|| {
+        let parts = Parts::new(file, document.get_ref())?;
+        let series = parts.series.clone().ok_or_else(|| {
             let help = "write `series = \"FILE\"`; `validate --record` makes that file";
             InputError::at(&file.name, "it does not name the file of recorded runs", help)
         })?;
+        let other = parts.grid.as_ref().map(|name| other_file(file, name)).transpose()?;
+        let other_document = other.as_ref().map(|other| table_of(other)).transpose()?;
+        let other = match (&parts.grid, &other, &other_document) {
+            (Some(name), Some(other), Some(document)) => {
+                Some(Other { name, file: other, parts: Parts::new(other, document.get_ref())? })
+            }
+            _ => None,
+        };
+        let cells = cells(file, &parts, other.as_ref())?;
+        let (mut common, mut stacks) = (given.clone().or(parts.common), parts.stacks);
+        if let Some(Other { parts, .. }) = other {
+            common = common.or(parts.common);
+            stacks = stacks.or(parts.stacks);
+        }
         let stacks = match stacks {
             Some(stacks) => StackKind::parse_list(&stacks)?,
             None => vec![StackKind::KernelTcp, StackKind::KernelMptcp],
         };
+        let defaults = Defaults { common: &common, stacks: &stacks };
+        let listed = parts.listed.map_or(Ok(Vec::new()), |all| tables(file, all, "scenario"))?;
+        let listed = listed.into_iter().map(|table| listed_entry(file, table, &defaults));
+        let cells = cells.into_iter().map(|cell| entry(cell, Own::default(), &defaults));
+        let mut names = BTreeSet::new();
         let mut entries: Vec<Entry> = Vec::new();
-        for table in tables(file, &listed)? {
-            let (name, entry) = entry(file, table, &common, &stacks)?;
-            if entries.iter().any(|other| other.name == entry.name) {
+        for made in listed.chain(cells) {
+            let (name, entry) = made?;
+            if !names.insert(entry.name.clone()) {
                 let problem = format!("two scenarios have the name `{}`", entry.name);
                 return Err(name.refuse_whole(problem, "rename one of them"));
             }
@@ -147,41 +164,163 @@ impl ValidationSet {
     }
 }
 
+/// A set file, divided.
+struct Parts<'t, 'a> {
+    /// Keys of a scenario.
+    common: Options,
+    series: Option<Given>,
+    stacks: Option<Given>,
+    /// The set file with the axes.
+    grid: Option<Given>,
+    listed: Option<&'t Spanned<DeValue<'a>>>,
+    axes: Option<&'t Spanned<DeValue<'a>>>,
+    draw: Option<&'t Spanned<DeValue<'a>>>,
+}
+
+impl<'t, 'a> Parts<'t, 'a> {
+    fn new(file: &Arc<SourceFile>, all: &'t DeTable<'a>) -> Result<Parts<'t, 'a>, InputError> {
+        let mut common = all.clone();
+        let [listed, axes, draw] = ["scenario", "axis", "draw"].map(|key| {
+            common.remove(key);
+            all.get(key)
+        });
+        let (common, own) = split(file, &common, &FILE_KEYS)?;
+        let [series, stacks, grid] = own.try_into().unwrap_or_default();
+        Ok(Parts { common, series, stacks, grid, listed, axes, draw })
+    }
+}
+
+/// The set file that `grid` names.
+struct Other<'o> {
+    name: &'o Given,
+    file: &'o Arc<SourceFile>,
+    parts: Parts<'o, 'o>,
+}
+
+fn other_file(file: &SourceFile, name: &Given) -> Result<Arc<SourceFile>, InputError> {
+    let other = beside(&file.name, &name.text);
+    load(&other.to_string_lossy()).map_err(|error| {
+        let problem = error.problem().replace("the scenario", &format!("`{}`", name.text));
+        name.refuse_whole(problem, "name the set file with the axes; its place is beside this file")
+    })
+}
+
+/// The scenarios that a draw makes.
+fn cells(
+    file: &Arc<SourceFile>,
+    parts: &Parts<'_, '_>,
+    other: Option<&Other<'_>>,
+) -> Result<Vec<Cell>, InputError> {
+    let (grid, from) = match (other, parts.axes) {
+        (Some(other), _) => {
+            let grid = other.grid(parts)?;
+            let drawn = grid.drawn(other.file, other.parts.draw, grid.all_but(&[]))?;
+            let from = grid.all_but(&drawn);
+            if from.is_empty() {
+                let problem = format!("`{}` has all combinations already", other.name.text);
+                return Err(other.name.refuse_whole(problem, "write a `[draw]` in that file"));
+            }
+            (grid, from)
+        }
+        (None, Some(axes)) => {
+            let grid = Grid::new(file, axes)?;
+            let from = grid.all_but(&[]);
+            (grid, from)
+        }
+        (None, None) if parts.draw.is_some() => {
+            let help = "write `[[axis]]` tables, or `grid = \"FILE\"` for those of another set";
+            return Err(InputError::at(&file.name, "`[draw]` has no axes to draw from", help));
+        }
+        (None, None) if parts.listed.is_none() => {
+            let help = "write a table `[[scenario]]` for each, or `[[axis]]` for many";
+            return Err(InputError::at(&file.name, "it has no scenario", help));
+        }
+        (None, None) => return Ok(Vec::new()),
+    };
+    let drawn = grid.drawn(file, parts.draw, from)?;
+    Ok(drawn.into_iter().map(|place| grid.cell(place)).collect())
+}
+
+impl Other<'_> {
+    /// Its combinations, for the file with `parts`.
+    fn grid(&self, parts: &Parts<'_, '_>) -> Result<Grid, InputError> {
+        let refuse = |problem: String, help| Err(self.name.refuse_whole(problem, help));
+        if parts.axes.is_some() {
+            let problem = format!("the axes are those of `{}`", self.name.text);
+            return refuse(problem, "leave out either `grid` or the `[[axis]]` tables");
+        }
+        match (self.parts.axes, &self.parts.grid) {
+            (Some(axes), None) => Grid::new(self.file, axes),
+            (_, Some(further)) => refuse(
+                format!("`{}` takes its axes from `{}`", self.name.text, further.text),
+                "name a file with `[[axis]]` tables",
+            ),
+            (None, None) => refuse(
+                format!("`{}` has no axes", self.name.text),
+                "name a file with `[[axis]]` tables",
+            ),
+        }
+    }
+}
+
 /// Resolves a file name relative to another file.
 fn beside(file: &str, name: &str) -> PathBuf {
     Path::new(file).parent().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
 }
 
-fn tables<'t, 'a>(
+/// The tables of a list.
+pub(super) fn tables<'t, 'a>(
     file: &Arc<SourceFile>,
     listed: &'t Spanned<DeValue<'a>>,
+    what: &str,
 ) -> Result<Vec<&'t DeTable<'a>>, InputError> {
     let table = |value: &'t Spanned<DeValue<'a>>| value.get_ref().as_table();
     let tables: Option<Vec<_>> =
         listed.get_ref().as_array().and_then(|list| list.iter().map(table).collect());
     tables.ok_or_else(|| {
-        let problem = "`scenario` is not a list of tables".to_owned();
-        in_file_error(file, listed.span(), problem, "write `[[scenario]]` before each".into())
+        let problem = format!("`{what}` is not a list of tables");
+        in_file_error(file, listed.span(), problem, format!("write `[[{what}]]` before each"))
     })
 }
 
-fn entry(
+/// What an entry has unless it says otherwise.
+struct Defaults<'a> {
+    common: &'a Options,
+    stacks: &'a [StackKind],
+}
+
+/// Keys of an entry beside those of a scenario.
+#[derive(Default)]
+struct Own {
+    stacks: Option<Given>,
+    judged_by: Option<Given>,
+}
+
+/// A table `[[scenario]]`.
+fn listed_entry(
     file: &Arc<SourceFile>,
     table: &DeTable<'_>,
-    common: &Options,
-    stacks: &[StackKind],
+    defaults: &Defaults<'_>,
 ) -> Result<(Given, Entry), InputError> {
     let (options, own) = split(file, table, &ENTRY_KEYS)?;
-    let [name, own_stacks, judged_by] = own.try_into().unwrap_or_default();
+    let [name, stacks, judged_by] = own.try_into().unwrap_or_default();
     let name = name.ok_or_else(|| {
         let help = "write `name = \"...\"` in every `[[scenario]]`";
         InputError::at(&file.name, "a scenario has no name", help)
     })?;
+    entry(Cell { name, options }, Own { stacks, judged_by }, defaults)
+}
+
+fn entry(
+    Cell { name, options }: Cell,
+    own: Own,
+    defaults: &Defaults<'_>,
+) -> Result<(Given, Entry), InputError> {
     if name.text.is_empty() || name.text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         let problem = format!("`{}` is not a name", name.text);
         return Err(name.refuse(Refusal::new(&name.text, problem, "use letters, digits and `-`")));
     }
-    let mut options = options.or(common.clone());
+    let mut options = options.or(defaults.common.clone());
     options.forget(Key::Title);
     let lacks = |what, help| {
         Err(name.refuse_whole(format!("the scenario `{}` has no {what}", name.text), help))
@@ -197,15 +336,15 @@ fn entry(
         let problem = format!("`{word}` is not available on emulated links yet");
         return Err(name.refuse_whole(problem, "leave it out: the set is compared with a kernel"));
     }
-    let stacks = match own_stacks {
+    let stacks = match own.stacks {
         Some(own) => {
             let stacks = StackKind::parse_list(&own)?;
             check_stacks(&own, &stacks, &scenario)?;
             stacks
         }
-        None => stacks.to_vec(),
+        None => defaults.stacks.to_vec(),
     };
-    let judged_by = match judged_by {
+    let judged_by = match own.judged_by {
         Some(given) => Judged::parse(&given)?,
         None if is_lossy(&scenario) => Judged::Quantiles,
         None => Judged::Mean,

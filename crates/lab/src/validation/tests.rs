@@ -2,11 +2,12 @@
 
 use super::set::{Judged, ValidationSet};
 use super::*;
-use crate::error::SourceFile;
+use crate::error::{InputError, SourceFile};
 use crate::run::Run;
-use crate::scenario::{Options, Variant};
+use crate::scenario::{Options, Runs, Variant};
 use crate::stack::StackKind;
 use crate::study::Watcher;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const SET: &str = r#"
@@ -104,6 +105,7 @@ fn set_refused_says_where_and_why() {
         ("series = 'x'\n[[scenario]]\ntraffic = 'bulk:1MiB'", "has no name"),
         ("series = 'x'\nstacks = 'tcp'\n[[scenario]]\nname = 'a'", "unknown stack `tcp`"),
         ("series = 'x'\n[[scenario]]\nname = 'a b'\npath.a = 'wlan'", "`a b` is not a name"),
+        ("series = 'x'\n[draw]\ncells = 2", "`[draw]` has no axes"),
         ("series = 'x'\n[[scenario]]\nnaem = 'a'", "unknown key `naem`"),
         (&format!("{SET}judged-by = 'eye'"), "unknown way of judging `eye`"),
         (&SET.replace("lossy", "clean"), "two scenarios have the name `clean`"),
@@ -208,4 +210,142 @@ fn missing_recording_of_a_page_is_not_a_changed_scenario() {
     lossy.conditions.insert("seed".into(), "7".into());
     let result = validate(&set, &series, &Silent, &|_| {}).unwrap();
     assert!(result.left_out[0].contains("the scenario changed"), "{:?}", result.left_out);
+}
+
+/// 3 x 2 combinations.
+const GRID: &str = r#"
+series = "runs/kernel.json"
+cc = "reno"
+path.b = "rate 5mbit delay 20ms limit 100p"
+
+[draw]
+cells = 4
+seed = 1
+least = 1
+
+[[axis]]
+name = "delay"
+[[axis.value]]
+name = "short"
+path.a = "rate 10mbit delay 10ms limit 100p"
+[[axis.value]]
+name = "long"
+path.a = "rate 10mbit delay 50ms limit 100p"
+[[axis.value]]
+name = "lossy"
+path.a = "rate 10mbit delay 10ms loss 1% limit 100p"
+
+[[axis]]
+name = "traffic"
+[[axis.value]]
+name = "little"
+traffic = "bulk:64KiB"
+[[axis.value]]
+name = "much"
+traffic = "bulk:4MiB"
+"#;
+
+fn names(text: &str) -> Vec<String> {
+    set(text).entries.into_iter().map(|entry| entry.name).collect()
+}
+
+#[test]
+fn drawn_set_has_enough_of_each_value_and_depends_on_its_seed() {
+    let all = ["short-little", "short-much", "long-little", "long-much"];
+    let all = [&all[..], &["lossy-little", "lossy-much"]].concat();
+    assert_eq!(names(&GRID.replace("[draw]\ncells = 4\nseed = 1\nleast = 1\n", "")), all);
+    let drawn: Vec<Vec<String>> =
+        (1..30).map(|seed| names(&GRID.replace("seed = 1", &format!("seed = {seed}")))).collect();
+    for names in &drawn {
+        assert_eq!(names.len(), 4);
+        assert!(names.is_sorted_by_key(|name| all.iter().position(|other| other == name)));
+        for value in ["short-", "long-", "lossy-", "-little", "-much"] {
+            assert!(names.iter().any(|name| name.contains(value)), "{value}: {names:?}");
+        }
+    }
+    assert!(drawn.iter().any(|names| *names != drawn[0]), "the seed decides");
+    let lossy = &set(GRID).entries;
+    assert!(lossy.iter().any(|entry| entry.judged_by == Judged::Quantiles));
+    assert!(lossy.iter().any(|entry| entry.judged_by == Judged::Mean));
+}
+
+#[test]
+fn draw_that_cannot_be_made_says_why() {
+    for (from, to, what) in [
+        ("cells = 4", "cells = 7", "7 cells cannot be drawn from 6 combinations"),
+        ("least = 1", "least = 3", "no draw of 4 cells has 3 of each value"),
+        ("cells = 4\n", "", "it has no number of cells"),
+        ("least = 1", "most = 1", "unknown key `most`"),
+        ("seed = 1", "seed = -1", "`seed` is not a whole number"),
+        ("name = \"long\"", "name = \"short\"", "has the value `short` twice"),
+        ("name = \"long\"", "name = \"a b\"", "is not a name"),
+        ("name = \"traffic\"\n", "", "an axis has no name"),
+        ("name = \"little\"\n", "", "a value of an axis has no name"),
+    ] {
+        let message = refusal(&GRID.replacen(from, to, 1));
+        assert!(message.contains(what), "`{what}` is missing in:\n{message}");
+    }
+}
+
+/// A folder with the set `GRID` and further files; removed when dropped.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &str)]) -> Folder {
+        let name = format!("anabranch-{name}-{}", std::process::id());
+        let folder = Folder(std::env::temp_dir().join(name));
+        std::fs::create_dir_all(&folder.0).unwrap();
+        for (name, text) in [("grid.toml", GRID)].iter().chain(files) {
+            std::fs::write(folder.0.join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn read(&self, name: &str) -> Result<ValidationSet, InputError> {
+        ValidationSet::from_file(self.0.join(name).to_str().unwrap(), None)
+    }
+}
+
+const SECOND: &str = "series = 'second.json'\ngrid = 'grid.toml'\nruns = 3\n";
+
+#[test]
+fn second_draw_has_axes_and_keys_of_the_first_and_none_of_its_cells() {
+    for draw in ["", "[draw]\ncells = 2\nseed = 1\n"] {
+        let folder = Folder::new("second", &[("second.toml", &format!("{SECOND}{draw}"))]);
+        let first = folder.read("grid.toml").unwrap();
+        let second = folder.read("second.toml").unwrap();
+        assert_eq!((first.entries.len(), second.entries.len()), (4, 2), "of 6");
+        for entry in &second.entries {
+            assert!(first.entries.iter().all(|other| other.name != entry.name), "{}", entry.name);
+            let names: Vec<_> = entry.variants().into_iter().map(|v| v.name).collect();
+            assert!(names.iter().all(|name| name.ends_with("/reno")), "{names:?}");
+            assert_eq!(entry.scenario.runs, Runs::Fixed(3), "a key of the second file");
+        }
+        assert!(second.series.ends_with("second.json"));
+    }
+}
+
+#[test]
+fn second_draw_that_cannot_be_made_says_why() {
+    let all = GRID.replace("[draw]\ncells = 4\nseed = 1\nleast = 1\n", "");
+    let files = [("all.toml", all.as_str()), ("listed.toml", SET), ("second.toml", SECOND)];
+    for (text, part) in [
+        (SECOND.replace("grid.toml", "all.toml"), "`all.toml` has all combinations already"),
+        (SECOND.replace("grid.toml", "listed.toml"), "`listed.toml` has no axes"),
+        (SECOND.replace("grid.toml", "second.toml"), "`second.toml` takes its axes from"),
+        (SECOND.replace("grid.toml", "no.toml"), "`no.toml` cannot be read"),
+        (format!("{SECOND}[draw]\ncells = 3"), "3 cells cannot be drawn from 2 combinations"),
+        (format!("{SECOND}[[axis]]\nname = 'a'"), "the axes are those of `grid.toml`"),
+    ] {
+        let third = [&files[..], &[("third.toml", &text)]].concat();
+        let folder = Folder::new("third", &third);
+        let shown = folder.read("third.toml").unwrap_err().to_string();
+        assert!(shown.contains(part) && shown.contains("third.toml:"), "{text}: {shown}");
+    }
 }

@@ -20,6 +20,36 @@ traffic = "bulk:16KiB"
 path.a = "rate 10mbit delay 10ms loss 2% limit 100p"
 "#;
 
+/// 2 x 2 combinations, three of them drawn.
+const GRID: &str = r#"title = "Drawn"
+series = "kernel.json"
+stacks = "kernel-tcp"
+runs = 2
+[draw]
+cells = 3
+seed = 1
+least = 1
+[[axis]]
+name = "delay"
+[[axis.value]]
+name = "near"
+path.a = "rate 10mbit delay 10ms limit 100p"
+[[axis.value]]
+name = "far"
+path.a = "rate 10mbit delay 50ms limit 100p"
+[[axis]]
+name = "traffic"
+[[axis.value]]
+name = "little"
+traffic = "bulk:64KiB"
+[[axis.value]]
+name = "much"
+traffic = "bulk:1MiB"
+"#;
+
+/// A set of the combinations that `GRID` leaves.
+const REST: &str = "title = \"Rest\"\nseries = \"kernel.json\"\ngrid = \"set.toml\"\n";
+
 /// The recorded runs of a scenario over the path `a`, as `validate --record` writes them.
 fn recorded(name: &str, bulk: &str, path: &str, variant: &str, values: &[&str]) -> String {
     let runs = values.iter().enumerate();
@@ -83,6 +113,61 @@ fn kernels_runs_beside_ours() {
     session.text.push_str(&page);
     session.file("file", "in the way");
     session.call(&["validate", "set.toml", "--only", "clean", "--write", "file/page.md"]);
+    session.end();
+}
+
+#[test]
+fn sets_that_are_drawn() {
+    let mut session = Session::new("validate-drawn");
+    session.file("set.toml", GRID);
+    session.file("rest.toml", REST);
+    session.file("kernel.json", series(&[]));
+    session.call(&["validate", "set.toml"]);
+    session.call(&["validate", "rest.toml"]);
+    session.call(&["validate", "rest.toml", "--only", "near"]);
+    session.end();
+}
+
+#[test]
+fn draws_that_are_refused() {
+    let mut session = Session::new("validate-drawn-refused");
+    let refused = |session: &mut Session, name: &str, text: &str, change: &str| {
+        session.file(name, text);
+        session.text.push_str(&format!("{name}: {change}\n"));
+        session.call(&["validate", name]);
+    };
+    for (from, to) in [
+        ("cells = 3", "cells = 5"),
+        ("least = 1", "least = 2"),
+        ("cells = 3\n", ""),
+        ("least = 1", "most = 1"),
+        ("seed = 1", "seed = -1"),
+        ("[draw]\ncells = 3\nseed = 1\nleast = 1", "draw = 3"),
+        ("name = \"far\"", "name = \"near\""),
+        ("name = \"delay\"\n", ""),
+        ("name = \"near\"\n", ""),
+    ] {
+        let change = format!("`{}` instead of `{}`", to.trim_end(), from.trim_end());
+        refused(&mut session, "set.toml", &GRID.replacen(from, to, 1), &change);
+    }
+    let empty = format!("{GRID}[[axis]]\nname = \"cc\"\n");
+    refused(&mut session, "set.toml", &empty, "an axis without values");
+    let values: String = (0..317).map(|n| format!("[[axis.value]]\nname = \"{n}\"\n")).collect();
+    let axis = |name| format!("[[axis]]\nname = \"{name}\"\n{values}");
+    let many = format!("{GRID}{}{}", axis("x"), axis("y"));
+    refused(&mut session, "set.toml", &many, "two axes with 317 values");
+    refused(&mut session, "set.toml", "series = \"x\"\n[draw]\ncells = 2\n", "no axes");
+    session.file("set.toml", GRID);
+    session.file("listed.toml", SET);
+    let all = GRID.replace("[draw]\ncells = 3\nseed = 1\nleast = 1\n", "");
+    session.file("all.toml", all);
+    session.file("second.toml", REST);
+    for other in ["no.toml", "listed.toml", "all.toml", "second.toml"] {
+        let change = format!("grid = \"{other}\"");
+        refused(&mut session, "rest.toml", &REST.replace("set.toml", other), &change);
+    }
+    let both = format!("{REST}[[axis]]\nname = \"cc\"\n");
+    refused(&mut session, "rest.toml", &both, "with an axis of its own");
     session.end();
 }
 
