@@ -177,9 +177,8 @@ impl Options {
         let first = self.first_path(&paths)?;
         let kernel = endpoints::resolve(self, &chosen.path_managers, &paths, first)?;
         let simultaneous_syn = self.resolve_simultaneous_syn(&chosen)?;
-        if let Some(kernel) = &kernel {
-            notes.extend(endpoints::unused_announcements(kernel, &paths, first));
-        }
+        let unused = |kernel| endpoints::unused_announcements(kernel, &paths, first);
+        notes.extend(kernel.iter().flat_map(unused));
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);

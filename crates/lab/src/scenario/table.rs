@@ -738,8 +738,8 @@ options! {
         .counts(Counts::StudyKey, "b");
     Primary: list(
             "primary",
-            "Paths that variants over several paths begin with, as primary or first subflow: first, \
-             random, fastest-handshake (cmt-sctp), or the name of a path. Default: first.",
+            "Paths that variants over several paths begin with, as primary or first subflow: \
+             first, random, fastest-handshake (cmt-sctp), or the name of a path. Default: first.",
         )
         .argument(
             70,

@@ -35,8 +35,8 @@ const fn up_or_down(up: bool) -> InterfaceEvent {
     if up { InterfaceEvent::Up } else { InterfaceEvent::Down }
 }
 
-/// The links of a path, and the hosts of the measured flow. One whose address other paths have, too,
-/// keeps its link: it is not notified.
+/// The links of a path, and the hosts of the measured flow. One whose address other paths have,
+/// too, keeps its link: it is not notified.
 fn change_links(world: &mut World<Half>, setup: &RunSetup, path: usize, flow: &FlowHosts<'_>) {
     let [down, up] = links_of(path);
     let interface = flow.interface_on(path);
