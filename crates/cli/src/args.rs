@@ -47,7 +47,8 @@ Paths:
     backup [@20s..35s]      used only if no other path works; of sctp another primary
     rate|delay|loss VALUE @20s..35s    another value during that time
     uplink ITEM | downlink ITEM        one direction only
-    via LINK                through a link shared with other paths
+    via LINK [via LINK]...  through links shared with other paths, client first
+    client END | server END ends that paths share: one address each
 
 Links and flows:
   --link NAME='ITEMS'   a link between paths and the server, in the same syntax

@@ -196,7 +196,8 @@ mod tests {
         call: impl FnOnce(&mut dyn StreamHost),
     ) -> Owner {
         let interface = InterfaceConfig { addresses: vec![LOCAL.into()], mtu: 1500 };
-        let stack = &mut Stack::new(StackConfig { interfaces: vec![interface] });
+        let stack =
+            &mut Stack::new(StackConfig { interfaces: vec![interface], ..StackConfig::default() });
         let cx = &mut Context::quiet(Instant::ZERO, Chance::new(1, 0));
         let mut owner = Owner::default();
         let protocol = &ProtocolConfig::default();

@@ -1,8 +1,10 @@
 //! The simulator's setup of one repetition of a variant.
 
-use crate::path_spec::PathSpec;
+use crate::path_spec::{PathSpec, Via};
 use crate::scenario::{Carrier, Protocol, Scenario, Variant, draw_start};
-use simulator::{FlowSetup, Multipath, NetworkSetup, PathSetup, Recording, RunSetup, SharedLink};
+use simulator::{
+    FlowSetup, Multipath, NetworkSetup, PathEnds, PathSetup, Recording, RunSetup, SharedLink,
+};
 use traffic::Traffic;
 use traffic::web::{Http, Web};
 use transport::TcpConfig;
@@ -19,7 +21,9 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         scenario.flows.iter().flat_map(|flow| flow.draw((seed, number), ends, limit)).collect();
     let on_all: Vec<usize> = (0..paths.len()).collect();
     let measured = FlowSetup {
-        first: variant.single_path().unwrap_or(scenario.ends.first),
+        first: variant.single_path().unwrap_or_else(|| {
+            variant.primary.place(scenario.ends.first, paths.len(), (seed, number))
+        }),
         carrier: carrier(scenario, variant),
         tcp,
         reverse: scenario.ends.reverse,
@@ -28,10 +32,18 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
     };
     let links = scenario.links.iter().map(|link| shared(scenario, link, number)).collect();
     let numbered = || scenario.paths.iter().enumerate();
+    let network = NetworkSetup {
+        paths,
+        links,
+        order: scenario.paths.iter().map(|path| order(scenario, path)).collect(),
+        ends: path_ends(scenario),
+        nic: scenario.ends.nic,
+        ..NetworkSetup::default()
+    };
     RunSetup {
         seed,
         run: number,
-        network: NetworkSetup { paths, links, nic: scenario.ends.nic, ..NetworkSetup::default() },
+        network,
         flows: std::iter::once(measured).chain(competing).collect(),
         warm_up: scenario.warm_up,
         client_cost: scenario.ends.cost,
@@ -91,11 +103,29 @@ fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
     }
 }
 
+/// The places of the shared links that a path passes, from client to server.
+fn order(scenario: &Scenario, path: &PathSpec) -> Vec<usize> {
+    let place = |via: &Via| scenario.links.iter().position(|link| link.name == via.link);
+    path.via.iter().filter_map(place).collect()
+}
+
+/// The ends of all paths; none if no path names one.
+fn path_ends(scenario: &Scenario) -> Vec<PathEnds> {
+    let number = |side: usize, name: &str| {
+        scenario.paths.iter().position(|path| path.ends[side].as_deref() == Some(name))
+    };
+    let of = |path: &PathSpec| {
+        let [client, server] =
+            [0, 1].map(|side| path.ends[side].as_deref().and_then(|name| number(side, name)));
+        PathEnds { client, server }
+    };
+    let has_ends = scenario.paths.iter().any(|path| path.end_words().next().is_some());
+    scenario.paths.iter().filter(|_| has_ends).map(of).collect()
+}
+
 /// A shared link, and the paths that use it.
 fn shared(scenario: &Scenario, link: &PathSpec, number: u64) -> SharedLink {
-    let leads_through =
-        |path: &PathSpec| path.via.as_ref().is_some_and(|via| via.link == link.name);
-    let paths = scenario.paths.iter().enumerate().filter(|(_, path)| leads_through(path));
+    let paths = scenario.paths.iter().enumerate().filter(|(_, path)| path.passes(&link.name));
     SharedLink {
         link: link.draw(scenario.seed, number),
         paths: paths.map(|(path, _)| path).collect(),

@@ -5,7 +5,7 @@
 //! usrsctp with `usr`, so that each has a counterpart. `linux` runs them.
 
 use crate::error::{Given, InputError, Refusal};
-use crate::scenario::{Carrier, Choices, Protocol, Scenario, Variant, variants_of};
+use crate::scenario::{Carrier, Choices, Primary, Protocol, Scenario, Variant, variants_of};
 use crate::words::nearest_help;
 use traffic::Traffic;
 use transport::congestion::ControllerChoice;
@@ -237,6 +237,7 @@ fn kernel_choices(choices: Choices) -> Choices {
         protocols: vec![Protocol::Mptcp],
         schedulers: vec![SchedulerChoice::linux()],
         path_managers: vec![PathManagerKind::default()],
+        primaries: vec![Primary::First],
         policies: vec![PolicyChoice::NONE],
         failovers: Vec::new(),
         congestion: uncoupled.cloned().collect(),

@@ -66,7 +66,8 @@ impl<A: Application> LiveHost<A> {
             mtu: interface.mtu,
         };
         let interface_configs = interfaces.iter().map(config).collect();
-        let mut stack = Stack::new(StackConfig { interfaces: interface_configs });
+        let mut stack =
+            Stack::new(StackConfig { interfaces: interface_configs, ..StackConfig::default() });
         let mut sockets = BTreeSet::new();
         if let Some(port) = endpoint.listen.map(|listen| listen.port()) {
             let listener = stack.listen(port, endpoint.protocol.clone());

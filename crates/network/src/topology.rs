@@ -36,6 +36,9 @@ pub struct LinkEnds {
 pub struct Route {
     /// The router whose table has the route.
     pub router: RouterId,
+    /// Only for packets from this address to the very address `prefix`; such a route comes before
+    /// all others (`ip rule from`). `None`: for packets from anywhere.
+    pub from: Option<IpAddr>,
     /// Destination prefix; the bits after the first `len` are ignored.
     pub prefix: IpAddr,
     /// Length of the prefix in bits, at most 32 for IPv4 and 128 for IPv6; 0 matches every address
@@ -132,15 +135,23 @@ impl Topology {
         *self.egress.get(host.index())?.get(interface.index())?
     }
 
-    /// The next hop of a packet for `dst` that came out of `link`.
+    /// The host at the end of `link`, if it is none of the routers.
+    pub fn host(&self, link: LinkId) -> Option<(HostId, InterfaceId)> {
+        match self.ahead.get(link.index()) {
+            Some(Ahead::Fixed(Hop::Host(host, interface))) => Some((*host, *interface)),
+            _ => None,
+        }
+    }
+
+    /// The next hop of a packet from `src` to `dst` that came out of `link`.
     #[inline]
-    pub fn next_hop(&self, link: LinkId, dst: IpAddr) -> Hop {
+    pub fn next_hop(&self, link: LinkId, (src, dst): (IpAddr, IpAddr)) -> Hop {
         match self.ahead.get(link.index()) {
             Some(Ahead::Fixed(hop)) => *hop,
             Some(Ahead::Table(router)) => self
                 .tables
                 .get(*router)
-                .and_then(|table| table.lookup(dst))
+                .and_then(|table| table.lookup(src, dst))
                 .map_or(Hop::Drop, Hop::Link),
             None => Hop::Drop,
         }
@@ -150,7 +161,7 @@ impl Topology {
     /// loops of routes.
     #[inline]
     pub fn forward(&self, link: LinkId, packet: &mut Packet) -> Hop {
-        let hop = self.next_hop(link, packet.dst);
+        let hop = self.next_hop(link, (packet.src, packet.dst));
         if let Hop::Link(_) = hop {
             if packet.hop_limit <= 1 {
                 return Hop::Drop;
@@ -192,6 +203,8 @@ fn entry<T: Default + Clone>(list: &mut Vec<T>, index: usize) -> &mut T {
 #[derive(Clone, Debug, Default)]
 struct Table {
     groups: Vec<Group>,
+    /// Routes by source and destination, in their order.
+    pairs: Vec<((IpAddr, IpAddr), LinkId)>,
 }
 
 #[derive(Clone, Debug)]
@@ -204,6 +217,18 @@ struct Group {
 
 impl Table {
     fn insert(&mut self, route: &Route) -> Result<(), TopologyError> {
+        let Some(from) = route.from else { return self.insert_prefix(route) };
+        let pair = (from, route.prefix);
+        match self.pairs.binary_search_by_key(&pair, |(pair, _)| *pair) {
+            Ok(_) => Err(TopologyError::TwoRoutes(route.router, route.prefix, route.len)),
+            Err(place) => {
+                self.pairs.insert(place, (pair, route.via));
+                Ok(())
+            }
+        }
+    }
+
+    fn insert_prefix(&mut self, route: &Route) -> Result<(), TopologyError> {
         let (v4, bits) = (route.prefix.is_ipv4(), bits_of(route.prefix));
         let width = width(v4);
         if route.len > width {
@@ -229,8 +254,13 @@ impl Table {
         &mut self.groups[place]
     }
 
-    /// Longest prefix first.
-    fn lookup(&self, dst: IpAddr) -> Option<LinkId> {
+    /// A route of the pair before any other, then longest prefix first.
+    fn lookup(&self, src: IpAddr, dst: IpAddr) -> Option<LinkId> {
+        if !self.pairs.is_empty()
+            && let Ok(place) = self.pairs.binary_search_by_key(&(src, dst), |(pair, _)| *pair)
+        {
+            return Some(self.pairs[place].1);
+        }
         let (v4, bits) = (dst.is_ipv4(), bits_of(dst));
         self.groups.iter().filter(|group| group.v4 == v4).find_map(|group| {
             let key = prefix(bits, width(v4), group.len);
@@ -275,7 +305,7 @@ mod tests {
     }
 
     fn route(router: RouterId, prefix: IpAddr, len: u8, via: u32) -> Route {
-        Route { router, prefix, len, via: LinkId(via) }
+        Route { router, from: None, prefix, len, via: LinkId(via) }
     }
 
     /// A client with two interfaces (10.0.0.1, 10.0.0.2) whose paths share link 2 to the server.
@@ -301,14 +331,30 @@ mod tests {
         assert_eq!(topology.egress(CLIENT, InterfaceId(1)), Some(LinkId(1)));
         assert_eq!(topology.egress(CLIENT, InterfaceId(2)), None);
         for nic in [LinkId(0), LinkId(1)] {
-            assert_eq!(topology.next_hop(nic, ip(9)), Hop::Link(LinkId(2)));
+            assert_eq!(topology.next_hop(nic, (ip(77), ip(9))), Hop::Link(LinkId(2)));
         }
-        assert_eq!(topology.next_hop(LinkId(2), ip(9)), Hop::Host(SERVER, InterfaceId(0)));
-        assert_eq!(topology.next_hop(LinkId(3), ip(1)), Hop::Link(LinkId(4)));
-        assert_eq!(topology.next_hop(LinkId(3), ip(2)), Hop::Link(LinkId(5)));
-        assert_eq!(topology.next_hop(LinkId(3), ip(3)), Hop::Drop);
+        assert_eq!(
+            topology.next_hop(LinkId(2), (ip(77), ip(9))),
+            Hop::Host(SERVER, InterfaceId(0))
+        );
+        assert_eq!(topology.next_hop(LinkId(3), (ip(77), ip(1))), Hop::Link(LinkId(4)));
+        assert_eq!(topology.next_hop(LinkId(3), (ip(77), ip(2))), Hop::Link(LinkId(5)));
+        assert_eq!(topology.next_hop(LinkId(3), (ip(77), ip(3))), Hop::Drop);
         let v6 = IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1u16]);
-        assert_eq!(topology.next_hop(LinkId(0), v6), Hop::Drop);
+        assert_eq!(topology.next_hop(LinkId(0), (ip(77), v6)), Hop::Drop);
+    }
+
+    #[test]
+    fn route_of_a_pair_of_addresses_comes_before_all_others() {
+        let mut network = shared_bottleneck();
+        let of_pair = |from, via| Route { from: Some(ip(from)), ..route(R1, ip(2), 32, via) };
+        network.routes.extend([of_pair(9, 4), of_pair(8, 5)]);
+        let topology = Topology::new(&network).unwrap();
+        let from = |last| topology.next_hop(LinkId(3), (ip(last), ip(2)));
+        assert_eq!([9, 8, 7].map(from), [4, 5, 5].map(|link| Hop::Link(LinkId(link))));
+        network.routes.push(of_pair(9, 5));
+        let twice = Err(TopologyError::TwoRoutes(R1, ip(2), 32));
+        assert_eq!(Topology::new(&network).map(|_| ()), twice);
     }
 
     #[test]
@@ -323,7 +369,7 @@ mod tests {
         for _ in 0..network.routes.len() {
             network.routes.rotate_left(1);
             let topology = Topology::new(&network).unwrap();
-            let hop = |address| topology.next_hop(LinkId(3), address);
+            let hop = |address| topology.next_hop(LinkId(3), (ip(77), address));
             assert_eq!(hop(ip(2)), Hop::Link(LinkId(5)));
             assert_eq!(hop(ip(3)), Hop::Link(LinkId(4)));
             assert_eq!(hop(ip(200)), Hop::Link(LinkId(5)));

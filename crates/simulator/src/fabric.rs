@@ -10,7 +10,6 @@ use crate::nic::{Leaving, Nic};
 use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, NicSetup, Topology};
 use std::collections::VecDeque;
-use std::net::{IpAddr, Ipv4Addr};
 use wire::Packet;
 
 /// A defect found on the way of a packet.
@@ -88,11 +87,7 @@ impl Fabric {
     pub(crate) fn add_link(&mut self, config: LinkConfig, owner: u64) -> (LinkId, Target) {
         let id = LinkId(self.links.len() as u32);
         let target = self.queue.add_target();
-        let anywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let host = match self.topology.next_hop(id, anywhere) {
-            Hop::Host(host, interface) => Some((host, interface)),
-            Hop::Link(_) | Hop::Drop => None,
-        };
+        let host = self.topology.host(id);
         let is_wire = config.is_wire();
         let link = Link::new(id, config, owner);
         self.links.push(FabricLink { link, target, host, reader: None, is_wire, behind: None });

@@ -16,9 +16,6 @@ pub enum RunError {
     /// A flow or a shared link refers to the path with this index, which does not exist.
     #[error("the run has no path {0}")]
     NoSuchPath(usize),
-    /// The path with this index is in the lists of two shared links.
-    #[error("path {0} leads through two shared links")]
-    TwoSharedLinks(usize),
     /// This many flows compete with flow 0; more than [`MOST_FLOWS`].
     #[error("{0} flows are more than {MOST_FLOWS}")]
     TooManyFlows(usize),

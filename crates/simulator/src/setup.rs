@@ -84,12 +84,26 @@ pub struct NetworkSetup {
     pub paths: Vec<PathSetup>,
     /// Links that several paths share, between a path's own link and the server.
     pub links: Vec<SharedLink>,
+    /// Of each path the places in `links` of those that it passes, from client to server; a path
+    /// without an entry passes its links in the order of `links`.
+    pub order: Vec<Vec<usize>>,
+    /// The addresses of each path's ends; empty: every path has addresses of its own.
+    pub ends: Vec<PathEnds>,
     /// The NIC link before every path, on all hosts; `None`: packets leave at once.
     pub nic: Option<NicSetup>,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
     /// IPv6 addresses instead of IPv4 addresses.
     pub ipv6: bool,
+}
+
+/// The ends of a path: paths with the same number have the same address there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PathEnds {
+    /// Number of the client's address; `None`: one that no other path has.
+    pub client: Option<usize>,
+    /// Number of the server's address, counted apart; `None`: one that no other path has.
+    pub server: Option<usize>,
 }
 
 /// A link that several paths share. Packets to the client pass it before the link of their own
@@ -255,6 +269,8 @@ impl Default for NetworkSetup {
         NetworkSetup {
             paths: Vec::new(),
             links: Vec::new(),
+            order: Vec::new(),
+            ends: Vec::new(),
             nic: Some(NicSetup::default()),
             mtu: 1500,
             ipv6: false,

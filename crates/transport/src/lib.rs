@@ -27,6 +27,7 @@ pub mod path_manager;
 pub mod path_policy;
 mod recovery;
 pub mod reinjection;
+mod routes;
 pub mod scheduler;
 pub mod sctp;
 mod socket;
@@ -35,6 +36,7 @@ mod tcp;
 
 pub use info::{ConnectionInfo, PathInfo, Protocol, RetiredPath, TcpInfo};
 pub use multipath::{FAILOVER_NAMES, Failover};
+pub use routes::{PairRoute, Routes};
 pub use socket::{SendFailure, SocketError};
 pub use stack::{
     Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, SocketEvent, SocketEventKind, Stack,

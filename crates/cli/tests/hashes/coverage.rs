@@ -27,7 +27,8 @@ const NOT_OF_RESULTS: [&str; 18] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 10] = [
+const OF_SOME: [&str; 11] = [
+    "primary",
     "http",
     "endpoints",
     "limits",
@@ -58,8 +59,9 @@ const LISTED: [&str; 13] = [
     "max-burst-variant",
 ];
 /// Switches of `cmt-sctp` whose names the schema lists, refused without it.
-const OF_CMT: [&str; 17] = [
+const OF_CMT: [&str; 18] = [
     "path-mode",
+    "pair-rule",
     "sfr",
     "cuc",
     "dac",

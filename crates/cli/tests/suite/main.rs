@@ -17,6 +17,7 @@ mod messages;
 mod package;
 mod papers;
 mod path_events;
+mod primary_choice;
 mod readers;
 mod remedies;
 mod report;

@@ -7,8 +7,8 @@ use super::items::{Item, Kind, items};
 use super::recordings::{CapacityDraft, Recordings, TraceDraft};
 use super::trace_file::absolute;
 use super::{
-    CapacitySpec, Change, Direction, Limits, LinkSpec, Loss, PathSpec, Profile, Span, TimedChange,
-    Via,
+    CapacitySpec, Change, Direction, END_WORDS, Limits, LinkSpec, Loss, PathSpec, Profile, Span,
+    TimedChange, Via,
 };
 use crate::error::{Given, InputError, Refusal};
 use crate::units::QueueLimit;
@@ -49,13 +49,13 @@ pub(super) fn assemble(
     let via = via(&explicit, offset);
     let mut recordings = Recordings { given, offset, notes: &mut notes };
     let [down_capacity, up_capacity] =
-        recordings.both(down.capacity.as_ref(), up.capacity.as_ref(), via.is_some())?;
-    let without = |capacity: &Option<CapacitySpec>| via.is_some() && capacity.is_none();
+        recordings.both(down.capacity.as_ref(), up.capacity.as_ref(), !via.is_empty())?;
+    let without = |capacity: &Option<CapacitySpec>| !via.is_empty() && capacity.is_none();
     if without(&down_capacity) && without(&up_capacity) {
         without_a_queue(&explicit).map_err(refuse)?;
     }
     let [down_capacity, up_capacity] = [down_capacity, up_capacity]
-        .map(|capacity| capacity.or_else(|| via.as_ref().map(|_| CapacitySpec::Unlimited)));
+        .map(|capacity| capacity.or_else(|| via.first().map(|_| CapacitySpec::Unlimited)));
     let missing = |direction: &str| {
         let problem = format!("path `{name}` has neither `rate` nor `trace` {direction}");
         refuse(Refusal::new(spec, problem, capacity_help(&explicit)))
@@ -68,6 +68,7 @@ pub(super) fn assemble(
         up: up.finish(up_capacity.ok_or_else(|| missing("for the uplink"))?),
         events: events(&explicit),
         via,
+        ends: ends(&explicit),
         notes,
     };
     possible(&path, &explicit, deadline).map_err(refuse)?;
@@ -93,14 +94,25 @@ fn order_note(path: &PathSpec) -> Option<String> {
     })
 }
 
-/// The link used by the path.
-fn via(items: &[Item], offset: usize) -> Option<Via> {
-    items.iter().find_map(|item| match &item.kind {
+/// The links that the path passes, from client to server.
+fn via(items: &[Item], offset: usize) -> Vec<Via> {
+    let of = items.iter().filter_map(|item| match &item.kind {
         Kind::Via(link) => {
             let span = item.span.start + offset..item.span.end + offset;
             Some(Via { link: link.clone(), span })
         }
         _ => None,
+    });
+    of.collect()
+}
+
+/// The named ends of the path.
+fn ends(items: &[Item]) -> [Option<String>; 2] {
+    END_WORDS.map(|word| {
+        items.iter().find_map(|item| match &item.kind {
+            Kind::End(of, name) if *of == word => Some(name.clone()),
+            _ => None,
+        })
     })
 }
 
@@ -198,7 +210,7 @@ impl Draft {
             Kind::Reorder(p) => self.reorder = *p,
             Kind::Duplicate(p) => self.duplicate = *p,
             Kind::Corrupt(p) => self.corrupt = *p,
-            Kind::Profile(_) | Kind::Via(_) | Kind::Event { .. } => {}
+            Kind::Profile(_) | Kind::Via(_) | Kind::End(..) | Kind::Event { .. } => {}
         }
     }
 
@@ -230,6 +242,8 @@ fn decides(kind: &Kind) -> &'static str {
         Kind::Corrupt(_) => "`corrupt`",
         Kind::Profile(_) => "`profile`",
         Kind::Via(_) => "`via`",
+        Kind::End("client", _) => "`client`",
+        Kind::End(..) => "`server`",
         Kind::Event { change, .. } => decides_for_a_time(change),
     }
 }
@@ -251,6 +265,13 @@ fn contradictions(items: &[Item]) -> Result<(), Refusal> {
         for earlier in &items[..i] {
             if decides(&earlier.kind) != decides(&later.kind) {
                 continue;
+            }
+            if let (Kind::Via(one), Kind::Via(other)) = (&earlier.kind, &later.kind) {
+                if one != other {
+                    continue;
+                }
+                let problem = format!("the path passes `{one}` twice");
+                return Err(at(later, problem, "name each link once, in order: `via S1 via R1`"));
             }
             let what = decides(&later.kind);
             match (event_time(&earlier.kind), event_time(&later.kind)) {

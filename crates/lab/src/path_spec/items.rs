@@ -43,6 +43,8 @@ pub(super) enum Kind {
     Profile(String),
     /// Through a link that other paths may share.
     Via(String),
+    /// The name of an end that other paths may have, too: keyword and name.
+    End(&'static str, String),
     Event {
         change: Change,
         start: Duration,
@@ -178,13 +180,14 @@ impl<'a> Reader<'a> {
         })?;
         match item.text.as_str() {
             "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" | "reset"
-            | "removed" | "via" => Err(item.refuse(
+            | "removed" | "via" | "client" | "server" => Err(item.refuse(
                 format!("`{}` cannot follow `{}`", item.text, word.text),
                 match item.text.as_str() {
                     "down" => "`down` is for both directions; use `silent` for one of them",
                     "backup" => "`backup` is for a whole path",
                     "reset" | "removed" => "connections and addresses have both directions",
                     "via" => "a path uses a link in both directions",
+                    "client" | "server" => "the ends of a path are those of both directions",
                     "trace-up" => "`trace-up FILE` implies its direction",
                     _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
                 },
@@ -207,6 +210,8 @@ impl<'a> Reader<'a> {
             "trace-up" => self.trace(word, true),
             "profile" => Ok(Kind::Profile(self.value(word, "wlan")?.text.clone())),
             "via" => Ok(Kind::Via(self.value(word, "core")?.text.clone())),
+            "client" => Ok(Kind::End("client", self.value(word, "c1")?.text.clone())),
+            "server" => Ok(Kind::End("server", self.value(word, "s1")?.text.clone())),
             "down" => Ok(outage(Change::Down)),
             "silent" => Ok(outage(Change::Silent)),
             "reset" => Ok(outage(Change::Reset)),

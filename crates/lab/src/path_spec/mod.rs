@@ -49,11 +49,16 @@ pub struct PathSpec {
     pub up: LinkSpec,
     /// Timed changes, in the order given.
     pub events: Vec<TimedChange>,
-    /// Shared link of the path.
-    pub via: Option<Via>,
+    /// Shared links of the path, from client to server.
+    pub via: Vec<Via>,
+    /// Named ends, client and server: paths that name the same end have one address there.
+    pub ends: [Option<String>; 2],
     /// Notes on how the description was resolved.
     pub notes: Vec<String>,
 }
+
+/// Keywords of the ends of a path.
+pub(crate) const END_WORDS: [&str; 2] = ["client", "server"];
 
 /// A reference to a shared link, and its position in the description.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -175,6 +180,17 @@ impl PathSpec {
 }
 
 impl PathSpec {
+    /// Its named ends with their keywords.
+    pub fn end_words(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let named = END_WORDS.into_iter().zip(&self.ends);
+        named.filter_map(|(word, end)| Some((word, end.as_deref()?)))
+    }
+
+    /// Whether it passes this shared link.
+    pub fn passes(&self, link: &str) -> bool {
+        self.via.iter().any(|via| via.link == link)
+    }
+
     /// Whether packets are lost at random.
     pub(crate) fn loses(&self) -> bool {
         [&self.down, &self.up].into_iter().any(LinkSpec::loses)
@@ -184,8 +200,9 @@ impl PathSpec {
     /// Text of exactly what runs depend on; recordings are identified by their content.
     pub(crate) fn essence(&self) -> String {
         let [down, up] = [&self.down, &self.up].map(LinkSpec::essence);
-        let via = self.via.as_ref().map_or(String::new(), |via| format!(" via {:?}", via.link));
-        format!("{:?} down {down} up {up} events {:?}{via}", self.name, self.events)
+        let via: String = self.via.iter().map(|via| format!(" via {:?}", via.link)).collect();
+        let ends: String = self.end_words().map(|(word, end)| format!(" {word} {end:?}")).collect();
+        format!("{:?} down {down} up {up} events {:?}{via}{ends}", self.name, self.events)
     }
 }
 

@@ -332,3 +332,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn links_in_order_and_ends_are_read_and_written() {
+    let found = path("a=delay 5ms via S1 via R1 client s1 server r2");
+    let links: Vec<&str> = found.via.iter().map(|via| via.link.as_str()).collect();
+    assert_eq!(
+        (links, found.end_words().collect::<Vec<_>>()),
+        (vec!["S1", "R1"], vec![("client", "s1"), ("server", "r2")])
+    );
+    assert_eq!(found.to_string(), "delay 5ms via S1 via R1 client s1 server r2");
+    let other = path("a=delay 5ms via R1 via S1 client s1 server r2");
+    assert_ne!(found.essence(), other.essence());
+    refused_with("a=delay 5ms via S1 via S1", &["the path passes `S1` twice"]);
+    refused_with("a=rate 5mbit client s1 client s2", &["`client` is given twice"]);
+    refused_with("a=rate 5mbit uplink server r1", &["`server` cannot follow `uplink`"]);
+    refused_with("a=rate 5mbit client", &["`client`"]);
+}

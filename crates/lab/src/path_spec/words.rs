@@ -9,6 +9,8 @@
 pub(crate) enum Form {
     /// Any text.
     Text,
+    /// A text, or a list of texts.
+    Texts,
     /// `true` or `false`.
     Flag,
     /// Text that matches this pattern.
@@ -142,7 +144,21 @@ const WORDS: &[Word] = &[
     item(13, "silent"),
     item(15, "reset"),
     item(16, "removed"),
-    both(17, "via", Form::Text, "Link of the scenario that the path uses.").only_in(Of::Path),
+    both(
+        17,
+        "via",
+        Form::Texts,
+        "Links of the scenario that the path passes from client to server, one or a list.",
+    )
+    .only_in(Of::Path),
+    both(
+        20,
+        "client",
+        Form::Text,
+        "Name of the client's end: paths that name the same one share its address.",
+    )
+    .only_in(Of::Path),
+    both(21, "server", Form::Text, "Name of the server's end, likewise.").only_in(Of::Path),
     both(14, "backup", Form::Flag, "Backup path: MPTCP uses it only if no other path works.")
         .only_in(Of::Path),
     key(
@@ -153,13 +169,13 @@ const WORDS: &[Word] = &[
     ),
     both(18, "uplink", Form::Direction, "From client to server only.").only_in(Of::Link),
     both(19, "downlink", Form::Direction, "From server to client only.").only_in(Of::Link),
-    item(20, "unit="),
+    item(22, "unit="),
 ];
 
 /// Number of keywords of items for one direction.
 pub(super) const OF_DIRECTION: usize = 9;
 /// Number of keywords listed in messages: `unit=` only follows a file.
-pub(super) const OFFERED: usize = 19;
+pub(super) const OFFERED: usize = 21;
 
 /// Keywords of items, those of one direction first.
 pub(super) fn item_words() -> Vec<&'static str> {

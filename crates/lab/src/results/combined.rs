@@ -235,6 +235,7 @@ fn widen(scenario: &mut Scenario, other: &Scenario) {
     add(&mut all.congestion, &more.congestion);
     add(&mut all.schedulers, &more.schedulers);
     add(&mut all.path_managers, &more.path_managers);
+    add(&mut all.primaries, &more.primaries);
     add(&mut all.policies, &more.policies);
     add(&mut all.failovers, &more.failovers);
     add(&mut scenario.notes, &other.notes);

@@ -79,8 +79,13 @@ pub(super) fn path(path: &PathSpec) -> Value {
         "downlink": link(&path.down),
         "uplink": link(&path.up),
     });
-    if let Some(via) = &path.via {
-        value["via"] = json!(via.link);
+    match &path.via[..] {
+        [] => {}
+        [via] => value["via"] = json!(via.link),
+        several => value["via"] = several.iter().map(|via| json!(via.link)).collect(),
+    }
+    for (word, end) in path.end_words() {
+        value[word] = json!(end);
     }
     value
 }

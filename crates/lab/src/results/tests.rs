@@ -304,7 +304,7 @@ fn columns_of_the_traffic_model_stand_behind_the_fixed_ones() {
     assert_eq!(cell(&fewer), cell(&rows[0]), "found at another place too");
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names[..3], ["variant", "protocol", "path"]);
-    assert_eq!(names[23..26], ["failure", "hash", "life"]);
+    assert_eq!(names[23..27], ["failure", "hash", "sacks", "life"]);
     assert_eq!(names[names.len() - 3..], ["reinjected_bytes_on", "median", "p95"]);
     let text = super::csv::csv(&scenario, &rows.iter().collect::<Vec<_>>());
     assert!(text.contains("\"reset, by \"\"peer\"\"\nat last\""), "{text}");

@@ -13,8 +13,8 @@ use transport::congestion::ControllerChoice;
 use transport::parameters::Refused;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{
-    BufferBasis, CmtConfig, CucRule, PathBlocking, PathGroups, PathMode, RttRule, SackPath,
-    SchedulerRefusal, SendAllKey, Sides,
+    BufferBasis, CmtConfig, CucRule, PairRule, PathBlocking, PathGroups, PathMode, RttRule,
+    SackPath, SchedulerRefusal, SendAllKey, Sides,
 };
 use transport::sctp::{RtxPolicy, SctpProfile};
 
@@ -86,7 +86,7 @@ const fn on_off(
 }
 
 /// All switches, in the order in which names of variants have them.
-static TABLE: [Switch; 19] = [
+static TABLE: [Switch; 20] = [
     Switch {
         key: Key::PathMode,
         kind: "path mode",
@@ -99,6 +99,13 @@ static TABLE: [Switch; 19] = [
         |c, word| put(&mut c.algorithms.sfr, switched(word)),
         |c| switch_name(c.algorithms.sfr),
     ),
+    Switch {
+        key: Key::PairRule,
+        kind: "pair rule",
+        names: || names(&PairRule::ALL),
+        set: |c, word| put(&mut c.pair_rule, PairRule::by_name(word)),
+        show: |c| c.pair_rule.name().to_owned(),
+    },
     Switch {
         key: Key::Cuc,
         kind: "rule of CUC",
@@ -406,7 +413,7 @@ mod tests {
         assert_eq!(names(&switches), expected);
         // lab003 has no DAC.
         let profile = [CMT, (Key::SctpProfile, "lab003"), (Key::Dac, "off,1")];
-        assert_eq!(names(&profile), ["cmt-sctp/send-all/reno", "cmt-sctp/send-all/reno/dac=on"]);
+        assert_eq!(names(&profile), ["cmt-sctp/send-all/lia", "cmt-sctp/send-all/lia/dac=on"]);
         assert_eq!(resolve(&profile).unwrap().choices.sctp.cmt.configs.len(), 2);
     }
 
@@ -415,10 +422,10 @@ mod tests {
         let both = [(Key::Protocols, "mptcp,cmt-sctp"), (Key::Schedulers, "ecf,send-all")];
         let expected = ["mptcp/ecf/cubic", "cmt-sctp/send-all/reno", "cmt-sctp/ecf/reno"];
         assert_eq!(names(&both), expected);
-        let both = [both[0], (Key::Schedulers, "daps,send-all")];
-        assert_eq!(names(&both), ["mptcp/daps/cubic", "cmt-sctp/send-all/reno"]);
+        let both = [both[0], (Key::Schedulers, "redundant,send-all")];
+        assert_eq!(names(&both), ["mptcp/redundant/cubic", "cmt-sctp/send-all/reno"]);
         let notes = resolve(&both).unwrap().notes;
-        let skipped = |note: &String| note.contains("skipped `daps` with cmt-sctp");
+        let skipped = |note: &String| note.contains("skipped `redundant` with cmt-sctp");
         assert!(notes.iter().any(skipped), "{notes:?}");
         assert_eq!(names(&[CMT, (Key::Schedulers, "rr")]), ["cmt-sctp/rr/reno"]);
         let coupled = [(Key::Protocols, "cmt-sctp"), (Key::Cc, "reno,cubic")];

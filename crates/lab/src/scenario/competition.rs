@@ -63,6 +63,7 @@ impl Options {
         paths: &[PathSpec],
         deadline: Duration,
     ) -> Result<Vec<PathSpec>, InputError> {
+        self.check_ends(paths)?;
         let mut links: Vec<PathSpec> = Vec::new();
         for option in self.described(Key::Link) {
             let (link, name, spec) = match option {
@@ -78,9 +79,7 @@ impl Options {
                 let problem = format!("`{}` is the name of two paths or links", link.name);
                 return Err(name.refuse_whole(problem, "give each a name of its own"));
             }
-            let leads_through =
-                |path: &PathSpec| path.via.as_ref().is_some_and(|via| via.link == link.name);
-            if !paths.iter().any(leads_through) {
+            if !paths.iter().any(|path| path.passes(&link.name)) {
                 let problem = format!("no path uses the link `{}`", link.name);
                 let help = format!("write `via {}` in a path, or remove the link", link.name);
                 return Err(name.refuse_whole(problem, help));
@@ -89,10 +88,8 @@ impl Options {
         }
         let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
         for (path, option) in paths.iter().zip(self.described(Key::Path)) {
-            let Some(via) = path.via.as_ref().filter(|via| !known.contains(&via.link.as_str()))
-            else {
-                continue;
-            };
+            let unknown = path.via.iter().find(|via| !known.contains(&via.link.as_str()));
+            let Some(via) = unknown else { continue };
             let problem = format!("unknown link `{}`", via.link);
             let help = if known.is_empty() {
                 format!("describe it: `--link {}='rate 20mbit delay 10ms limit 100p'`", via.link)
@@ -103,6 +100,24 @@ impl Options {
             return Err(given.refuse(Refusal { span: via.span.clone(), problem, help }));
         }
         Ok(links)
+    }
+
+    /// Refuses two paths between the same ends.
+    fn check_ends(&self, paths: &[PathSpec]) -> Result<(), InputError> {
+        for (place, (path, option)) in paths.iter().zip(self.described(Key::Path)).enumerate() {
+            let is_same = |other: &&PathSpec| other.ends == path.ends;
+            let named = path.ends.iter().all(Option::is_some);
+            if let Some(other) = paths[..place].iter().find(is_same).filter(|_| named) {
+                let problem = format!(
+                    "the paths `{}` and `{}` have the same two ends",
+                    other.name, path.name
+                );
+                let help = "give one of them another `client` or `server`: a pair of addresses is \
+                            one path";
+                return Err(spec_of(option).refuse_whole(problem, help));
+            }
+        }
+        Ok(())
     }
 
     /// Virtual time after which a run is incomplete, as far as the texts of the options are valid.
@@ -220,10 +235,14 @@ impl Options {
 
 /// Refuses items that a link cannot have: another link, and events that notify hosts.
 fn check_link(link: &PathSpec, given: &Given) -> Result<(), InputError> {
-    if let Some(via) = &link.via {
+    if let Some(via) = link.via.first() {
         let problem = format!("the link `{}` cannot use another link", link.name);
-        let help = "a path uses one link; write `via` in paths only";
+        let help = "a path passes several in order: `via S1 via R1`; write `via` in paths only";
         return Err(given.refuse(Refusal { span: via.span.clone(), problem, help: help.into() }));
+    }
+    if let Some((word, _)) = link.end_words().next() {
+        let problem = format!("the link `{}` has no {word}: only paths have ends", link.name);
+        return Err(given.refuse_whole(problem, "write it in the paths that use the link"));
     }
     if link.events.iter().any(|event| event.change == Change::Backup) {
         let help = "write it in a path";

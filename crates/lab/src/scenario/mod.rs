@@ -17,6 +17,7 @@ mod host_cost;
 mod judge;
 mod options;
 mod path_table;
+mod primary;
 mod row;
 mod schema;
 mod sctp;
@@ -34,6 +35,7 @@ pub use foreign::{FOREIGN, Foreign};
 pub use judge::Goal;
 pub(crate) use judge::measures;
 pub use options::{Options, PathOption};
+pub use primary::Primary;
 pub use schema::schema as scenario_schema;
 pub use sctp::{SCTP_FAILOVERS, SctpChoices, SctpFailover};
 pub use single::{SingleChoices, SingleOptions, control_of_sctp};
@@ -156,6 +158,8 @@ pub struct Choices {
     pub kernel: Option<KernelSetup>,
     /// `fullmesh` opens all paths at once (001 s4.1.1).
     pub simultaneous_syn: bool,
+    /// Paths that variants over several paths begin with.
+    pub primaries: Vec<Primary>,
     /// Path policies of protocols over several paths.
     pub policies: Vec<PolicyChoice>,
     /// Rules for declaring a path failed; empty: the default of the scheduler.
@@ -163,6 +167,9 @@ pub struct Choices {
     /// What only SCTP has.
     pub sctp: SctpChoices,
 }
+
+/// The option that chooses among variants, and does not affect the runs of any.
+const CHOICE_OF_PRIMARY: &str = "primary";
 
 /// The hosts at both ends of the compared connection.
 #[derive(Clone, Debug)]
@@ -242,7 +249,9 @@ impl Scenario {
 
     /// An option that only simulated links support, if given.
     pub fn simulated_only(&self) -> Option<&'static str> {
-        if !self.links.is_empty() {
+        if self.paths.iter().any(|path| path.end_words().next().is_some()) {
+            Some("client")
+        } else if !self.links.is_empty() {
             Some("link")
         } else if !self.flows.is_empty() {
             Some("flow")
@@ -256,6 +265,8 @@ impl Scenario {
             Some("simultaneous-syn")
         } else if !self.ends.cost.is_zero() {
             Some("host-cost")
+        } else if self.choices.primaries != [Primary::First] {
+            Some(CHOICE_OF_PRIMARY)
         } else {
             None
         }
@@ -395,7 +406,7 @@ impl Scenario {
         );
         let mut key = format!("{:?}", (self.seed, self.traffic_key(), ends, paths));
         // Writing to a string cannot fail.
-        if self.simulated_only().is_some() {
+        if self.simulated_only().is_some_and(|word| word != CHOICE_OF_PRIMARY) {
             let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
             let _ = write!(key, "{:?}", (links, &self.flows, &self.start, self.warm_up));
         }

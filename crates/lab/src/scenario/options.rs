@@ -1,6 +1,7 @@
 //! User input before it is checked: the same struct for command line, environment and file.
 
 use super::choice::Chosen;
+use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpChoices};
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
@@ -176,15 +177,15 @@ impl Options {
         let first = self.first_path(&paths)?;
         let kernel = endpoints::resolve(self, &chosen.path_managers, &paths, first)?;
         let simultaneous_syn = self.resolve_simultaneous_syn(&chosen)?;
-        if let Some(kernel) = &kernel {
-            notes.extend(endpoints::unused_announcements(kernel, &paths, first));
-        }
+        let unused = |kernel| endpoints::unused_announcements(kernel, &paths, first);
+        notes.extend(kernel.iter().flat_map(unused));
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
         let ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
         notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
         let choices = Choices {
+            primaries: Primary::resolve(self, &paths, &chosen.protocols)?,
             protocols: chosen.protocols,
             congestion: chosen.congestion,
             schedulers: chosen.schedulers,

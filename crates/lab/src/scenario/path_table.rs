@@ -39,6 +39,13 @@ impl Reader<'_> {
                         spec.push(&event.text, self.inside(value, &event.text));
                     }
                 }
+                "via" => {
+                    for link in self.list(key, value)? {
+                        push(spec, direction, &key.span());
+                        spec.push("via", key.span());
+                        spec.push(&link.text, self.inside(value, &link.text));
+                    }
+                }
                 "backup" => {
                     if self.yes_or_no(key, value)? {
                         push(spec, direction, &key.span());

@@ -135,6 +135,7 @@ fn path_table(about: &str, places: &[Of], generator: &mut SchemaGenerator) -> Sc
 fn of_path_key(key: KeyOf, generator: &mut SchemaGenerator) -> Schema {
     let pattern = match key.form {
         Form::Text => Pattern::Plain,
+        Form::Texts => Pattern::Of(texts),
         Form::Flag => Pattern::Flag,
         Form::Regex(form) => Pattern::Regex(form),
         Form::Probability => Pattern::Of(probability),
@@ -146,6 +147,12 @@ fn of_path_key(key: KeyOf, generator: &mut SchemaGenerator) -> Schema {
         Form::Direction => return path_table(key.about, &[], generator),
     };
     of_key(pattern, key.about, generator)
+}
+
+fn texts(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]
+    })
 }
 
 pub(super) fn flows(generator: &mut SchemaGenerator) -> Schema {
@@ -466,7 +473,8 @@ mod tests {
         assert_eq!(keys(table), path_keys().map(|(key, _)| key).collect());
         let flow = &schema["properties"]["flow"]["additionalProperties"]["anyOf"][1];
         assert_eq!(keys(flow), flow_table::keys().map(|(key, ..)| key).collect());
-        let not_of_a_link = ["trace-up", "profile", "via", "backup", "uplink", "downlink"];
+        let not_of_a_link = ["trace-up", "profile", "via", "client", "server", "backup"];
+        let not_of_a_link = [&not_of_a_link[..], &["uplink", "downlink"]].concat();
         let mut link: BTreeSet<&str> = path_keys().map(|(key, _)| key).collect();
         link.retain(|key| !not_of_a_link.contains(key));
         assert_eq!(keys(&table["properties"]["uplink"]), link);

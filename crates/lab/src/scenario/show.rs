@@ -2,6 +2,7 @@
 
 use super::choice::usual_schedulers;
 use super::cmt;
+use super::primary::Primary;
 use super::table::Key;
 use super::{Protocol, Scenario, SctpChoices, names_of};
 use traffic::Traffic;
@@ -39,6 +40,13 @@ pub(super) fn of_sctp(
 ) -> Option<String> {
     let value = scenario.has_sctp().then(|| value(&scenario.choices.sctp)).flatten()?;
     Some(quoted(&value))
+}
+
+/// The paths that variants over several paths begin with.
+pub(super) fn primaries(scenario: &Scenario) -> Option<String> {
+    let chosen = &scenario.choices.primaries;
+    let words: Vec<&str> = chosen.iter().map(|primary| primary.word(&scenario.paths)).collect();
+    (*chosen != [Primary::First]).then(|| quoted(&words.join(",")))
 }
 
 /// The schedulers of the protocols compared.

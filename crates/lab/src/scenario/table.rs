@@ -10,7 +10,7 @@ pub use super::row::{Argument, Counts, OptionRow, Takes, Verbs};
 use super::row::{cmt_switch, described, list, switch, text};
 use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
-use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, policies, schedulers};
+use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, policies, primaries, schedulers};
 use super::{Runs, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers};
 use crate::path_spec::show_time;
 use crate::traffic_spec;
@@ -458,6 +458,16 @@ options! {
             "paired",
             "mesh"
         );
+    PairRule: cmt_switch!(
+            PairRule,
+            "pair-rule",
+            71,
+            "Pairs of addresses of paired paths: zip (second with second), src (one for each own \
+             address), dest (one for each of the peer), auto (zip where both ends have several, \
+             else one for each address of the end that has); a list is compared",
+            "auto",
+            "src"
+        );
     Sfr: cmt_switch!(
             Sfr,
             "sfr",
@@ -726,6 +736,20 @@ options! {
         .argument(25, "PATH", "Path of the first subflow [default: the first path named]")
         .shown(|s| Some(quoted(s.paths.get(s.ends.first).map_or("", |path| &path.name))))
         .counts(Counts::StudyKey, "b");
+    Primary: list(
+            "primary",
+            "Paths that variants over several paths begin with, as primary or first subflow: \
+             first, random, fastest-handshake (cmt-sctp), or the name of a path. Default: first.",
+        )
+        .argument(
+            70,
+            "LIST",
+            "Primary path of sctp and cmt-sctp, and path of the first subflow of mptcp; a list is \
+             compared: first (that of --first), random, fastest-handshake (cmt-sctp), or names of \
+             paths [default: first]",
+        )
+        .shown(primaries)
+        .counts(Counts::Variants, "b");
     Runs: text(
             "runs",
             "Repetitions of every variant, or auto: until it is known whether the best variant \

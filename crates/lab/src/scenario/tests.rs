@@ -511,6 +511,42 @@ fn links_and_flows_are_read_written_and_drawn() {
     assert!(first.is_random());
 }
 
+/// Two access links on each side and the four paths between them (003, Fig. 9).
+const FOUR: &str = r#"
+traffic = "bulk:60s"
+[path]
+s1r1 = { via = ["S1", "R1"], client = "s1", server = "r1" }
+s1r2 = "via S1 via R2 client s1 server r2"
+s2r1 = "via S2 via R1 client s2 server r1"
+s2r2 = "via S2 via R2 client s2 server r2"
+[link]
+R1 = "rate 1mbit"
+S1 = "rate 1mbit delay 20ms"
+S2 = "rate 3mbit delay 20ms"
+R2 = "rate 3mbit"
+"#;
+
+#[test]
+fn paths_share_ends_and_pass_links_in_their_order() {
+    let found = scenario(FOUR);
+    assert_eq!(found.paths[0].to_string(), "delay 0ms via S1 via R1 client s1 server r1");
+    let again = scenario(&found.to_toml());
+    assert_eq!((found.hash(), found.study_key()), (again.hash(), again.study_key()));
+    let setup = crate::setup::setup(&found, &variants_of(&found)[0], 0);
+    assert_eq!(setup.network.order, [[1, 0], [1, 3], [2, 0], [2, 3]]);
+    let ends: Vec<_> = setup.network.ends.iter().map(|of| (of.client, of.server)).collect();
+    assert_eq!(ends, [(0, 0), (0, 1), (2, 0), (2, 1)].map(|(c, s)| (Some(c), Some(s))));
+    for (from, to, what) in [
+        ("client s1 server r2", "client s1 server r1", "have the same two ends"),
+        ("via S1 via R2", "via S1 via R3", "unknown link `R3`"),
+        ("R1 = \"rate 1mbit\"", "R1 = \"rate 1mbit client x\"", "only paths have ends"),
+        ("R1 = \"rate 1mbit\"", "R1 = \"rate 1mbit via S1\"", "cannot use another link"),
+    ] {
+        refused_with(&FOUR.replacen(from, to, 1), &[what]);
+    }
+    assert_eq!(found.simulated_only(), Some("client"));
+}
+
 #[test]
 fn page_is_identified_by_its_content_whatever_its_file_is_called() {
     let page = "web:../../data/web/en.wikipedia.org-spdy-wpt.har";

@@ -1,11 +1,13 @@
 //! Variants: one way of carrying the traffic, by name `tcp/PATH/CC`, `sctp/PATH/CC`,
 //! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`, `sctp/multihomed/CC[/FAILOVER][/RETRANSMISSION]`
-//! or `cmt-sctp/SCHEDULER/CC[/FAILOVER][/RETRANSMISSION][/SWITCH=VALUE]...`.
+//! or `cmt-sctp/SCHEDULER/CC[/FAILOVER][/RETRANSMISSION][/SWITCH=VALUE]...`; those over several
+//! paths end with `/primary=PATH` unless they begin with the first one.
 
 pub use transport::Protocol;
 
 use super::Scenario;
 use super::cmt::{self, SEND_ALL, deviations, scheduler_name};
+use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpFailover};
 use transport::Failover;
 use transport::congestion::ControllerChoice;
@@ -24,6 +26,8 @@ pub struct Variant {
     pub carrier: Carrier,
     /// Its congestion control.
     pub congestion: ControllerChoice,
+    /// The path that it begins with, if it may use several.
+    pub primary: Primary,
 }
 
 /// A protocol with its choices.
@@ -178,7 +182,32 @@ pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
         }
         Protocol::CmtSctp => concurrent(scenario),
     };
-    scenario.choices.protocols.iter().copied().flat_map(of).collect()
+    let all = scenario.choices.protocols.iter().copied().flat_map(of);
+    all.flat_map(|variant| begun(scenario, variant)).collect()
+}
+
+/// The variant with every path that it may begin with.
+fn begun(scenario: &Scenario, variant: Variant) -> Vec<Variant> {
+    if variant.single_path().is_some() {
+        return vec![variant];
+    }
+    let suits = |primary: &Primary| primary.suits(variant.protocol());
+    let mut primaries: Vec<Primary> =
+        scenario.choices.primaries.iter().copied().filter(suits).collect();
+    if primaries.is_empty() {
+        primaries.push(Primary::First);
+    }
+    let with = |primary: Primary| {
+        let mut variant = Variant { primary, ..variant.clone() };
+        if primary != Primary::First {
+            variant.name += &format!("/primary={}", primary.word(&scenario.paths));
+        }
+        if let Carrier::Multihomed { cmt: Some(cmt), .. } = &mut variant.carrier {
+            cmt.prefers_fastest = primary == Primary::FastestHandshake;
+        }
+        variant
+    };
+    primaries.into_iter().map(with).collect()
 }
 
 /// Each path with every uncoupled congestion control.
@@ -193,6 +222,7 @@ fn each_path_alone(
             name: format!("{}/{}/{cc}", protocol.name(), scenario.paths[path].name),
             carrier: Carrier::Single { protocol, path },
             congestion: cc.clone(),
+            primary: Primary::First,
         })
     };
     (0..scenario.paths.len()).flat_map(on_path).collect()
@@ -223,7 +253,8 @@ fn multihomed(scenario: &Scenario) -> Vec<Variant> {
                     failover,
                     rtx_policy,
                 };
-                variants.push(Variant { name, carrier, congestion: congestion.clone() });
+                let (congestion, primary) = (congestion.clone(), Primary::First);
+                variants.push(Variant { name, carrier, congestion, primary });
             }
         }
     }
@@ -270,6 +301,7 @@ fn concurrent(scenario: &Scenario) -> Vec<Variant> {
                                 name,
                                 carrier,
                                 congestion: congestion.clone(),
+                                primary: Primary::First,
                             });
                         }
                     }
@@ -306,7 +338,8 @@ fn all_paths_together(scenario: &Scenario, protocol: Protocol) -> Vec<Variant> {
                             policy,
                             failover,
                         };
-                        variants.push(Variant { name, carrier, congestion });
+                        let primary = Primary::First;
+                        variants.push(Variant { name, carrier, congestion, primary });
                     }
                 }
             }

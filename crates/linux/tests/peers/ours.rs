@@ -61,7 +61,7 @@ impl Ours {
         let interface = |address: &IpAddr| InterfaceConfig { addresses: vec![*address], mtu: 1500 };
         let interfaces = addresses.iter().map(interface).collect();
         Ours {
-            stack: Stack::new(StackConfig { interfaces }),
+            stack: Stack::new(StackConfig { interfaces, ..StackConfig::default() }),
             now: Instant::ZERO,
             socket: None,
             to_write: 0,

@@ -289,7 +289,7 @@ fn stack(host: HostId, connections: u16) -> StackConfig {
     let interfaces = (0..connections)
         .map(|number| InterfaceConfig { addresses: vec![address(host, number).into()], mtu: 1500 })
         .collect();
-    StackConfig { interfaces }
+    StackConfig { interfaces, ..StackConfig::default() }
 }
 
 fn address(host: HostId, number: u16) -> Ipv4Addr {

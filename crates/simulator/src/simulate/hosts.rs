@@ -2,7 +2,8 @@
 //!
 //! Flow F has the hosts 2F (client) and 2F + 1 (server). On path P flow 0 has the addresses
 //! 10.0.P.1 and 10.0.P.2, or fd00::P:1 and fd00::P:2. The interfaces of all other flows are
-//! numbered together; number N has 10.128.N.1 and 10.128.N.2, or fd00::1:N:1 and fd00::1:N:2.
+//! numbered together; number N has 10.128.N.1 and 10.128.N.2, or fd00::1:N:1 and fd00::1:N:2. Paths
+//! with the same end have the address of the first of them there; every path has an interface.
 
 use crate::run_error::RunError;
 use crate::setup::{FlowSetup, MOST_FLOWS, RunSetup};
@@ -10,7 +11,7 @@ use crate::world::World;
 use base::{HostId, InterfaceId};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use traffic::{Half, Role, StreamFailure};
-use transport::{InterfaceConfig, StackConfig};
+use transport::{InterfaceConfig, PairRoute, Routes, StackConfig};
 
 /// A flow with its hosts. Its paths exist, the one it begins on among them.
 pub(super) struct FlowHosts<'a> {
@@ -20,6 +21,8 @@ pub(super) struct FlowHosts<'a> {
     pub first_path: usize,
     /// Client and server, by interface.
     addresses: Vec<[IpAddr; 2]>,
+    /// Only addresses that are the two ends of a path reach each other.
+    has_ends: bool,
 }
 
 impl<'a> FlowHosts<'a> {
@@ -52,12 +55,24 @@ impl<'a> FlowHosts<'a> {
         if let Some(path) = flow.paths.iter().find(is_missing) {
             return Err(RunError::NoSuchPath(*path));
         }
-        let addresses = |(interface, path): (usize, &usize)| {
-            let (subnet, index) = if number == 0 { (0, *path) } else { (1, before + interface) };
-            [0, 1].map(|server| address(setup.network.ipv6, subnet, index, server))
+        let end = |path: usize, server: usize| {
+            let ends = setup.network.ends.get(path).copied().unwrap_or_default();
+            if server == 0 { ends.client } else { ends.server }
         };
-        let addresses = flow.paths.iter().enumerate().map(addresses).collect();
-        Ok(FlowHosts { number, flow, first_path, addresses })
+        let addresses = |interface: usize| {
+            [0, 1].map(|server| {
+                let named = end(flow.paths[interface], server);
+                let is_same = |path: &usize| named.is_some() && end(*path, server) == named;
+                let interface = flow.paths.iter().position(is_same).unwrap_or(interface);
+                let (subnet, index) =
+                    if number == 0 { (0, flow.paths[interface]) } else { (1, before + interface) };
+                address(setup.network.ipv6, subnet, index, server as u16)
+            })
+        };
+        let addresses = (0..flow.paths.len()).map(addresses).collect();
+        let has_ends =
+            flow.paths.iter().any(|path| [0, 1].iter().any(|side| end(*path, *side).is_some()));
+        Ok(FlowHosts { number, flow, first_path, addresses, has_ends })
     }
 
     /// Whether this is the flow whose result is the run's.
@@ -102,6 +117,26 @@ impl<'a> FlowHosts<'a> {
         self.flow.paths.iter().copied().zip(self.addresses.iter().copied())
     }
 
+    /// Whether only addresses that are the two ends of a path reach each other.
+    pub(super) const fn has_ends(&self) -> bool {
+        self.has_ends
+    }
+
+    /// Whether several interfaces of a host have the address of this one.
+    pub(super) fn is_shared(&self, role: Role, interface: InterfaceId) -> bool {
+        self.interfaces_with(role, self.address(role, interface.index())).nth(1).is_some()
+    }
+
+    /// The interfaces of a host that have an address.
+    pub(super) fn interfaces_with(
+        &self,
+        role: Role,
+        address: IpAddr,
+    ) -> impl Iterator<Item = InterfaceId> + '_ {
+        let all = (0..self.addresses.len()).filter(move |at| self.address(role, *at) == address);
+        all.map(|at| InterfaceId(at as u16))
+    }
+
     /// The interface of both hosts that leads to a path.
     pub(super) fn interface_on(&self, path: usize) -> Option<InterfaceId> {
         let number = self.flow.paths.iter().position(|each| *each == path)?;
@@ -117,7 +152,20 @@ impl<'a> FlowHosts<'a> {
     pub(super) fn stack(&self, role: Role, mtu: u32) -> StackConfig {
         let on =
             |interface| InterfaceConfig { addresses: vec![self.address(role, interface)], mtu };
-        StackConfig { interfaces: (0..self.addresses.len()).map(on).collect() }
+        let numbers = 0..self.addresses.len();
+        StackConfig { interfaces: numbers.map(on).collect(), routes: self.routes(role) }
+    }
+
+    /// The routes of one of the hosts by pair of addresses, if paths name their ends.
+    fn routes(&self, role: Role) -> Routes {
+        let other = if role == Role::Client { Role::Server } else { Role::Client };
+        let route = |interface: usize| PairRoute {
+            local: self.address(role, interface),
+            remote: self.address(other, interface),
+            interface: InterfaceId(interface as u16),
+        };
+        let named = (0..self.addresses.len()).filter(|_| self.has_ends);
+        Routes::new(named.map(route).collect())
     }
 
     /// Why the flow failed, if it did.

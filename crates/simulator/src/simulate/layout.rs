@@ -1,13 +1,15 @@
 //! How the hosts and links of a run are connected.
 //!
 //! ```text
-//! client - access - [near end] - own link - [behind it] - shared link - [far end] - server
+//! client - access - [near end] - own link - [near] - shared link - [far] - ... - [far] - server
 //! ```
-//! A path without a shared link ends behind its own. The hosts of every flow have access links of
-//! their own, which are wires unless a flow has a delay of its own; routers forward by address. If
-//! nothing is shared and flow 0 is alone, its hosts are at the ends of the links of the paths.
-//! Links are numbered: two for each path (down, up), two for each shared link, then the access
-//! links. What a link consists of is left to `build`.
+//! A path without a shared link ends behind its own; one through several passes a wire between the
+//! far router of each and the near router of the next. The hosts of every flow have access links of
+//! their own, which are wires unless a flow has a delay of its own; routers forward by address, or
+//! by both addresses where paths name their ends. If nothing is shared and flow 0 is alone, its
+//! hosts are at the ends of the links of the paths. Links are numbered: two for each path (down,
+//! up), two for each shared link, then the access links, then the wires. What a link consists of is
+//! left to `build`.
 
 use super::hosts::FlowHosts;
 use crate::run_error::RunError;
@@ -35,6 +37,8 @@ struct Attachment {
     delay: Duration,
     /// Client and server.
     addresses: [IpAddr; 2],
+    /// The two addresses reach only each other.
+    has_ends: bool,
 }
 
 impl Layout {
@@ -46,14 +50,26 @@ impl Layout {
         {
             return Ok(Layout { network: direct(paths, alone), access: Vec::new() });
         }
-        let mut plan = Plan::new(setup)?;
         let attachments: Vec<Attachment> = flows.iter().flat_map(attachments).collect();
-        for attachment in &attachments {
+        let mut plan = Plan::new(setup, attachments.len())?;
+        let first = plan.network.links.len();
+        let numbered = || (first..).step_by(ACCESS_LINKS).zip(&attachments);
+        for (_, attachment) in numbered() {
             plan.attach(attachment);
         }
-        plan.lead_to_all_addresses(&attachments);
+        for (access, attachment) in numbered() {
+            plan.lead(attachment, access, attachment.addresses);
+        }
+        for (access, over) in numbered().filter(|(_, over)| !over.has_ends) {
+            for other in attachments.iter().filter(|other| other.hosts == over.hosts) {
+                plan.lead(over, access, other.addresses);
+            }
+        }
+        plan.lay_wires();
         let one = |one: &Attachment| [one.delay, one.delay, Duration::ZERO, Duration::ZERO];
-        Ok(Layout { network: plan.network, access: attachments.iter().flat_map(one).collect() })
+        let access = attachments.iter().flat_map(one);
+        let wires = std::iter::repeat_n(Duration::ZERO, 2 * plan.wires.len());
+        Ok(Layout { access: access.chain(wires).collect(), network: plan.network })
     }
 }
 
@@ -77,35 +93,54 @@ fn attachments<'a>(flow: &'a FlowHosts<'_>) -> impl Iterator<Item = Attachment> 
         path,
         delay: flow.flow.delay,
         addresses,
+        has_ends: flow.has_ends(),
     })
 }
 
 /// A network under construction.
 struct Plan {
     network: Network,
-    /// Of each path: the router on the client's side, the one behind its own link, and the one on
-    /// the server's side.
-    routers: Vec<[RouterId; 3]>,
+    /// By path.
+    chains: Vec<Chain>,
+    /// The far router of a shared link and the near one of the link behind it.
+    wires: Vec<(RouterId, RouterId)>,
+    /// Number of the first wire.
+    first_wire: usize,
+    /// What the routes lead to: router, source of a pair of addresses, destination.
+    known: BTreeSet<(RouterId, Option<IpAddr>, IpAddr)>,
+}
+
+/// The routers that a path passes from client to server, and the links between them.
+struct Chain {
+    routers: Vec<RouterId>,
+    /// Each leads to the server's side; the number before it leads back.
+    up: Vec<usize>,
 }
 
 impl Plan {
-    /// The links of paths and shared links, with the routers between them.
-    fn new(setup: &RunSetup) -> Result<Plan, RunError> {
-        let paths = setup.network.paths.len();
-        let mut plan = Plan { network: Network::default(), routers: Vec::new() };
+    /// The links of paths and shared links, with the routers between them; wires come behind the
+    /// access links of this many attachments.
+    fn new(setup: &RunSetup, attachments: usize) -> Result<Plan, RunError> {
+        let (paths, links) = (setup.network.paths.len(), &setup.network.links);
+        let mut plan = Plan {
+            network: Network::default(),
+            chains: Vec::new(),
+            wires: Vec::new(),
+            first_wire: 2 * (paths + links.len()) + ACCESS_LINKS * attachments,
+            known: BTreeSet::new(),
+        };
         for path in 0..paths {
-            let [near_end, behind] = routers_of(path);
-            let mut shared = (0..setup.network.links.len())
-                .filter(|l| setup.network.links[*l].paths.contains(&path));
-            let via = shared.next();
-            if shared.next().is_some() {
-                return Err(RunError::TwoSharedLinks(path));
+            let shared = (0..links.len()).filter(|link| links[*link].paths.contains(&path));
+            let mut shared: Vec<usize> = shared.collect();
+            if let Some(order) = setup.network.order.get(path) {
+                shared.sort_by_key(|link| order.iter().position(|other| other == link));
             }
-            let [behind, end] = via.map_or([behind, behind], |link| routers_of(paths + link));
-            plan.routers.push([near_end, behind, end]);
-            plan.join(near_end, behind);
+            let shared: Vec<usize> = shared.into_iter().map(|link| paths + link).collect();
+            let chain = plan.chain(path, &shared);
+            plan.join(chain.routers[0], chain.routers[1]);
+            plan.chains.push(chain);
         }
-        for (number, link) in setup.network.links.iter().enumerate() {
+        for (number, link) in links.iter().enumerate() {
             if let Some(path) = link.paths.iter().find(|path| **path >= paths) {
                 return Err(RunError::NoSuchPath(*path));
             }
@@ -114,6 +149,41 @@ impl Plan {
         }
         plan.add_default_routes(setup);
         Ok(plan)
+    }
+
+    /// The chain of a path through these shared links.
+    fn chain(&mut self, path: usize, shared: &[usize]) -> Chain {
+        let [near_end, own_end] = routers_of(path);
+        let behind = shared.first().map_or(own_end, |link| routers_of(*link)[0]);
+        let mut chain = Chain { routers: vec![near_end, behind], up: vec![2 * path + 1] };
+        for (place, link) in shared.iter().enumerate() {
+            let [near, far] = routers_of(*link);
+            if place > 0 {
+                let before = routers_of(shared[place - 1])[1];
+                chain.up.push(self.wire(before, near));
+                chain.routers.push(near);
+            }
+            chain.up.push(2 * link + 1);
+            chain.routers.push(far);
+        }
+        chain
+    }
+
+    /// The number of the wire between two routers that leads to the second one.
+    fn wire(&mut self, before: RouterId, behind: RouterId) -> usize {
+        let place = self.wires.iter().position(|wire| *wire == (before, behind));
+        let place = place.unwrap_or_else(|| {
+            self.wires.push((before, behind));
+            self.wires.len() - 1
+        });
+        self.first_wire + 2 * place + 1
+    }
+
+    fn lay_wires(&mut self) {
+        debug_assert_eq!(self.first_wire, self.network.links.len());
+        for (before, behind) in self.wires.clone() {
+            self.join(before, behind);
+        }
     }
 
     /// Two links between the router on the client's side and the other one: down, up.
@@ -132,8 +202,10 @@ impl Plan {
             IpAddr::from(Ipv4Addr::UNSPECIFIED)
         };
         let paths = setup.network.paths.len();
-        let route =
-            |router, link| Route { router, prefix: anywhere, len: 0, via: LinkId(link as u32) };
+        let route = |router, link| {
+            let via = LinkId(link as u32);
+            Route { router, from: None, prefix: anywhere, len: 0, via }
+        };
         for path in 0..paths {
             self.network.routes.push(route(routers_of(path)[0], 2 * path + 1));
         }
@@ -144,59 +216,40 @@ impl Plan {
         }
     }
 
-    /// Access links for a pair of hosts, and the routes to them.
+    /// Access links for a pair of hosts.
     fn attach(&mut self, attachment: &Attachment) {
-        let Attachment { hosts: [client, server], interface, path, addresses, .. } = attachment;
-        let [near_end, behind, end] = self.routers[*path];
-        let first = self.network.links.len();
-        for (host, router) in [(*client, near_end), (*server, end)] {
+        let Attachment { hosts: [client, server], interface, path, .. } = attachment;
+        let routers = &self.chains[*path].routers;
+        // A chain has two routers at least.
+        let ends = [(*client, routers[0]), (*server, routers[routers.len() - 1])];
+        for (host, router) in ends {
             let (host, router) = (End::Host(host, *interface), End::Router(router));
             self.network.links.push(LinkEnds { from: host, to: router });
             self.network.links.push(LinkEnds { from: router, to: host });
         }
-        debug_assert_eq!(first + ACCESS_LINKS, self.network.links.len());
-        let [to_client, to_server] = *addresses;
-        let ways = [
-            (near_end, to_client, first + 1),
-            (behind, to_client, 2 * path),
-            (end, to_server, first + 3),
-        ];
-        let routes = ways.map(|(router, prefix, via)| host_route(router, prefix, via));
-        self.network.routes.extend(routes);
     }
-}
 
-impl Plan {
-    /// A host is reached over each of its paths by all of its addresses, since a subflow may lead
-    /// from the client's address on one path to the server's first address. Behind a shared link
-    /// an address is reached over its own path.
-    fn lead_to_all_addresses(&mut self, attachments: &[Attachment]) {
-        let access = self.network.links.len() - ACCESS_LINKS * attachments.len();
-        let routes = self.network.routes.iter();
-        let mut known: BTreeSet<_> = routes.map(|route| (route.router.0, route.prefix)).collect();
-        for (number, over) in attachments.iter().enumerate() {
-            let [near_end, behind, end] = self.routers[over.path];
-            let first = access + ACCESS_LINKS * number;
-            let same = attachments.iter().filter(|other| other.hosts == over.hosts);
-            for [client, server] in same.map(|other| other.addresses) {
-                let ways = [
-                    (near_end, client, first + 1),
-                    (behind, client, 2 * over.path),
-                    (end, server, first + 3),
-                ];
-                for (router, prefix, via) in ways {
-                    if known.insert((router.0, prefix)) {
-                        self.network.routes.push(host_route(router, prefix, via));
-                    }
+    /// Routes over a path to the addresses of its hosts, unless there are others; `access`: the
+    /// first of its access links. A host is reached over each of its paths by all of its addresses,
+    /// since a subflow may lead from the client's address on one path to the server's first
+    /// address, unless paths name their ends. In a shared link an address is reached over its own
+    /// path.
+    fn lead(&mut self, over: &Attachment, access: usize, [client, server]: [IpAddr; 2]) {
+        let Chain { routers, up } = &self.chains[over.path];
+        let last = routers.len() - 1;
+        for (place, router) in routers.iter().enumerate() {
+            let down = if place == 0 { access + 1 } else { up[place - 1] - 1 };
+            let up = if place == last { access + 3 } else { up[place] };
+            for (from, to, via) in [(server, client, down), (client, server, up)] {
+                let from = over.has_ends.then_some(from);
+                if self.known.insert((*router, from, to)) {
+                    let (router, via) = (*router, LinkId(via as u32));
+                    let len = if to.is_ipv4() { 32 } else { 128 };
+                    self.network.routes.push(Route { router, from, prefix: to, len, via });
                 }
             }
         }
     }
-}
-
-fn host_route(router: RouterId, prefix: IpAddr, via: usize) -> Route {
-    let len = if prefix.is_ipv4() { 32 } else { 128 };
-    Route { router, prefix, len, via: LinkId(via as u32) }
 }
 
 /// The two routers of a path's own link or, numbered behind all paths, of a shared link: that on

@@ -35,13 +35,16 @@ const fn up_or_down(up: bool) -> InterfaceEvent {
     if up { InterfaceEvent::Up } else { InterfaceEvent::Down }
 }
 
-/// The links of a path, and the hosts of the measured flow.
+/// The links of a path, and the hosts of the measured flow. One whose address other paths have,
+/// too, keeps its link: it is not notified.
 fn change_links(world: &mut World<Half>, setup: &RunSetup, path: usize, flow: &FlowHosts<'_>) {
     let [down, up] = links_of(path);
     let interface = flow.interface_on(path);
     for (direction, link, host) in
-        [(Direction::Down, down, flow.server()), (Direction::Up, up, flow.client())]
+        [(Direction::Down, down, Role::Server), (Direction::Up, up, Role::Client)]
     {
+        let interface = interface.filter(|interface| !flow.is_shared(host, *interface));
+        let host = flow.host(host);
         for ScheduledChange { at, change, notify_up } in
             setup.network.paths[path].changes(direction)
         {
@@ -70,8 +73,12 @@ fn change_shared_links(world: &mut World<Half>, setup: &RunSetup) {
 
 /// Links that go down and come back, as notified to the hosts of a flow.
 fn notify_of_links(world: &mut World<Half>, setup: &RunSetup, flow: &FlowHosts<'_>) {
-    for (host, direction) in flow.both().into_iter().zip([Direction::Up, Direction::Down]) {
+    for (role, direction) in [(Role::Client, Direction::Up), (Role::Server, Direction::Down)] {
+        let host = flow.host(role);
         for (number, path) in flow.flow.paths.iter().enumerate() {
+            if flow.is_shared(role, InterfaceId(number as u16)) {
+                continue;
+            }
             for change in setup.network.paths[*path].changes(direction) {
                 let Some(up) = change.notify_up else { continue };
                 let interface = InterfaceId(number as u16);
@@ -102,7 +109,14 @@ fn schedule_marks(world: &mut World<Half>, setup: &RunSetup, flow: &FlowHosts<'_
             }
             Mark::Removed if loses_address(flow, mark) => InterfaceEvent::AddressRemoved(own),
             Mark::Removed => InterfaceEvent::Down,
-            Mark::Returned => InterfaceEvent::AddressAdded(own),
+            Mark::Returned => {
+                // Every path of the address works again.
+                for interface in flow.interfaces_with(Role::Client, own) {
+                    let event = InterfaceEvent::AddressAdded(own);
+                    notify(world, mark.at, flow.client(), interface, event);
+                }
+                continue;
+            }
         };
         notify(world, mark.at, flow.client(), interface, event);
     }

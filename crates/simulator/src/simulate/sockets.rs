@@ -68,7 +68,11 @@ pub(super) fn host_config(setup: &RunSetup, flow: &FlowHosts<'_>, role: Role) ->
     if let (ProtocolConfig::Sctp(config), Role::Client) = (&mut socket, role)
         && config.addresses != Addresses::One
     {
-        config.peer_addresses = flow.interfaces().map(|(_, [_, server])| server).collect();
+        for (_, [_, server]) in flow.interfaces() {
+            if !config.peer_addresses.contains(&server) {
+                config.peer_addresses.push(server);
+            }
+        }
     }
     if let (ProtocolConfig::Mptcp(config), Some(multipath)) =
         (&mut socket, flow.flow.carrier.multipath())

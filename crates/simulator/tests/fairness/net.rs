@@ -139,7 +139,10 @@ impl Net {
         }
         for (number, flow) in flows.iter().enumerate() {
             for role in [Role::Client, Role::Server] {
-                let stack = StackConfig { interfaces: interfaces(number, flow, role) };
+                let stack = StackConfig {
+                    interfaces: interfaces(number, flow, role),
+                    ..StackConfig::default()
+                };
                 world.add_host(stack, ProcessingCost::default(), Some(NicSetup::default()));
             }
         }
@@ -216,7 +219,7 @@ fn network(bottlenecks: usize, flows: &[Flow]) -> Network {
                 network.links.push(LinkEnds { from: End::Router(near), to: end });
                 let across = LinkId(2 * *bottleneck as u32 + u32::from(role == Role::Server));
                 let prefix = address(number, path, role).into();
-                let route = |router, via| Route { router, prefix, len: 32, via };
+                let route = |router, via| Route { router, from: None, prefix, len: 32, via };
                 network.routes.extend([route(near, out), route(far, across)]);
             }
         }

@@ -151,7 +151,11 @@ impl Run {
             let interface =
                 |path| InterfaceConfig { addresses: vec![address(path, host)], mtu: 1500 };
             let interfaces = (0..self.paths).map(interface).collect();
-            world.add_host(StackConfig { interfaces }, ProcessingCost::default(), None);
+            world.add_host(
+                StackConfig { interfaces, ..StackConfig::default() },
+                ProcessingCost::default(),
+                None,
+            );
         }
         for (path, way, config) in &self.boxes {
             let [outward, inward] = config.build();

@@ -86,6 +86,7 @@ fn packets_multiplying_in_a_loop_are_found_to_be_a_live_lock() {
     ];
     let route = |router, via| Route {
         router: RouterId(router),
+        from: None,
         prefix: crate::pair::address(SERVER).into(),
         len: 32,
         via: LinkId(via),

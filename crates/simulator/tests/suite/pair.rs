@@ -113,7 +113,7 @@ pub(crate) fn stack(host: HostId) -> StackConfig {
 /// The stack of a host with an interface on each path.
 pub(crate) fn stack_of(host: HostId, paths: u8) -> StackConfig {
     let on = |path| InterfaceConfig { addresses: vec![address_on(path, host).into()], mtu: 1500 };
-    StackConfig { interfaces: (0..paths).map(on).collect() }
+    StackConfig { interfaces: (0..paths).map(on).collect(), ..StackConfig::default() }
 }
 
 pub(crate) fn address(host: HostId) -> Ipv4Addr {

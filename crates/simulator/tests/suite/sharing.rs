@@ -24,6 +24,7 @@ fn dumbbell() -> Network {
     links.push(LinkEnds { from: End::Router(RIGHT), to: End::Router(LEFT) });
     let route = |router, number: u16, via| Route {
         router,
+        from: None,
         prefix: address(HostId(number)).into(),
         len: 32,
         via: LinkId(via),

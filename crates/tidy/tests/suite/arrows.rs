@@ -13,6 +13,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         &[
             "account",
             "buffer",
+            "routes",
             "parameters",
             "choice",
             "recovery",

@@ -3,6 +3,7 @@
 use crate::multipath::{Failover, SenderConfig};
 use crate::path_manager::{Endpoints, PathManagerKind};
 use crate::path_policy::PolicyChoice;
+use crate::routes::Routes;
 use crate::scheduler::{self, Custom, SchedulerChoice};
 use crate::tcp::{Profile, TcpConfig};
 use base::{InterfaceId, SocketId};
@@ -117,8 +118,8 @@ pub(crate) struct Start<'a> {
     pub key: Key,
     pub local: IpAddr,
     pub remote: SocketAddr,
-    /// All addresses of this host.
-    pub host: &'a [(IpAddr, InterfaceId)],
+    /// All addresses of this host, and its routes by pair of addresses.
+    pub host: (&'a [(IpAddr, InterfaceId)], &'a Routes),
     pub listener: Option<SocketId>,
 }
 

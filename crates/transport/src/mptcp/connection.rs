@@ -59,7 +59,7 @@ impl Connection {
     pub(super) fn new(start: &Start<'_>, receive: DataReceive) -> Connection {
         let config = start.config.clone();
         let switches = config.tcp.profile.switches();
-        let host = start.host;
+        let (host, routes) = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
         let rules = SubflowRules::new(&switches, config.mainline_limits);
         let sender = Sender::new(config.sender(start.socket, rules.one_at_a_time));
@@ -76,7 +76,7 @@ impl Connection {
             receive,
             controller: config.tcp.new_controller(),
             account: Account::default(),
-            management: PathManagement::new(&config, start.client, addresses),
+            management: PathManagement::new(&config, start.client, addresses, routes.clone()),
             deadlines: Deadlines::default(),
             refused: 0,
             marks: SocketMarks::new(start.listener),

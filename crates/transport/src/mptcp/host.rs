@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::early_joins::{EarlyJoin, EarlyJoins};
 use super::handshake::acceptable_capable;
 use crate::endpoint::{Arrival, Claim, Draws, NewPath, Tag, Tuple};
+use crate::routes::Routes;
 use crate::tcp::stray::opens_connection;
 use crate::tcp::subflow::Identity;
 use base::{Context, InterfaceId, Purpose, SocketId};
@@ -26,6 +27,8 @@ pub(crate) trait HostView {
     fn addresses(&self) -> Vec<(IpAddr, InterfaceId)>;
     /// Largest IP datagram of an interface, in bytes.
     fn mtu(&self, interface: InterfaceId) -> u32;
+    /// Routes by pair of addresses.
+    fn routes(&self) -> &Routes;
 }
 
 /// A SYN that arrived for a listener, with the path and the socket number chosen for it.
@@ -63,7 +66,7 @@ impl MptcpHost {
             key,
             local: path.ends.local.ip(),
             remote: path.ends.remote,
-            host: &addresses,
+            host: (&addresses, host.routes()),
             listener: None,
         };
         let mut connection = Connection::connect(&start, &identity, path.interface);
@@ -95,7 +98,7 @@ impl MptcpHost {
             key,
             local: path.ends.local.ip(),
             remote: path.ends.remote,
-            host: &addresses,
+            host: (&addresses, host.routes()),
             listener: Some(listener),
         };
         let interface = path.interface;

@@ -12,6 +12,7 @@ use super::subflows::Subflows;
 use crate::path_manager::{
     Command, JoinKind, Known, Manager, PathEvent, PathManager, PathManagerKind,
 };
+use crate::routes::Routes;
 use base::{Instant, InterfaceId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -56,6 +57,8 @@ pub(crate) struct PathManagement {
     /// Number of leading bits that both addresses of a join must share; `None`: all pairs are
     /// joined.
     common_prefix_bits: Option<u8>,
+    /// If there are any, only their pairs are joined, over their interfaces.
+    routes: Routes,
     /// The interface behind which each list of gateways is.
     gateways: Vec<InterfaceId>,
     /// Addresses that joins begin from are not announced.
@@ -64,7 +67,12 @@ pub(crate) struct PathManagement {
 
 impl PathManagement {
     /// For a connection from `addresses`' first to the peer's first.
-    pub(crate) fn new(config: &MptcpConfig, client: bool, addresses: Addresses) -> Self {
+    pub(crate) fn new(
+        config: &MptcpConfig,
+        client: bool,
+        addresses: Addresses,
+        routes: Routes,
+    ) -> Self {
         let lists = u8::try_from(config.gateways.len()).unwrap_or(u8::MAX);
         let manager = PathManager::new(config.path_manager, client, &config.endpoints, lists);
         let max_subflows = match config.path_manager {
@@ -81,6 +89,7 @@ impl PathManagement {
             requests: VecDeque::new(),
             max_subflows,
             common_prefix_bits: config.common_prefix_bits,
+            routes,
             gateways: config.gateways.clone(),
             joins_own_addresses: client && config.mainline_limits && meshes,
         }
@@ -173,7 +182,7 @@ impl PathManagement {
         if self.count(subflows) + self.requests.len() >= usize::from(self.max_subflows) {
             return Err(NoRoom);
         }
-        let (interface, backup) = self.first_hop(&local, kind);
+        let (interface, backup) = self.first_hop(&local, remote.ip(), kind);
         let local = local.ip;
         self.requests.push_back(JoinRequest {
             local_id,
@@ -195,19 +204,32 @@ impl PathManagement {
 
     /// Whether the networks of two addresses reach each other.
     fn are_connected(&self, local: IpAddr, remote: IpAddr) -> bool {
+        if !self.routes.is_empty() {
+            return self.routes.connects(local, remote);
+        }
         self.common_prefix_bits.is_none_or(|bits| share_prefix(local, remote, bits))
     }
 
     /// The interface that a subflow's packets leave on, and whether it is a backup.
-    fn first_hop(&self, local: &LocalAddress, kind: JoinKind) -> (InterfaceId, bool) {
+    fn first_hop(
+        &self,
+        local: &LocalAddress,
+        remote: IpAddr,
+        kind: JoinKind,
+    ) -> (InterfaceId, bool) {
         let behind = match kind {
             JoinKind::Gateways(list) => self.gateways.get(usize::from(list)).copied(),
             JoinKind::Pair | JoinKind::OtherPort => None,
         };
         match behind {
             Some(behind) => (behind, self.addresses.is_backup_interface(behind)),
-            None => (local.interface, local.backup),
+            None => (self.interface_to(local, remote), local.backup),
         }
+    }
+
+    /// The interface that packets from an address of this host leave on.
+    fn interface_to(&self, local: &LocalAddress, remote: IpAddr) -> InterfaceId {
+        self.routes.interface(local.ip, remote).unwrap_or(local.interface)
     }
 
     /// Queues the requests for a group of simultaneous SYNs.
@@ -221,7 +243,7 @@ impl PathManagement {
                 remote_id: 0,
                 local: *local,
                 remote: *remote,
-                interface: here.interface,
+                interface: self.interface_to(here, remote.ip()),
                 backup: here.backup,
                 group: Some(group),
             });

@@ -25,6 +25,7 @@ use crate::endpoint::{
     AddressChange, Draws, Endpoint, FLOW_PATH_SHIFT, IpProtocol, NewPath, Tag, Transmit, Tuple,
 };
 use crate::info::ConnectionInfo;
+use crate::routes::Routes;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::collections::VecDeque;
@@ -88,11 +89,11 @@ pub(super) enum Present {
 
 impl Association {
     /// Opens an association on its first path. `locals`: addresses of this host that the peer may
-    /// use, that of the path first.
+    /// use, that of the path first; `routes`: those of the host.
     pub(crate) fn connect(
         cx: &mut Context<'_>,
         draws: &mut Draws,
-        path: &NewPath,
+        (path, routes): (&NewPath, Routes),
         config: &SctpConfig,
         locals: Vec<LocalAddress>,
     ) -> Association {
@@ -102,7 +103,7 @@ impl Association {
         let others = config.peer_addresses.iter().filter(|other| **other != remotes[0]);
         remotes.extend(others.copied().collect::<Vec<_>>());
         let ports = (path.ends.local.port(), path.ends.remote.port());
-        let ends = Ends::new(ports, locals, remotes.clone());
+        let ends = Ends::new(ports, locals, remotes.clone()).with_routes(routes);
         let opening = Opening {
             offer: config.offer(ends.locals(), random_bytes(cx, draws)),
             port: ports.0,
@@ -128,7 +129,7 @@ impl Association {
         cx: &mut Context<'_>,
         (path, udp): (&NewPath, Option<UdpPorts>),
         (listener, config): (SocketId, &SctpConfig),
-        locals: Vec<LocalAddress>,
+        (locals, routes): (Vec<LocalAddress>, Routes),
         (agreed, tags): (&Agreement, Tags),
     ) -> Association {
         let ports = (path.ends.local.port(), path.ends.remote.port());
@@ -137,7 +138,8 @@ impl Association {
         let remote = path.ends.remote.ip();
         let verified = agreed.peer_addresses.first().copied().unwrap_or(remote);
         let is_listed = agreed.peer_addresses.contains(&remote);
-        let ends = Ends::new(ports, locals, vec![if is_listed { remote } else { verified }]);
+        let remotes = vec![if is_listed { remote } else { verified }];
+        let ends = Ends::new(ports, locals, remotes).with_routes(routes);
         let state = (Phase::Closed, tags);
         let mut association = Association::new(path.socket, config, ends, state, Some(listener));
         if let Some(UdpPorts { src, dst }) = udp {

@@ -6,6 +6,7 @@
 
 use super::cmt::PairRule;
 use crate::endpoint::Tuple;
+use crate::routes::Routes;
 use base::{InterfaceId, PathId};
 use std::net::{IpAddr, SocketAddr};
 use wire::sctp::UdpPorts;
@@ -50,6 +51,8 @@ pub(super) struct Ends {
     /// Every pair is a path.
     is_mesh: bool,
     rule: PairRule,
+    /// Interfaces of pairs; if there are any, other pairs are not connected.
+    routes: Routes,
     /// UDP ports around packets to an address of the peer (RFC 6951), the usual ones first; `None`
     /// for an address whose packets come without UDP.
     udp: Vec<(Option<IpAddr>, Option<UdpPorts>)>,
@@ -73,10 +76,29 @@ impl Ends {
             stray: None,
             is_mesh: false,
             rule: PairRule::Auto,
+            routes: Routes::default(),
             udp: vec![],
         };
         ends.pair();
         ends
+    }
+
+    /// Only pairs with a route are paths, which leave on its interface.
+    pub(super) fn with_routes(mut self, routes: Routes) -> Ends {
+        if !routes.is_empty() {
+            self.routes = routes;
+            self.paths = 0;
+            self.pair();
+        }
+        self
+    }
+
+    /// The pair of two addresses, if they are connected.
+    fn routed(&self, pair: Pair) -> Option<Pair> {
+        let Pair { local, remote } = pair;
+        let interface = self.routes.interface(local.address, remote).unwrap_or(local.interface);
+        let is_connected = self.routes.connects(local.address, remote);
+        is_connected.then_some(Pair { local: LocalAddress { interface, ..local }, remote })
     }
 
     /// Every pair of addresses is a path, up to 8 of them.
@@ -101,6 +123,9 @@ impl Ends {
             most = MAX_MESH;
             wanted.extend(crossed(&self.locals, &self.remotes));
         }
+        let connected: Vec<Pair> = wanted.iter().filter_map(|pair| self.routed(*pair)).collect();
+        // An association has a path: that of its packets, though there be no route for them.
+        let wanted = if paths.is_empty() && connected.is_empty() { wanted } else { connected };
         for pair in wanted {
             if !paths.contains(&pair) && paths.len() < most {
                 paths.push(pair);
@@ -115,7 +140,8 @@ impl Ends {
         self.pairs = paths;
         for local in &self.locals {
             for remote in &self.remotes {
-                let pair = Pair { local: *local, remote: *remote };
+                let pair = self.routed(Pair { local: *local, remote: *remote });
+                let Some(pair) = pair else { continue };
                 let fits = self.pairs.len() < MAX_PAIRS;
                 if fits && same_family(&pair) && !self.pairs.contains(&pair) {
                     self.pairs.push(pair);
@@ -176,6 +202,7 @@ impl Ends {
         }
         let is_covered = self.live_pairs().iter().any(has);
         let mut paths: Vec<Pair> = self.pairs[..self.paths].to_vec();
+        let path = path.and_then(|path| self.routed(path));
         paths.extend(path.filter(|_| !is_covered && self.paths < MAX_PAIRS));
         self.list(paths);
     }

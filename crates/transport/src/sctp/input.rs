@@ -3,7 +3,6 @@
 //! Those that open or end an association are left to it.
 
 use super::acknowledge::{SackArrival, SackEffects};
-use super::cmt::PrimaryChoice;
 use super::outstanding::{Report, SackError};
 use super::path::Heartbeat;
 use super::path_state::PathState;
@@ -268,8 +267,7 @@ impl Transfer {
     /// CMT: a path that is verified becomes the primary if its round trip is the smallest and the
     /// configuration has it so.
     fn prefer_fastest(&mut self, id: PathId, rtt: Duration) {
-        let is_asked =
-            self.config.cmt.is_some_and(|cmt| cmt.primary == PrimaryChoice::FastestHandshake);
+        let is_asked = self.config.cmt.is_some_and(|cmt| cmt.prefers_fastest);
         let primary = self.paths.get(self.states.primary().index());
         let is_faster =
             primary.and_then(|path| path.rto.srtt()).is_none_or(|primary| rtt < primary);

@@ -2,6 +2,7 @@
 
 use super::io::{InterfaceConfig, InterfaceEvent, StackConfig};
 use crate::endpoint::{IpProtocol, Tag, Tuple};
+use crate::routes::Routes;
 use crate::socket::SocketError;
 use base::{InterfaceId, PathId, SocketId};
 use rustc_hash::FxHashMap;
@@ -85,6 +86,7 @@ impl Flows {
 #[derive(Debug)]
 pub(super) struct Addressing {
     interfaces: Vec<InterfaceConfig>,
+    routes: Routes,
     addresses: FxHashMap<IpAddr, InterfaceId>,
     flows: Flows,
     /// An address was removed, so that connections may have addresses that the host has not.
@@ -101,11 +103,12 @@ impl Addressing {
         let mut addresses = FxHashMap::default();
         for (index, interface) in config.interfaces.iter().enumerate() {
             for address in &interface.addresses {
-                addresses.insert(*address, InterfaceId(index as u16));
+                addresses.entry(*address).or_insert(InterfaceId(index as u16));
             }
         }
         Addressing {
             interfaces: config.interfaces,
+            routes: config.routes,
             addresses,
             flows: Flows::default(),
             shrunk: false,
@@ -123,7 +126,12 @@ impl Addressing {
                 if !interface_of.addresses.contains(&address) {
                     interface_of.addresses.push(address);
                 }
-                self.addresses.insert(address, interface);
+                if self.routes.is_empty() {
+                    self.addresses.insert(address, interface);
+                } else {
+                    // Other interfaces may have it, too.
+                    self.addresses.entry(address).or_insert(interface);
+                }
             }
             InterfaceEvent::AddressRemoved(address) => {
                 if let Some(interface_of) = self.interfaces.get_mut(interface.index()) {
@@ -139,6 +147,27 @@ impl Addressing {
     /// The interface that has `address`.
     pub(super) fn interface_of(&self, address: IpAddr) -> Option<InterfaceId> {
         self.addresses.get(&address).copied()
+    }
+
+    /// The interface that packets from an address of this host to a peer leave on.
+    pub(super) fn interface_to(&self, local: IpAddr, remote: IpAddr) -> Option<InterfaceId> {
+        let own = self.interface_of(local)?;
+        Some(self.routes.interface(local, remote).unwrap_or(own))
+    }
+
+    /// The interface of a packet to `local` that arrived on `interface`: that one if it has the
+    /// address, otherwise the one that has.
+    pub(super) fn interface_for(&self, interface: InterfaceId, local: IpAddr) -> InterfaceId {
+        let arrived_on = self.interfaces.get(interface.index());
+        if arrived_on.is_some_and(|arrived_on| arrived_on.addresses.contains(&local)) {
+            return interface;
+        }
+        self.interface_of(local).unwrap_or(interface)
+    }
+
+    /// Routes by pair of addresses.
+    pub(super) const fn routes(&self) -> &Routes {
+        &self.routes
     }
 
     /// Largest IP datagram of an interface, in bytes.
@@ -161,14 +190,22 @@ impl Addressing {
         self.flow(protocol, ends)
     }
 
-    /// All addresses of this host with their interfaces, in the order of the interfaces.
+    /// All addresses of this host with their interfaces, in the order of the interfaces; one that
+    /// several interfaces share has the first of them.
     pub(super) fn host(&self) -> Vec<(IpAddr, InterfaceId)> {
         let of = |(index, interface): (usize, &InterfaceConfig)| {
             let addresses = interface.addresses.clone().into_iter();
             addresses.map(move |address| (address, InterfaceId(index as u16)))
         };
         let all = self.interfaces.iter().enumerate().flat_map(of);
-        all.filter(|(address, _)| self.addresses.contains_key(address)).collect()
+        let mut host: Vec<(IpAddr, InterfaceId)> = Vec::new();
+        for (address, interface) in all {
+            let is_new = host.iter().all(|(known, _)| *known != address);
+            if is_new && self.addresses.contains_key(&address) {
+                host.push((address, interface));
+            }
+        }
+        host
     }
 
     /// The addresses of one interface.

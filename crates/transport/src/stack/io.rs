@@ -4,6 +4,7 @@ use crate::congestion::ControllerChoice;
 use crate::endpoint::IpProtocol;
 use crate::info::Protocol;
 use crate::mptcp::MptcpConfig;
+use crate::routes::Routes;
 use crate::sctp::SctpConfig;
 use crate::socket::{SendFailure, SocketError};
 use crate::tcp::TcpConfig;
@@ -16,6 +17,8 @@ use wire::Packet;
 pub struct StackConfig {
     /// The interfaces in the order of their `InterfaceId`s.
     pub interfaces: Vec<InterfaceConfig>,
+    /// Routes by pair of addresses, where interfaces share addresses.
+    pub routes: Routes,
 }
 
 /// One interface of a host.

@@ -203,7 +203,8 @@ impl Stack {
         remote: SocketAddr,
         config: &ProtocolConfig,
     ) -> Result<SocketId, SocketError> {
-        let interface = self.addressing.interface_of(local).ok_or(SocketError::NoSuchAddress)?;
+        let interface = self.addressing.interface_to(local, remote.ip());
+        let interface = interface.ok_or(SocketError::NoSuchAddress)?;
         let first = self.draws.draw(cx, Purpose::Port);
         let ends = self.addressing.free_ends(config.ip_protocol(), local, remote, first)?;
         let path = self.new_path(self.sockets.next_id(), PathId(0), interface, ends);
@@ -219,8 +220,8 @@ impl Stack {
             ProtocolConfig::Sctp(config) => {
                 let own = self.sctp_locals(interface, local);
                 let locals = config.locals(own, &self.sctp_host_addresses());
-                let draws = &mut self.draws;
-                let made = Association::connect(cx, draws, &path, config, locals);
+                let (draws, routes) = (&mut self.draws, self.addressing.routes().clone());
+                let made = Association::connect(cx, draws, (&path, routes), config, locals);
                 Socket::Sctp(Box::new(made))
             }
         };

@@ -11,6 +11,7 @@ use crate::endpoint::{
 use crate::mptcp::MptcpConfig;
 use crate::mptcp::connection::Connection as MptcpConnection;
 use crate::mptcp::host::HostView;
+use crate::routes::Routes;
 use crate::sctp::host::LocalAddress;
 use crate::socket::SocketError;
 use base::{Context, InterfaceId, PathId, Purpose, SocketId};
@@ -56,6 +57,10 @@ impl HostView for View<'_> {
     fn mtu(&self, interface: InterfaceId) -> u32 {
         self.addressing.mtu(interface)
     }
+
+    fn routes(&self) -> &Routes {
+        self.addressing.routes()
+    }
 }
 
 impl Stack {
@@ -72,7 +77,7 @@ impl Stack {
     /// One address of the host.
     pub(super) fn sctp_locals(&self, interface: InterfaceId, address: IpAddr) -> LocalAddress {
         // A packet may arrive on another interface than that of its destination.
-        let interface = self.addressing.interface_of(address).unwrap_or(interface);
+        let interface = self.addressing.interface_for(interface, address);
         LocalAddress { address, interface, mtu: self.addressing.mtu(interface) }
     }
 

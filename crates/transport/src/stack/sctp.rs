@@ -229,6 +229,7 @@ impl<'a> SctpInput<'a> {
         let path: NewPath = self.stack.new_path(id, PathId(0), self.interface, self.ends);
         let own = self.stack.sctp_locals(self.interface, self.ends.local.ip());
         let locals = config.locals(own, &self.stack.sctp_host_addresses());
+        let locals = (locals, self.stack.addressing.routes().clone());
         let (path, listener) = ((&path, udp), (listener, &config));
         let made = Association::accept(cx, path, listener, locals, (agreed, tags));
         let id = self.stack.insert(Socket::Sctp(Box::new(made)));

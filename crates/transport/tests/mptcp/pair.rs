@@ -141,7 +141,10 @@ impl Pair {
         server.common_prefix_bits.get_or_insert(24);
         let stack = |side| {
             let interface = |path| InterfaceConfig { addresses: vec![address(side, path)], mtu };
-            Stack::new(StackConfig { interfaces: (0..paths.len()).map(interface).collect() })
+            Stack::new(StackConfig {
+                interfaces: (0..paths.len()).map(interface).collect(),
+                ..StackConfig::default()
+            })
         };
         let mut pair = Pair {
             now: Instant::ZERO,

@@ -60,7 +60,10 @@ impl Raw {
         let interface = |net| InterfaceConfig { addresses: vec![host(1, net)], mtu: 1500 };
         Raw {
             now: Instant::ZERO,
-            stack: Stack::new(StackConfig { interfaces: (1..=nets).map(interface).collect() }),
+            stack: Stack::new(StackConfig {
+                interfaces: (1..=nets).map(interface).collect(),
+                ..StackConfig::default()
+            }),
             socket: None,
             failed: None,
             closed: false,

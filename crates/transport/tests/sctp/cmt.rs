@@ -3,9 +3,7 @@
 use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
 use std::net::IpAddr;
-use transport::sctp::cmt::{
-    CmtConfig, PathBlocking, PrimaryChoice, Rescheduling, RttRule, SackPath, Sides,
-};
+use transport::sctp::cmt::{CmtConfig, PathBlocking, Rescheduling, RttRule, SackPath, Sides};
 use transport::sctp::{RtxPolicy, SctpConfig};
 use wire::sctp::{Chunk, DataFlags, Features, Tsn};
 
@@ -258,8 +256,9 @@ fn round_trip_of_a_slow_path_is_that_of_sacks_on_it() {
 
 #[test]
 fn fastest_path_becomes_the_primary_when_it_is_verified() {
-    let primary = |primary| {
-        let with = CmtConfig { primary, sack_path: SackPath::Primary, ..CmtConfig::default() };
+    let is_primary = |prefers_fastest| {
+        let with =
+            CmtConfig { prefers_fastest, sack_path: SackPath::Primary, ..CmtConfig::default() };
         let mut pair = slow_first(with, cmt(with));
         let start = pair.now;
         // The server has its own view: SACKs go to its primary.
@@ -273,8 +272,8 @@ fn fastest_path_becomes_the_primary_when_it_is_verified() {
         assert!(!sources.is_empty());
         sources.iter().all(|src| *src == address(Server, 1))
     };
-    assert!(primary(PrimaryChoice::FastestHandshake));
-    assert!(!primary(PrimaryChoice::First));
+    assert!(is_primary(true));
+    assert!(!is_primary(false));
 }
 
 /// A path that dies: its chunks are moved by T3-rtx, and a late SACK for them counts for their new

@@ -192,7 +192,7 @@ impl Pair {
             let interface =
                 |index| InterfaceConfig { addresses: vec![address(side, index)], mtu: MTU };
             let interfaces = (0..interfaces[side as usize]).map(interface).collect();
-            Stack::new(StackConfig { interfaces })
+            Stack::new(StackConfig { interfaces, ..StackConfig::default() })
         };
         let of = |side: Side| {
             (0..interfaces[side as usize]).map(move |index| (address(side, index), side, index))

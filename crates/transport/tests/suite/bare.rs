@@ -54,7 +54,10 @@ impl Bare {
     fn new() -> Bare {
         let interface = InterfaceConfig { addresses: vec![HERE], mtu: 1500 };
         Bare {
-            stack: Stack::new(StackConfig { interfaces: vec![interface] }),
+            stack: Stack::new(StackConfig {
+                interfaces: vec![interface],
+                ..StackConfig::default()
+            }),
             now: Instant::from_secs(1),
             chance: Chance::new(1, 0),
             socket: SocketId(1),

@@ -105,7 +105,7 @@ impl Pair {
                 mtu: setup.mtu,
             };
             let interfaces = (0..setup.interfaces).map(interface).collect();
-            End::new(Stack::new(StackConfig { interfaces }))
+            End::new(Stack::new(StackConfig { interfaces, ..StackConfig::default() }))
         };
         let mut pair = Pair {
             now: Instant::ZERO,

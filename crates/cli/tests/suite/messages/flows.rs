@@ -96,7 +96,11 @@ fn links_that_lead_nowhere() {
         call(&mut session, &["--path", path]);
     }
     session.call(&["compare", "--traffic", "bulk:1s", "--path", "a=via core"]);
+    call(&mut session, &["--path", "c=rate 1mbit uplink client x"]);
+    let ends = ["c=rate 1mbit client x server y", "d=rate 2mbit client x server y"];
+    call(&mut session, &["--path", ends[0], "--path", ends[1]]);
     for link in [
+        "core=rate 1mbit client x",
         "core=rate 1mbit via b",
         "core=rate 1mbit backup",
         "core=rate 1mbit reset @5s",
@@ -104,6 +108,21 @@ fn links_that_lead_nowhere() {
     ] {
         let path = ["compare", "--traffic", "bulk:1s", "--path", "a=via core", "--link", link];
         session.call(&path);
+    }
+    session.end();
+}
+
+#[test]
+fn primaries_that_are_none() {
+    let mut session = Session::new("primary-refused");
+    let paths = ["compare", "--path", "a=rate 5mbit", "--path", "b=rate 3mbit"];
+    for more in [
+        ["--protocols", "tcp", "--primary", "a"],
+        ["--protocols", "mptcp", "--primary", "fastest-handshake"],
+        ["--protocols", "cmt-sctp", "--primary", "c"],
+        ["--protocols", "cmt-sctp", "--pair-rule", "both"],
+    ] {
+        session.call(&[&paths[..], &["--traffic", "bulk:1s"], &more].concat());
     }
     session.end();
 }

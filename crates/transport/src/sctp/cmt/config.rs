@@ -2,7 +2,6 @@
 
 use super::blocking::PathBlocking;
 use super::names::named;
-use super::primary::PrimaryChoice;
 use super::reschedule::Rescheduling;
 use super::rtt::RttRule;
 use crate::congestion::PathGroups;
@@ -25,8 +24,8 @@ pub struct CmtConfig {
     pub path_mode: PathMode,
     /// The pairs of a list that is not a mesh.
     pub pair_rule: PairRule,
-    /// The pair of the primary path.
-    pub primary: PrimaryChoice,
+    /// The verified path with the smallest round trip becomes the primary.
+    pub prefers_fastest: bool,
     /// Chunks that keep the buffers full are sent again on a path with room.
     pub reschedule: Rescheduling,
     /// Where a sample of the round-trip time comes from.
@@ -181,7 +180,7 @@ impl CmtConfig {
             sack_path: SackPath::SmallestSrtt,
             path_mode: PathMode::Paired,
             pair_rule: PairRule::Auto,
-            primary: PrimaryChoice::First,
+            prefers_fastest: false,
             reschedule: Rescheduling::of(Sides::Both),
             rtt: RttRule::SlowPath,
             blocking: PathBlocking::Off,

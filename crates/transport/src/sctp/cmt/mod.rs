@@ -12,7 +12,6 @@ mod blocking;
 mod config;
 mod marks;
 mod names;
-mod primary;
 mod refusal;
 pub(super) mod reschedule;
 mod rtt;
@@ -28,7 +27,6 @@ pub use config::{
 };
 pub(super) use marks::{Marks, Misses};
 pub(super) use names::named;
-pub use primary::PrimaryChoice;
 pub use refusal::SchedulerRefusal;
 pub use reschedule::Rescheduling;
 pub use rtt::RttRule;
