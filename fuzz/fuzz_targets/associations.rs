@@ -38,7 +38,8 @@ impl Associations {
         let stack = |side: usize| {
             let interface =
                 |index| InterfaceConfig { addresses: vec![address(side, index)], mtu: 1500 };
-            Stack::new(StackConfig { interfaces: (0..INTERFACES).map(interface).collect() })
+            let interfaces = (0..INTERFACES).map(interface).collect();
+            Stack::new(StackConfig { interfaces, ..StackConfig::default() })
         };
         let mut pair = Associations {
             now: Instant::ZERO,

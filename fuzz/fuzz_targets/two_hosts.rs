@@ -71,7 +71,7 @@ impl TwoHosts {
             let interface =
                 |index| InterfaceConfig { addresses: vec![address(ipv6, index, side)], mtu: 1500 };
             let interfaces = (0..interfaces).map(interface).collect();
-            let mut stack = Stack::new(StackConfig { interfaces });
+            let mut stack = Stack::new(StackConfig { interfaces, ..StackConfig::default() });
             stack.listen(PORT, listeners[side].clone()).expect("the port is free");
             let (sockets, below) = (BTreeMap::new(), Vec::new());
             Host { stack, sockets, reading: true, holds: false, below }
