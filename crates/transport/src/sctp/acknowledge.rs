@@ -340,7 +340,7 @@ impl Sender {
         lost: &[Tsn],
         arrival: SackArrival,
     ) {
-        let Some(cmt) = &self.cmt else { return };
+        let Some(cmt) = self.cmt.as_ref().filter(|_| cx.wants(EventMask::REPORT)) else { return };
         let (socket, path) = (self.setup.socket, before.path);
         let misses = cmt.marks.misses(path, arrival.dac_packets);
         let (below, times) = match cmt.config.algorithms.sfr {
