@@ -168,9 +168,6 @@ pub struct Choices {
     pub sctp: SctpChoices,
 }
 
-/// The option that chooses among variants, and does not affect the runs of any.
-const CHOICE_OF_PRIMARY: &str = "primary";
-
 /// The hosts at both ends of the compared connection.
 #[derive(Clone, Debug)]
 pub struct Ends {
@@ -266,7 +263,7 @@ impl Scenario {
         } else if !self.ends.cost.is_zero() {
             Some("host-cost")
         } else if self.choices.primaries != [Primary::First] {
-            Some(CHOICE_OF_PRIMARY)
+            Some("primary")
         } else {
             None
         }
@@ -405,8 +402,9 @@ impl Scenario {
             self.ends.first,
         );
         let mut key = format!("{:?}", (self.seed, self.traffic_key(), ends, paths));
+        let has_times = self.start.high > Duration::ZERO || !self.warm_up.is_zero();
         // Writing to a string cannot fail.
-        if self.simulated_only().is_some_and(|word| word != CHOICE_OF_PRIMARY) {
+        if !self.links.is_empty() || !self.flows.is_empty() || has_times {
             let links: Vec<String> = self.links.iter().map(PathSpec::essence).collect();
             let _ = write!(key, "{:?}", (links, &self.flows, &self.start, self.warm_up));
         }
