@@ -2,6 +2,7 @@
 
 use crate::output::{Screen, width_of};
 use clap::ValueEnum;
+use lab::conversation::NAMED_GAMES;
 use lab::path_spec::{BUILT_IN_TRACES, Profile as PathProfile};
 use lab::scenario::SCTP_FAILOVERS;
 use lab::web_page::{BUILT_IN_PAGES, BuiltIn};
@@ -31,6 +32,8 @@ pub(crate) enum Topic {
     Traffic,
     /// Web pages
     Pages,
+    /// Games
+    Games,
     /// Schedulers
     Schedulers,
     /// Reinjection of data delayed by a slow path
@@ -77,6 +80,7 @@ fn one(topic: Topic) -> List {
             List::of("Traffic (--traffic)", models)
         }
         Topic::Pages => pages(),
+        Topic::Games => games(),
         Topic::Schedulers => {
             let title = "Schedulers (--schedulers); those of mptcp take reinjection=, see \
                          `anabranch list reinjection`";
@@ -231,6 +235,19 @@ fn pages() -> List {
     }
     let recorded = |page: &BuiltIn| (page.name, format!("{} ({})", page.about, page.source));
     list.rows.extend(BUILT_IN_PAGES.iter().map(recorded));
+    list
+}
+
+/// Games by name.
+fn games() -> List {
+    let title =
+        "Games (--traffic game:NAME); models with these means, unless --data has recordings";
+    let mut list = List { title: title.to_owned(), ..List::default() };
+    for game in NAMED_GAMES {
+        let (gap, bytes) = (game.mean_gap_ms, game.mean_bytes);
+        let about = format!("a message of {bytes} bytes every {gap} ms ({})", game.source);
+        list.rows.push((game.name, about));
+    }
     list
 }
 

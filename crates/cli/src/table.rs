@@ -445,7 +445,7 @@ enum Unit {
 fn dispensable(name: &str) -> u8 {
     match name {
         "median" | "object_time_median" | "objects" | "connections" => 3,
-        "over_100ms" | "object_time_max" | "all_fetched_time" => 2,
+        "over_60ms" | "over_100ms" | "object_time_max" | "all_fetched_time" => 2,
         "p99" | "object_wait" | "jitter" => 1,
         _ => 0,
     }
@@ -454,6 +454,7 @@ fn dispensable(name: &str) -> u8 {
 /// Heading of a further number, by its name in files.
 fn heading_of(name: &str) -> (String, Unit) {
     let words = match name {
+        "over_60ms" => return ("over 60 ms".to_owned(), Unit::Share),
         "over_100ms" => return ("over 100 ms".to_owned(), Unit::Share),
         "over_150ms" => return ("over 150 ms".to_owned(), Unit::Share),
         "objects" => return ("fetched".to_owned(), Unit::Number),

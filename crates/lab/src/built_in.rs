@@ -90,6 +90,7 @@ pub(crate) fn page(name: &str) -> Option<&'static BuiltIn> {
 mod tests {
     use super::*;
     use crate::scenario::{Key, Options};
+    use traffic::Traffic;
 
     #[test]
     fn recordings_by_name_are_read_and_written_by_name() {
@@ -114,7 +115,7 @@ mod tests {
         let (one, other) = ("./wikipedia-2015", "./lte-ghent-bus");
         let options = Options::default().with(Key::Path, "a=rate 5mbit");
         let named = options.clone().with(Key::Traffic, "web:wikipedia-2015").resolve().unwrap();
-        assert_eq!(named.page.as_ref().map(|page| page.page.objects().len()), Some(32));
+        assert!(matches!(&named.traffic, Traffic::Web(web) if web.page.objects().len() == 32));
         assert!(options.with(Key::Traffic, &format!("web:{one}")).resolve().is_err());
         let file = Options::default().with(Key::Path, &format!("a=trace {other}"));
         assert!(file.with(Key::Traffic, "bulk:1MiB").resolve().is_err());

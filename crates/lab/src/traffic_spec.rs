@@ -1,17 +1,21 @@
-//! Traffic specifications: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `web:FILE`.
+//! Traffic specifications: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `web:FILE`,
+//! `game:aoc-1`, `table:FILE`.
 //!
-//! `traffic` implements the models, `web_page` reads pages.
+//! `traffic` implements the models, `web_page` and `conversation` read files.
 
+use crate::conversation::{self, Places};
 use crate::error::{Refusal, sanitised};
+use crate::traffic_source::{Fault, TrafficSource};
 use crate::units::{parse_size, parse_time, show_size};
 use crate::web_page::{NAMED_PAGES, PageSource};
 use crate::words::nearest_help;
 use base::Duration;
 use std::path::Path;
 use std::sync::Arc;
-use traffic::Traffic;
+use traffic::model::conversation::Conversation;
 use traffic::model::video::Video;
 use traffic::web::{Http, Web};
+use traffic::{Role, Traffic};
 use transport::Profile;
 
 /// Payload of a burst's segments (interface, "Traffic").
@@ -22,25 +26,34 @@ const BURST_SEGMENT_OLD: u32 = 1428;
 const LONGEST: Duration = Duration::from_secs(86_400);
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
-const NAMES: [&str; 4] = ["bulk", "burst", "video", "web"];
-pub(crate) const EXAMPLES: &str =
-    "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video` or `web:page.har`";
+const NAMES: [&str; 6] = ["bulk", "burst", "game", "table", "video", "web"];
+pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, `game:aoc-1`, `web:page.har` or \
+     `table:messages.csv`";
 /// Examples of a value in a file.
-pub(crate) const EXAMPLE_LIST: [&str; 5] =
-    ["bulk:4MiB", "bulk:30s", "burst:20", "video", "web:page.har"];
+pub(crate) const EXAMPLE_LIST: [&str; 7] = [
+    "bulk:4MiB",
+    "bulk:30s",
+    "burst:20",
+    "video",
+    "game:aoc-1",
+    "web:page.har",
+    "table:messages.csv",
+];
 /// Help with a competing connection that loads a page.
 pub(crate) const FLOW_EXAMPLES: &str =
     "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` the flow is saturating";
 /// Regular expression of all forms.
-pub(crate) const PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+)$";
+pub(crate) const PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+|game:.+|table:.+)$";
 /// Regular expression of the forms for a competing connection.
 pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME], web:FILE or web:NAME; file names are relative to this file.";
+    video[:TIME], web:FILE, web:NAME, game:NAME, game:FILE or table:FILE[:paced]; file names are \
+    relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME], or a page to load: web:FILE (HAR, dependency graph) or web:NAME";
+    video[:TIME], game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] (time, direction, \
+    size), or a page to load: web:FILE (HAR, dependency graph) or web:NAME";
 /// Help on the key of a competing connection.
 pub(crate) const FLOW_HELP: &str =
     "bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.";
@@ -69,23 +82,39 @@ pub(crate) struct Folders<'a> {
     pub data: Option<&'a Path>,
 }
 
-/// Reads a traffic model; a burst's segments depend on the profile. For a page, its source is
-/// returned as well.
+/// Reads a traffic model; a burst's segments depend on the profile. For a page or a conversation,
+/// its source is returned as well.
 pub(crate) fn parse_traffic(
     text: &str,
     profile: Profile,
     folders: Folders<'_>,
     fetching: Fetching,
-) -> Result<(Traffic, Option<PageSource>), Refusal> {
-    match text.split_once(':') {
-        Some((name, value)) if name.eq_ignore_ascii_case("web") => {
-            let source = page(folders, value).map_err(|refusal| refusal.shifted("web:".len()))?;
+) -> Result<(Traffic, Option<TrafficSource>), Refusal> {
+    let Some((name, value)) = text.split_once(':') else {
+        return Ok((parse_one_way(text, profile)?, None));
+    };
+    let inner = |refusal: Refusal| refusal.shifted(name.len() + 1);
+    match name.to_ascii_lowercase().as_str() {
+        "web" => {
+            let PageSource { page, source } = page(folders, value).map_err(inner)?;
             let Fetching { http, per_host } = fetching;
-            let web = Web { page: Arc::clone(&source.page), http, per_host };
-            Ok((Traffic::Web(web), Some(source)))
+            Ok((Traffic::Web(Web { page, http, per_host }), Some(source)))
         }
+        "game" => conversation(conversation::game, folders, value).map_err(inner),
+        "table" => conversation(conversation::table, folders, value).map_err(inner),
         _ => Ok((parse_one_way(text, profile)?, None)),
     }
+}
+
+/// Reads a conversation by `read`.
+fn conversation(
+    read: fn(Places<'_>, &str) -> Result<(Conversation, TrafficSource), Fault>,
+    Folders { relative_to, data }: Folders<'_>,
+    value: &str,
+) -> Result<(Traffic, Option<TrafficSource>), Refusal> {
+    let (conversation, source) = read(Places { relative_to, data }, value)
+        .map_err(|(problem, help)| Refusal::new(value, problem, help))?;
+    Ok((Traffic::Conversation(Arc::new(conversation)), Some(source)))
 }
 
 fn page(folders: Folders<'_>, value: &str) -> Result<PageSource, Refusal> {
@@ -128,6 +157,9 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
             Err(Refusal::new(text, format!("`{name}` needs a size or time"), EXAMPLES))
         }
         ("web", _) => Err(Refusal::new(text, "`web` names no page", EXAMPLES)),
+        (model @ ("game" | "table"), _) => {
+            Err(Refusal::new(text, format!("`{model}` names no recording"), EXAMPLES))
+        }
         _ => Err(Refusal::new(
             text,
             format!("unknown traffic `{name}`"),
@@ -161,11 +193,6 @@ fn burst(value: &str, profile: Profile) -> Result<Traffic, Refusal> {
     Ok(Traffic::Burst { segments, segment_bytes })
 }
 
-/// The length of a text's traffic, as far as the text alone gives it.
-pub(crate) fn own_length(text: &str) -> Option<Duration> {
-    parse_one_way(text, Profile::Linux).ok()?.duration()
-}
-
 /// A time of at most a day.
 fn run_time(value: &str) -> Result<Duration, Refusal> {
     let time = parse_time(value)?;
@@ -187,6 +214,7 @@ pub fn show_traffic(traffic: &Traffic) -> String {
         Traffic::Burst { segments, .. } => format!("burst:{segments}"),
         Traffic::Video(time) => format!("video:{time}"),
         Traffic::Web(web) => format!("web:{}", web.page.name()),
+        Traffic::Conversation(conversation) => conversation.name().to_owned(),
     }
 }
 
@@ -201,7 +229,26 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
         }
         Traffic::Video(time) => format!("video call of {time} ({load}, 950 kbit/s)"),
         Traffic::Web(web) => describe_page(web),
+        Traffic::Conversation(conversation) => describe_conversation(conversation, reverse),
     }
+}
+
+fn describe_conversation(conversation: &Conversation, reverse: bool) -> String {
+    let amount = |from, way: &str| {
+        let messages = conversation.from(from);
+        let (count, bytes) = (messages.len(), messages.iter().map(|one| one.len).sum::<u64>());
+        let plural = if count == 1 { "" } else { "s" };
+        (count > 0).then(|| format!("{count} message{plural} {way} ({:.1} kB)", bytes as f64 / 1e3))
+    };
+    let ways = if reverse { ["down", "up"] } else { ["up", "down"] };
+    let both = [amount(Role::Client, ways[0]), amount(Role::Server, ways[1])];
+    let both: Vec<String> = both.into_iter().flatten().collect();
+    let name = conversation.name();
+    let (model, file) = name.split_once(':').unwrap_or(("", name));
+    // Folders are omitted.
+    let file = sanitised(file.rsplit('/').next().unwrap_or_default());
+    let seconds = conversation.length().as_secs_f64();
+    format!("{model} {file}: {} in {seconds:.0} s", both.join(" and "))
 }
 
 fn describe_page(web: &Web) -> String {
@@ -284,8 +331,6 @@ mod tests {
         assert!(problem("bulk:4M").contains("`4MiB`"));
         assert!(problem("bulk:0").contains("zero bytes"));
         assert!(problem("bulk:90000s").contains("at most 86400s, a day"));
-        assert_eq!(own_length("video:700s"), Some(Duration::from_secs(700)));
-        assert_eq!(own_length("web:page.har"), None);
         assert!(problem("bulk:4MiBB").contains("unknown unit"));
         assert!(problem("burst:0").contains("segments from 1"));
         assert!(problem("burst:-3").contains("segments from 1"));

@@ -1,7 +1,8 @@
 //! `Half`: one end of any traffic model, so that a world has one type of application.
 
 use crate::application::{Application, StreamFailure, StreamHost};
-use crate::model::{Model, Traffic};
+use crate::model::conversation::outcome_of_both;
+use crate::model::{Model, Traffic, TrafficModel};
 use crate::one_way::{OneWay, Report, Role};
 use crate::outcome::Outcome;
 use crate::web::{Browser, WebServer};
@@ -13,7 +14,7 @@ use base::{Instant, SocketId};
     reason = "a world may have thousands of one-way halves, and a step to each costs; pages are few"
 )]
 pub enum Half {
-    /// Either half of a model that sends messages in one direction.
+    /// Either half of a model that sends messages over one connection.
     OneWay(OneWay),
     /// The client of a page.
     Browser(Box<Browser>),
@@ -33,12 +34,20 @@ macro_rules! dispatch {
 }
 
 impl Half {
-    /// The half of `role` in `traffic`; only one-way traffic can be reversed. `connection` numbers
+    /// The half of `role` in `traffic`; pages cannot be reversed. `connection` numbers
     /// the connections of a world, as for `OneWay`.
     pub fn new(traffic: &Traffic, role: Role, reverse: bool, connection: u32) -> Self {
         match (traffic.model(), role) {
             (Model::OneWay(model), role) => {
                 Half::OneWay(OneWay::new(model, role, reverse, connection))
+            }
+            (Model::TwoWay([up, down]), role) => {
+                let (own, peers) = match (role == Role::Client) != reverse {
+                    true => (up, down),
+                    false => (down, up),
+                };
+                let models: [Box<dyn TrafficModel + Send>; 2] = [Box::new(own), Box::new(peers)];
+                Half::OneWay(OneWay::two_way(models, role, connection))
             }
             (Model::Web(web), Role::Client) => Half::Browser(Box::new(Browser::new(web))),
             (Model::Web(web), Role::Server) => Half::WebServer(Box::new(WebServer::new(web))),
@@ -66,6 +75,8 @@ impl Half {
         match (traffic.model(), client) {
             (_, Half::Browser(browser)) => browser.outcome(),
             (Model::OneWay(model), _) => model.outcome(seen, sender, receiver),
+            (Model::TwoWay([up, down]), _) if reverse => outcome_of_both([&down, &up], seen, other),
+            (Model::TwoWay([up, down]), _) => outcome_of_both([&up, &down], seen, other),
             (Model::Web(_), _) => crate::web::nothing_loaded(),
         }
     }

@@ -1,9 +1,11 @@
-//! `OneWay`: one half of a model that sends messages in one direction over one connection.
+//! `OneWay`: one half of a model that sends messages over one connection.
 //!
 //! Download: the client connects and writes a request of one byte, the server answers with the
 //! model's messages and closes its side. Upload: the client sends the messages as soon as it is
-//! connected. The receiving half reads everything that is readable at once and notes when each
-//! measured message was complete. The result is left to the model.
+//! connected. In both directions: each end sends its messages from its side of the handshake on,
+//! without a request, and closes its side when it has written and read everything. The receiving
+//! half reads everything that is readable at once and notes when each measured message was
+//! complete. The result is left to the model.
 
 use crate::application::{Application, MessageInfo, StreamFailure, StreamHost};
 use crate::check::{StreamCheck, StreamMismatch};
@@ -125,6 +127,28 @@ impl OneWay {
         }
     }
 
+    /// The half of `role` of messages in both directions: its own, and those of its peer.
+    pub fn two_way(
+        [own, peers]: [Box<dyn TrafficModel + Send>; 2],
+        role: Role,
+        connection: u32,
+    ) -> Self {
+        let (up, down) = (connection.wrapping_mul(2), connection.wrapping_mul(2).wrapping_add(1));
+        let (sent, read) = if role == Role::Client { (up, down) } else { (down, up) };
+        OneWay {
+            role,
+            socket: None,
+            outgoing: Some(Box::new(Outgoing::new(own, sent))),
+            incoming: Some(Incoming::new(peers, read)),
+            request: StreamCheck::new(up),
+            request_stream: up,
+            ends_after: None,
+            ends_at: None,
+            released: false,
+            report: Report::default(),
+        }
+    }
+
     /// The report of this half so far.
     pub const fn report(&self) -> &Report {
         &self.report
@@ -141,15 +165,33 @@ impl OneWay {
         }
         let (Some(outgoing), Some(socket)) = (self.outgoing.as_mut(), self.socket) else { return };
         outgoing.advance(host, socket, &mut self.report);
-        if outgoing.is_finished() && !outgoing.shut {
+        let reads = self.incoming.as_ref().is_some_and(|incoming| !incoming.is_finished());
+        if outgoing.is_finished() && !outgoing.shut && !reads {
             outgoing.shut = true;
             host.shutdown(socket);
         }
     }
 
+    /// Messages of the peer may be what own ones wait for.
+    fn answer(&mut self, host: &mut dyn StreamHost) {
+        if let Some(outgoing) = self.outgoing.as_mut() {
+            outgoing.on_messages(&self.report.arrived);
+            self.send(host);
+        }
+    }
+
+    /// Whether it has messages to send, and some are not written.
+    fn is_sending(&self) -> bool {
+        self.outgoing.as_ref().is_some_and(|outgoing| !outgoing.shut)
+    }
+
+    const fn is_two_way(&self) -> bool {
+        self.outgoing.is_some() && self.incoming.is_some()
+    }
+
     fn begin_sending(&mut self, host: &mut dyn StreamHost) {
         if let Some(outgoing) = self.outgoing.as_mut() {
-            outgoing.begin(host.now());
+            outgoing.begin(host.now(), &self.report.arrived);
         }
         self.send(host);
     }
@@ -176,7 +218,9 @@ impl OneWay {
                 None => self.on_request(&payload, host),
             }
         }
-        if self.incoming.as_ref().is_some_and(Incoming::is_finished) {
+        if self.is_two_way() {
+            self.answer(host);
+        } else if self.incoming.as_ref().is_some_and(Incoming::is_finished) {
             self.finish(host);
         }
     }
@@ -219,6 +263,9 @@ impl Application for OneWay {
     fn on_accepted(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.socket = Some(socket);
         self.report.connected = Some(host.now());
+        if self.is_two_way() {
+            self.begin_sending(host);
+        }
     }
 
     fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
@@ -231,7 +278,12 @@ impl Application for OneWay {
 
     fn on_peer_closed(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.receive(host, socket);
-        self.finish(host);
+        if let Some(incoming) = self.incoming.as_mut() {
+            incoming.peer_closed = true;
+        }
+        if !(self.is_two_way() && self.is_sending()) {
+            self.finish(host);
+        }
     }
 
     fn on_closed(&mut self, _socket: SocketId) {
@@ -271,8 +323,10 @@ impl Application for OneWay {
         if report.failure.is_some() || report.mismatch.is_some() || report.timed_out {
             return true;
         }
-        // Only the bytes read and the clock of the client count, not the sending half.
-        self.incoming.as_ref().is_some_and(Incoming::is_finished)
+        // Only the bytes read and the clock of the client count, not the sending half. An end of
+        // both closes its direction when it has read everything.
+        let is_whole = |incoming: &Incoming| incoming.peer_closed || self.outgoing.is_none();
+        self.incoming.as_ref().is_some_and(|own| own.is_finished() && is_whole(own))
     }
 }
 
@@ -286,8 +340,8 @@ struct Outgoing {
     start: Option<Instant>,
     /// Number of the next message.
     next: u64,
-    /// The message that is waited for or being written.
-    message: Option<(Message, Instant)>,
+    /// The message that is waited for or being written, and when it is due, if that is known.
+    message: Option<(Message, Option<Instant>)>,
     /// Bytes of `message` not written yet.
     left: u64,
     shut: bool,
@@ -307,22 +361,33 @@ impl Outgoing {
         }
     }
 
-    fn begin(&mut self, now: Instant) {
+    fn begin(&mut self, now: Instant, arrived: &[Instant]) {
         if self.start.is_none() {
             self.start = Some(now);
-            self.line_up(now);
+            self.line_up(now, arrived);
         }
     }
 
-    /// Make the next message the current one; `now` is when the preceding one was written.
-    fn line_up(&mut self, now: Instant) {
+    /// Make the next message the current one; `now` is when the preceding one was written,
+    /// `arrived` when messages of the peer were read.
+    fn line_up(&mut self, now: Instant, arrived: &[Instant]) {
         let start = self.start.unwrap_or(now);
         self.message = self.model.message(self.next).map(|message| match message.due {
-            Due::SinceStart(after) => (message, start + after),
-            Due::SincePrevious(after) => (message, now + after),
+            Due::SinceStart(after) => (message, Some(start + after)),
+            Due::SincePrevious(after) => (message, Some(now + after)),
+            Due::SincePeer { messages, after } => (message, since_peer(messages, after, arrived)),
         });
         self.left = 0;
         self.next += 1;
+    }
+
+    /// Messages of the peer were read, at these times since the start.
+    fn on_messages(&mut self, arrived: &[Instant]) {
+        if let Some((message, due @ None)) = &mut self.message
+            && let Due::SincePeer { messages, after } = message.due
+        {
+            *due = since_peer(messages, after, arrived);
+        }
     }
 
     fn is_finished(&self) -> bool {
@@ -331,13 +396,13 @@ impl Outgoing {
 
     /// When the waiting message is due; none while one is being written.
     fn deadline(&self) -> Option<Instant> {
-        self.message.filter(|_| self.left == 0).map(|(_, due)| due)
+        self.message.filter(|_| self.left == 0).and_then(|(_, due)| due)
     }
 
     /// Write the messages that are due, as far as the socket accepts them.
     fn advance(&mut self, host: &mut dyn StreamHost, socket: SocketId, report: &mut Report) {
         let now = host.now();
-        while let Some((message, due)) = self.message {
+        while let Some((message, Some(due))) = self.message {
             if self.left == 0 {
                 if due > now {
                     return;
@@ -352,7 +417,7 @@ impl Outgoing {
                 return;
             }
             if self.left == 0 {
-                self.line_up(now);
+                self.line_up(now, &report.arrived);
             }
         }
     }
@@ -374,6 +439,12 @@ impl Outgoing {
     }
 }
 
+/// When a message is due that waits for the peer's first `messages`; `None`: not all are read.
+fn since_peer(messages: u64, after: Duration, arrived: &[Instant]) -> Option<Instant> {
+    let last = usize::try_from(messages).ok()?.checked_sub(1)?;
+    arrived.get(last).map(|at| *at + after)
+}
+
 /// The receiving side of the data.
 struct Incoming {
     model: Box<dyn TrafficModel + Send>,
@@ -383,12 +454,19 @@ struct Incoming {
     message: Option<Message>,
     /// Offset where it ends.
     ends_at: u64,
+    peer_closed: bool,
 }
 
 impl Incoming {
     fn new(model: Box<dyn TrafficModel + Send>, stream: u32) -> Self {
-        let mut incoming =
-            Incoming { model, check: StreamCheck::new(stream), next: 0, message: None, ends_at: 0 };
+        let mut incoming = Incoming {
+            model,
+            check: StreamCheck::new(stream),
+            next: 0,
+            message: None,
+            ends_at: 0,
+            peer_closed: false,
+        };
         incoming.line_up();
         incoming
     }

@@ -15,7 +15,9 @@ impl Entry {
     /// The text of its scenario file.
     pub(crate) fn scenario(&self) -> String {
         let data = root().join("data").display().to_string();
-        toml::to_string(&self.keys).expect("a table").replace("{data}", &data)
+        let tests = root().join("crates/cli/tests/hashes").display().to_string();
+        let text = toml::to_string(&self.keys).expect("a table");
+        text.replace("{data}", &data).replace("{tests}", &tests)
     }
 
     /// All texts of `key`, including those in lists and tables.

@@ -16,8 +16,9 @@ use crate::summary::Summary;
 use crate::traffic_spec::show_traffic;
 use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
-use traffic::Traffic;
+use traffic::model::conversation::Timing;
 use traffic::web::Object;
+use traffic::{Role, Traffic};
 
 /// The version of the document.
 pub(super) const SCHEMA: u32 = 1;
@@ -49,6 +50,7 @@ pub fn document(scenario: &Scenario, report: &Report) -> Value {
         "pairs": report.pairs.iter().map(|each| pair(report, each)).collect::<Vec<_>>(),
         "notes": scenario.notes,
         "page": page(&scenario.traffic),
+        "conversation": conversation(&scenario.traffic),
     });
     competition(scenario, &mut document);
     document
@@ -275,6 +277,23 @@ pub(super) fn repeated(repeats: &[Repeats]) -> Value {
         (one.path.clone(), numbers)
     };
     json!(repeats.iter().map(of).collect::<Map<String, Value>>())
+}
+
+/// What the messages of a conversation are; null for other traffic.
+fn conversation(traffic: &Traffic) -> Value {
+    let Traffic::Conversation(conversation) = traffic else { return Value::Null };
+    let way = |from| {
+        let messages = conversation.from(from);
+        let bytes: u64 = messages.iter().map(|message| message.len).sum();
+        json!({"messages": messages.len(), "bytes": bytes})
+    };
+    json!({
+        "name": conversation.name(),
+        "paced": conversation.timing() == Timing::Paced,
+        "length": conversation.length().as_secs_f64(),
+        "up": way(Role::Client),
+        "down": way(Role::Server),
+    })
 }
 
 /// Contents of a page, and how it is fetched; null for other traffic.

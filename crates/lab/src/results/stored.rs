@@ -97,7 +97,7 @@ impl StoredStudy {
     pub fn document(&self) -> Value {
         let mut document = document(&self.scenario, &self.report);
         // Notes on inputs cannot be derived from their names.
-        for key in ["traffic", "paths", "page", "notes"] {
+        for key in ["traffic", "paths", "page", "conversation", "notes"] {
             document[key] = self.document[key].clone();
         }
         if let Some(folders) = self.document.get("folders") {

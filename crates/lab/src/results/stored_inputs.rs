@@ -10,11 +10,14 @@ use crate::traffic_spec::parse_http;
 use base::Duration;
 use serde_json::Value;
 use std::sync::Arc;
-use traffic::Traffic;
+use traffic::model::conversation::{Conversation, Timing, Turn};
 use traffic::web::{Action, Activity, Http, LEAST_URGENT, Object, Page, Web};
+use traffic::{Role, Traffic};
 
-/// Placeholder for a page while the scenario is parsed.
+/// Placeholder for traffic from a file while the scenario is parsed.
 const STAND_IN: &str = "bulk:1MiB";
+/// Most messages of a conversation in each direction.
+const MOST_MESSAGES: u64 = 1_000_000;
 
 /// The scenario in the file `name` with the result `document`.
 pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputError> {
@@ -29,9 +32,9 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
             }
         }
     }
-    let page = page(document);
+    let traffic = page(document).map(Traffic::Web).or_else(|| conversation(document));
     let judged = options.clone();
-    if page.is_some() {
+    if traffic.is_some() {
         options.add(Key::Traffic, Given::argument(name, STAND_IN));
         options.forget(Key::Http);
         options.forget(Key::PerHost);
@@ -48,8 +51,8 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
             restore(path, spec, &stored[index]);
         }
     }
-    if let Some(web) = page {
-        scenario.traffic = Traffic::Web(web);
+    if let Some(traffic) = traffic {
+        scenario.traffic = traffic;
         let measures = measures(&scenario.traffic, &scenario.paths, &scenario.links);
         (scenario.metric, scenario.goal) = judged.resolve_judged(&measures)?;
     }
@@ -91,6 +94,30 @@ fn page(document: &Value) -> Option<Web> {
     let http = page.get("http").and_then(Value::as_str).and_then(|http| parse_http(http).ok());
     let per_host = page.get("per_host").and_then(Value::as_bool).unwrap_or(false);
     Some(Web { page: Arc::new(page_as_stored), http: http.unwrap_or(Http::SIX), per_host })
+}
+
+/// The conversation: as many messages and bytes, each of the same size.
+fn conversation(document: &Value) -> Option<Traffic> {
+    let stored = document.get("conversation")?.as_object()?;
+    let length = Duration::from_secs_f64(stored.get("length")?.as_f64()?.clamp(0.0, 1e6));
+    let timing = match stored.get("paced")?.as_bool()? {
+        true => Timing::Paced,
+        false => Timing::Answered,
+    };
+    let mut turns = Vec::new();
+    for (from, way) in [(Role::Client, "up"), (Role::Server, "down")] {
+        let number = |key: &str| stored.get(way)?.get(key)?.as_u64();
+        let (count, bytes) = (number("messages")?, number("bytes")?);
+        let count = count.min(MOST_MESSAGES);
+        for index in 0..count {
+            let before = u128::from(bytes) * u128::from(index) / u128::from(count);
+            let behind = u128::from(bytes) * u128::from(index + 1) / u128::from(count);
+            let bytes = u64::try_from(behind - before).unwrap_or(u64::MAX);
+            turns.push(Turn { from, start: Duration::ZERO, end: length, bytes });
+        }
+    }
+    let name = stored.get("name")?.as_str()?.to_owned();
+    Some(Traffic::Conversation(Arc::new(Conversation::new(name, timing, &turns))))
 }
 
 fn object(value: &Value) -> Option<Object> {

@@ -10,7 +10,6 @@ use super::table::Key;
 use super::{Options, PathOption};
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{Change, PathSpec, RUN_LIMIT, Span};
-use crate::traffic_spec::own_length;
 use crate::units::parse_time;
 use crate::words::nearest_help;
 use base::Duration;
@@ -120,12 +119,12 @@ impl Options {
         Ok(())
     }
 
-    /// Virtual time after which a run is incomplete, as far as the texts of the options are valid.
-    pub(super) fn deadline(&self) -> Duration {
+    /// Virtual time after which a run with traffic of this length is incomplete, as far as the texts
+    /// of the options are valid.
+    pub(super) fn deadline(&self, length: Option<Duration>) -> Duration {
         let given = self.text(Key::Deadline).and_then(|given| parse_time(&given.text).ok());
         let start = self.text(Key::Start).and_then(|given| parse_start(&given.text).ok());
         let start = start.unwrap_or(Span::fixed(Duration::ZERO));
-        let length = self.text(Key::Traffic).and_then(|given| own_length(&given.text));
         let given = given.filter(|deadline| !deadline.is_zero());
         given.unwrap_or_else(|| default_deadline(&start, length))
     }
@@ -142,7 +141,7 @@ impl Options {
                 parse_time(&given.text).map_err(|refusal| given.refuse(refusal))
             })?
             .unwrap_or(Duration::ZERO),
-            deadline: self.deadline(),
+            deadline: self.deadline(traffic.duration()),
         };
         self.check_deadline(&timing, traffic)?;
         if let Some(given) = self.text(Key::WarmUp).filter(|_| !timing.warm_up.is_zero()) {

@@ -452,6 +452,9 @@ fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal>
     if value.text.starts_with("web") {
         return Err(value.refuse("a flow loads no pages", FLOW_EXAMPLES));
     }
+    if value.text.starts_with("game") || value.text.starts_with("table") {
+        return Err(value.refuse("a flow repeats no recording", FLOW_EXAMPLES));
+    }
     let read = parse_traffic(&value.text, around.profile, Folders::default(), fetching);
     read.map(|(traffic, _)| traffic).map_err(|refusal| value.place(refusal))
 }

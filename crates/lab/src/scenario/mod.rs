@@ -48,9 +48,9 @@ pub use crate::words::nearest_help;
 use crate::built_in;
 use crate::error::InputError;
 use crate::path_spec::{CapacitySpec, PathSpec, Span};
+use crate::traffic_source::TrafficSource;
 use crate::traffic_spec::show_traffic;
 use crate::units::show_size;
-use crate::web_page::PageSource;
 use base::Duration;
 use sha2::{Digest, Sha256};
 use simulator::{KernelSetup, NicSetup, ProcessingCost};
@@ -93,8 +93,8 @@ pub struct Scenario {
     pub deadline: Duration,
     /// Traffic model.
     pub traffic: Traffic,
-    /// Source of the page, for web traffic.
-    pub page: Option<PageSource>,
+    /// Where the page or the conversation comes from.
+    pub source: Option<TrafficSource>,
     /// Choices to compare.
     pub choices: Choices,
     /// The two hosts.
@@ -351,8 +351,8 @@ impl Scenario {
 
     /// The same with other names of files, by their absolute names.
     pub(crate) fn to_toml_with_names(&self, names: &BTreeMap<String, String>) -> String {
-        let page = self.page.as_ref().and_then(|page| names.get(&page.anchored));
-        let traffic = page.map_or_else(|| self.traffic_to_read(), |page| format!("web:{page}"));
+        let other = self.source.as_ref().and_then(|source| source.renamed(names));
+        let traffic = other.unwrap_or_else(|| self.traffic_to_read());
         self.to_toml_with(traffic, |path| {
             let quoted = |name: &str| format!("\"{name}\"");
             names.iter().fold(path.anchored.clone(), |spec, (name, other)| {
@@ -364,9 +364,9 @@ impl Scenario {
     /// The files that runs depend on, each once.
     pub(crate) fn inputs(&self) -> Vec<InputFile> {
         let mut files: Vec<InputFile> = Vec::new();
-        let page = self.page.iter().filter_map(|page| {
-            let (name, is_data) = (page.anchored.clone(), page.is_data);
-            let file = InputFile { name, digest: page.digest?, group: 0, is_data };
+        let page = self.source.iter().filter_map(|source| {
+            let (name, is_data) = (source.anchored.clone(), source.is_data);
+            let file = InputFile { name, digest: source.digest?, group: 0, is_data };
             built_in::page(&file.name).is_none().then_some(file)
         });
         files.extend(page);
@@ -386,8 +386,8 @@ impl Scenario {
 
     /// The traffic with absolute file names.
     fn traffic_to_read(&self) -> String {
-        let page = self.page.as_ref().map(|page| format!("web:{}", page.anchored));
-        page.unwrap_or_else(|| show_traffic(&self.traffic))
+        let text = self.source.as_ref().map(TrafficSource::text);
+        text.unwrap_or_else(|| show_traffic(&self.traffic))
     }
 
     /// SHA-256 over what a run depends on apart from its variant and number: the key of stored
@@ -424,14 +424,18 @@ impl Scenario {
         Sha256::digest(key).into()
     }
 
-    /// The traffic as far as a run depends on it: a page from a file is identified by the content
+    /// The traffic as far as a run depends on it: what is from a file is identified by the content
     /// of the file, whatever its name.
     fn traffic_key(&self) -> String {
-        let digest = self.page.as_ref().and_then(|page| page.digest);
+        let digest = self.source.as_ref().and_then(|source| source.digest);
         match (&self.traffic, digest) {
             (Traffic::Web(web), Some(digest)) => {
                 format!("{digest:?} {:?} {}", web.http, web.per_host)
             }
+            (Traffic::Conversation(conversation), Some(digest)) => {
+                format!("{digest:?} {:?}", conversation.timing())
+            }
+            (Traffic::Conversation(conversation), None) => conversation.name().to_owned(),
             (traffic, _) => format!("{traffic:?}"),
         }
     }
@@ -446,10 +450,11 @@ impl Scenario {
         let spec = |path: &PathSpec| {
             if has_file(path) { path.essence() } else { path.to_string() }
         };
-        let from_file = self.page.as_ref().is_some_and(|page| page.digest.is_some());
-        let traffic = if from_file { "web".to_owned() } else { show_traffic(&self.traffic) };
+        let from_file = self.source.as_ref().filter(|source| source.digest.is_some());
+        let traffic = from_file.map(|source| source.model.to_owned());
+        let traffic = traffic.unwrap_or_else(|| show_traffic(&self.traffic));
         hash.update(self.to_toml_with(traffic, spec));
-        if let Some(digest) = self.page.as_ref().and_then(|page| page.digest) {
+        if let Some(digest) = from_file.and_then(|source| source.digest) {
             hash.update(digest);
         }
         let paths = self.paths.iter().chain(&self.links);

@@ -11,8 +11,8 @@ use super::{
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
+use crate::traffic_source::TrafficSource;
 use crate::traffic_spec::{EXAMPLES, Fetching, Folders, parse_http, parse_traffic};
-use crate::web_page::PageSource;
 use crate::words::nearest_help;
 use base::Duration;
 use simulator::NicSetup;
@@ -157,16 +157,18 @@ impl Options {
 
     /// The scenario these options describe.
     pub fn resolve(&self) -> Result<Scenario, InputError> {
-        let paths = self.resolve_paths(self.deadline())?;
-        let profile = said(self.text(Key::Profile), values::profile)?.unwrap_or(Profile::Linux);
-        let (mut traffic, page) = self.resolve_traffic(profile)?;
+        let traffic = self.profile().and_then(|profile| self.resolve_traffic(profile));
+        let length = traffic.as_ref().ok().and_then(|(traffic, _)| traffic.duration());
+        let paths = self.resolve_paths(self.deadline(length))?;
+        let profile = self.profile()?;
+        let (mut traffic, source) = traffic?;
         let timing = self.resolve_timing(&traffic)?;
         let links = self.resolve_links(&paths, timing.deadline)?;
         let over_at = timing.over_at(&traffic).unwrap_or(timing.deadline);
         let flows = self.resolve_flows(&paths, profile, over_at)?;
         let chosen = Chosen::resolve(self, paths.len(), profile)?;
         let mut notes = chosen.notes.clone();
-        notes.extend(page.iter().flat_map(|page| page.notes.iter().cloned()));
+        notes.extend(source.iter().flat_map(|source| source.notes.iter().cloned()));
         for (what, list) in [("path", &paths), ("link", &links)] {
             notes.extend(list.iter().flat_map(|path| {
                 path.notes.iter().map(move |note| format!("{what} `{}`: {note}", path.name))
@@ -206,7 +208,7 @@ impl Options {
             warm_up: timing.warm_up,
             deadline: timing.deadline,
             traffic,
-            page,
+            source,
             choices,
             runs,
             seed: said(self.text(Key::Seed), values::seed)?.unwrap_or(DEFAULT_SEED),
@@ -359,10 +361,14 @@ impl Options {
         Ok(true)
     }
 
+    fn profile(&self) -> Result<Profile, InputError> {
+        Ok(said(self.text(Key::Profile), values::profile)?.unwrap_or(Profile::Linux))
+    }
+
     fn resolve_traffic(
         &self,
         profile: Profile,
-    ) -> Result<(Traffic, Option<PageSource>), InputError> {
+    ) -> Result<(Traffic, Option<TrafficSource>), InputError> {
         let given = self
             .text(Key::Traffic)
             .ok_or_else(|| InputError::at("--traffic", "no traffic is given", EXAMPLES))?;
@@ -373,9 +379,10 @@ impl Options {
         let fetching = Fetching { http: http.unwrap_or(Http::SIX), per_host };
         let data = self.data_folder()?;
         let folders = Folders { relative_to: given.folder(), data: data.as_deref() };
-        let (traffic, page) = parse_traffic(&given.text, profile, folders, fetching)
+        let (traffic, source) = parse_traffic(&given.text, profile, folders, fetching)
             .map_err(|refusal| given.refuse(refusal))?;
-        match (&page, self.text(Key::Http)) {
+        let page = matches!(traffic, Traffic::Web(_)).then_some(());
+        match (page, self.text(Key::Http)) {
             (None, Some(http)) => Err(http.refuse_whole(
                 "this option is for fetching pages, and no page is fetched",
                 "leave it out, or load a page: `--traffic web:page.har`",
@@ -389,7 +396,7 @@ impl Options {
                 "a page is always a download and cannot be combined with `--reverse`",
                 "leave out `--reverse`",
             )),
-            _ => Ok((traffic, page)),
+            _ => Ok((traffic, source)),
         }
     }
 
@@ -403,8 +410,8 @@ impl Options {
         if path.is_dir() {
             return Ok(Some(path));
         }
-        let help = "name a folder with `web/epload` and `web/paper000`, or leave it out: pages by \
-                    name are then models";
+        let help = "name a folder with `web/epload`, `web/paper000` and `games`, or leave it out: \
+                    pages and games by name are then models";
         Err(given.refuse_whole(format!("`{}` is not a folder of data", given.text), help))
     }
 

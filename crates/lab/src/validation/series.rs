@@ -286,7 +286,7 @@ fn conditions(scenario: &Scenario) -> BTreeMap<String, String> {
     for path in &scenario.paths {
         words.insert(format!("path.{}", path.name), path_words(path));
     }
-    if let Some(digest) = scenario.page.as_ref().and_then(|page| page.digest) {
+    if let Some(digest) = scenario.source.as_ref().and_then(|source| source.digest) {
         words.insert(PAGE.to_owned(), hex(&digest));
     }
     words

@@ -17,27 +17,25 @@ pub use sizes::{NAMED_PAGES, NamedPage};
 
 use crate::built_in;
 use crate::error::sanitised;
+use crate::traffic_source::{TrafficSource, located};
 use crate::words::nearest;
 use document::{Document, Fault};
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use traffic::web::Page;
+
+/// The name of the traffic model.
+const MODEL: &str = "web";
 
 /// A page and its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageSource {
     /// Page.
     pub page: Arc<Page>,
-    /// Absolute name of the file, or name of a model.
-    pub anchored: String,
-    /// SHA-256 of the file, if there is one.
-    pub digest: Option<[u8; 32]>,
-    /// Whether the file is in the folder of data.
-    pub is_data: bool,
-    /// Notes on its format and corrections.
-    pub notes: Vec<String>,
+    /// Its file, or its name.
+    pub source: TrafficSource,
 }
 
 impl PageSource {
@@ -63,10 +61,10 @@ fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Faul
     let recorded = data.map(|folder| folder.join("web").join(named.recorded));
     if let Some(path) = recorded.as_ref().filter(|path| path.is_file()) {
         let file = path.display().to_string();
-        let mut source = from_file(named.name, &file, path)?;
-        source.is_data = true;
-        source.notes.insert(0, format!("page: `{}` as recorded in {file}", named.name));
-        return Ok(source);
+        let mut page = from_file(named.name, &file, path)?;
+        page.source.is_data = true;
+        page.source.notes.insert(0, format!("page: `{}` as recorded in {file}", named.name));
+        return Ok(page);
     }
     let page = named.model().map_err(|fault| unsound(named.name, &fault.to_string()))?;
     let mut notes = vec![format!(
@@ -77,7 +75,9 @@ fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Faul
         notes.push(format!("page: its recording is not in the folder of data: {}", path.display()));
     }
     let anchored = named.name.to_owned();
-    Ok(PageSource { page: Arc::new(page), anchored, digest: None, is_data: false, notes })
+    let source =
+        TrafficSource { model: MODEL, anchored, options: "", digest: None, is_data: false, notes };
+    Ok(PageSource { page: Arc::new(page), source })
 }
 
 fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {
@@ -104,13 +104,15 @@ fn from_document(
         notes.push("the JavaScript around it is left out".to_owned());
     }
     let notes = notes.iter().map(|note| format!("page: {}", sanitised(note)));
-    Ok(PageSource {
-        page: Arc::new(page),
+    let source = TrafficSource {
+        model: MODEL,
         anchored: anchored.to_owned(),
+        options: "",
         digest: Some(document.digest),
         is_data: false,
         notes: notes.collect(),
-    })
+    };
+    Ok(PageSource { page: Arc::new(page), source })
 }
 
 /// The page of a document, by its format.
@@ -150,10 +152,6 @@ fn missing(file: &str, error: &std::io::Error) -> Fault {
         ),
     };
     (format!("page `{file}` cannot be read: {error}"), help)
-}
-
-fn located(folder: Option<&Path>, file: &str) -> PathBuf {
-    folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file))
 }
 
 #[cfg(test)]

@@ -418,12 +418,20 @@ fn named_page_is_a_model_unless_the_folder_of_data_is_named() {
     let read = |data: Option<&Path>, name: &str| PageSource::read(None, data, name).unwrap();
     let recorded = read(Some(&folder), "google");
     assert_eq!(recorded.page.objects().len(), 3);
-    assert!(recorded.notes[0].contains("`google` as recorded in"), "{:?}", recorded.notes);
+    assert!(
+        recorded.source.notes[0].contains("`google` as recorded in"),
+        "{:?}",
+        recorded.source.notes
+    );
     let model = read(None, "google");
-    assert_eq!((model.page.objects().len(), model.notes.len()), (6, 1));
+    assert_eq!((model.page.objects().len(), model.source.notes.len()), (6, 1));
     let missing = read(Some(&folder), "amazon");
-    assert_eq!(missing.digest, None);
-    assert!(missing.notes[1].contains("its recording is not in"), "{:?}", missing.notes);
+    assert_eq!(missing.source.digest, None);
+    assert!(
+        missing.source.notes[1].contains("its recording is not in"),
+        "{:?}",
+        missing.source.notes
+    );
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -541,7 +549,11 @@ fn recordings_are_read_whole() {
         let page = &source.page;
         let before = page.activities().iter().filter(|a| a.before_load).count();
         let (objects, hosts, bytes) = (page.objects().len(), page.hosts(), page.response_bytes());
-        let _ = writeln!(found, "{file} {objects} {hosts} {bytes} {before} {}", source.notes.len());
+        let _ = writeln!(
+            found,
+            "{file} {objects} {hosts} {bytes} {before} {}",
+            source.source.notes.len()
+        );
     }
     let expected = "\
 har/23andme-5g.har 93 26 1431644 107 1

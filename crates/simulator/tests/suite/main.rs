@@ -8,6 +8,7 @@ mod backup;
 mod burst_table;
 mod capture;
 mod cmt;
+mod conversation;
 mod determinism;
 mod drepas;
 mod failover;

@@ -5,15 +5,19 @@
 
 pub mod bulk;
 pub mod burst;
+pub mod conversation;
+mod delays;
 pub mod video;
 
 use crate::measure::Measure;
-use crate::one_way::Report;
+use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome};
 use crate::web::{self, Web};
 use base::Duration;
 use bulk::{BulkSize, BulkTime};
 use burst::Burst;
+use conversation::{Conversation, Direction};
+use std::sync::Arc;
 use video::Video;
 
 /// What is sent and what is measured.
@@ -67,6 +71,14 @@ pub enum Due {
     /// This long after the last write of the preceding message. The delay counts from the time
     /// just before its own first write.
     SincePrevious(Duration),
+    /// This long after the last of the peer's first messages was read whole. The delay counts as
+    /// with `SincePrevious`.
+    SincePeer {
+        /// How many messages of the peer.
+        messages: u64,
+        /// How long after that.
+        after: Duration,
+    },
 }
 
 /// A traffic model with its parameters.
@@ -87,12 +99,16 @@ pub enum Traffic {
     Video(Duration),
     /// Load a page.
     Web(Web),
+    /// Repeat recorded messages.
+    Conversation(Arc<Conversation>),
 }
 
 /// The model of a configuration.
 pub enum Model<'a> {
     /// Messages in one direction over one connection.
     OneWay(Box<dyn TrafficModel + Send>),
+    /// Messages in both directions over one connection: those of the client, and of the server.
+    TwoWay([Direction; 2]),
     /// A page.
     Web(&'a Web),
 }
@@ -108,6 +124,13 @@ impl Traffic {
             }
             Traffic::Video(time) => Box::new(Video { time }),
             Traffic::Web(ref web) => return Model::Web(web),
+            Traffic::Conversation(ref conversation) => {
+                let of = |from| Direction { conversation: Arc::clone(conversation), from };
+                if !conversation.is_download() {
+                    return Model::TwoWay([Role::Client, Role::Server].map(of));
+                }
+                Box::new(of(Role::Server))
+            }
         })
     }
 
@@ -115,6 +138,7 @@ impl Traffic {
     pub fn metric(&self) -> Metric {
         match self.model() {
             Model::OneWay(model) => model.metric(),
+            Model::TwoWay([up, _]) => up.metric(),
             Model::Web(_) => web::METRIC,
         }
     }
@@ -123,6 +147,7 @@ impl Traffic {
     pub fn measures(&self) -> Vec<Measure> {
         let further = match self.model() {
             Model::OneWay(model) => model.further(),
+            Model::TwoWay([up, _]) => up.further(),
             Model::Web(_) => web::FURTHER,
         };
         let metric = Measure::of_metric(self.metric());
@@ -133,6 +158,7 @@ impl Traffic {
     pub fn duration(&self) -> Option<Duration> {
         match self.model() {
             Model::OneWay(model) => model.duration(),
+            Model::TwoWay([up, _]) => up.duration(),
             Model::Web(_) => None,
         }
     }
@@ -160,6 +186,17 @@ pub const MODELS: &[ModelInfo] = &[
         name: "burst",
         summary: "warms up with 20 segments, idles 3 s, then writes N segments at once",
         source: "002 sV-B",
+    },
+    ModelInfo {
+        name: "game",
+        summary: "sends the messages of an online game at their times: game:aoc-1, game:aoc-2, \
+                  game:aoc-3, or game:FILE of a recording",
+        source: "000 s4.3.2",
+    },
+    ModelInfo {
+        name: "table",
+        summary: "repeats the messages of table:FILE (time, direction, size), think times included",
+        source: "the user's own",
     },
     ModelInfo {
         name: "video",

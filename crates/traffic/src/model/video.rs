@@ -4,10 +4,11 @@
 //! time in which a sender is blocked is included. The thresholds of 100 and 150 ms are those of 000
 //! s3.1.
 
-use crate::measure::{Measure, Silence, Source};
+use crate::measure::Measure;
+use crate::model::delays::{MEDIAN, P95, P99, distribution, late};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
-use crate::outcome::{Metric, MetricInfo, Outcome, jitter, mean, quantile, share_above};
+use crate::outcome::{Metric, Outcome, mean};
 use base::Duration;
 
 /// Messages per second.
@@ -16,50 +17,17 @@ const MESSAGES_PER_SECOND: u64 = 30;
 const MESSAGE_BYTES: u64 = 3958;
 /// From the request to the first message.
 const LEAD_IN: Duration = Duration::from_millis(500);
+/// Delays beyond which the shares of messages are counted.
+const SHARES: &[(&str, Duration)] =
+    &[("over_100ms", Duration::from_millis(100)), ("over_150ms", Duration::from_millis(150))];
 
 /// Numbers of a call that may be compared in place of the mean delay.
-const FURTHER: &[Measure] = &[
-    Measure::delay(
-        ("median", METRIC),
-        ("median", "median"),
-        ["median delay", "median message delay", "has a median message delay of"],
-        Silence::Above(0.5),
-    ),
-    Measure::delay(
-        ("p95", METRIC),
-        ("p95", "p95"),
-        ["p95 delay", "95 % of messages within", "delivers 95 % of messages within"],
-        Silence::Above(0.05),
-    ),
-    Measure::delay(
-        ("p99", METRIC),
-        ("p99", "p99"),
-        ["p99 delay", "99 % of messages within", "delivers 99 % of messages within"],
-        Silence::Above(0.01),
-    ),
-    LATE,
-];
-/// The metric that the numbers are of.
-const METRIC: &str = Metric::MessageDelay.name();
+const FURTHER: &[Measure] = &[MEDIAN, P95, P99, LATE];
 /// Share of messages later than 150 ms.
-const LATE: Measure = Measure {
-    info: MetricInfo {
-        name: "late",
-        unit: "1",
-        larger_is_better: false,
-        heading: "over 150 ms",
-        short: "messages later than 150 ms:",
-        verb: "has messages later than 150 ms:",
-        worse: ("has", "more late messages"),
-        parts: "messages",
-        // One message in a thousand.
-        least_noticed: 0.001,
-    },
-    statistic: "late",
-    of: METRIC,
-    source: Source::Further("over_150ms"),
-    silence: Silence::Late,
-};
+const LATE: Measure = late(
+    ["over 150 ms", "messages later than 150 ms:", "has messages later than 150 ms:"],
+    "over_150ms",
+);
 
 /// A video call.
 #[derive(Clone, Copy, Debug)]
@@ -115,28 +83,11 @@ impl TrafficModel for Video {
             metric: self.metric(),
             value: mean(&delays).filter(|_| complete),
             bytes_read: receiver.bytes_read,
-            extra: distribution(&delays),
+            extra: distribution(&delays, SHARES),
             message_delays: delays,
             parts: receiver.parts_since(sender, client),
         }
     }
-}
-
-/// Further numbers of user-perceived quality; empty without a message.
-fn distribution(delays: &[f64]) -> Vec<(&'static str, f64)> {
-    let mut sorted = delays.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    [
-        ("median", quantile(&sorted, 0.5)),
-        ("p95", quantile(&sorted, 0.95)),
-        ("p99", quantile(&sorted, 0.99)),
-        ("over_100ms", share_above(delays, Duration::from_millis(100))),
-        ("over_150ms", share_above(delays, Duration::from_millis(150))),
-        ("jitter", jitter(delays)),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| value.map(|value| (name, value)))
-    .collect()
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ impl Pair {
 fn model_of(traffic: &Traffic) -> Box<dyn TrafficModel + Send> {
     match traffic.model() {
         Model::OneWay(model) => model,
-        Model::Web(_) => panic!("not a one-way model"),
+        Model::TwoWay(_) | Model::Web(_) => panic!("not a one-way model"),
     }
 }
 

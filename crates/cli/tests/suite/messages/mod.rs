@@ -14,6 +14,7 @@ mod repetitions;
 mod sctp;
 mod stored;
 mod tables;
+mod tables_of_messages;
 mod texts;
 mod traces;
 mod verdicts;

@@ -1,0 +1,232 @@
+//! `game:`, `table:`, `pcap:`: recorded messages, in one direction or both.
+//!
+//! Two kinds of time. A *paced* conversation sends each message at its recorded time, whatever has
+//! arrived: nobody waits for anybody, as in a game (000 s4.3.2). An *answered* one keeps think
+//! times: a message that follows one of the peer is due when that has arrived, plus the recorded
+//! time between both; one that follows a message of its own side is due that long after it.
+//! Reading recordings is left to the lab.
+
+use crate::measure::Measure;
+use crate::model::delays::{MEDIAN, P95, P99, distribution, late};
+use crate::model::{Due, Message, TrafficModel};
+use crate::one_way::{Report, Role};
+use crate::outcome::{Metric, Outcome, Part, mean};
+use base::Duration;
+use std::sync::Arc;
+
+/// Numbers of a game that may be compared in place of the mean delay.
+const OF_GAME: &[Measure] = &[MEDIAN, P95, P99, LATE];
+/// Those of other conversations.
+const OF_OTHERS: &[Measure] = &[MEDIAN, P95, P99];
+/// Share of messages later than 60 ms, what an online game needs (000 s3.2).
+const LATE: Measure = late(
+    ["over 60 ms", "messages later than 60 ms:", "has messages later than 60 ms:"],
+    "over_60ms",
+);
+/// Delays beyond which the shares of messages are counted.
+const SHARES: &[(&str, Duration)] =
+    &[("over_60ms", Duration::from_millis(60)), ("over_150ms", Duration::from_millis(150))];
+
+/// Recorded messages.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conversation {
+    name: String,
+    timing: Timing,
+    up: Vec<Message>,
+    down: Vec<Message>,
+    length: Duration,
+}
+
+/// What the time of a message depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timing {
+    /// Its recorded time alone, as in a game.
+    Paced,
+    /// The message before it, whichever end sent it.
+    Answered,
+}
+
+/// One recorded message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// The end that sent it.
+    pub from: Role,
+    /// When its first byte was sent, since the start of the recording.
+    pub start: Duration,
+    /// When its last byte was sent.
+    pub end: Duration,
+    /// Its length in bytes, above zero.
+    pub bytes: u64,
+}
+
+impl Conversation {
+    /// The conversation called `name`; `turns` are in the order of their start.
+    pub fn new(name: String, timing: Timing, turns: &[Turn]) -> Self {
+        debug_assert!(turns.windows(2).all(|two| two[0].start <= two[1].start), "in order");
+        let (mut up, mut down) = (Vec::new(), Vec::new());
+        let first = turns.first().map_or(Duration::ZERO, |turn| turn.start);
+        let mut before: Option<&Turn> = None;
+        for turn in turns {
+            let (own, peers) = match turn.from {
+                Role::Client => (&mut up, down.len()),
+                Role::Server => (&mut down, up.len()),
+            };
+            let due = match (timing, before) {
+                (Timing::Paced, _) | (_, None) => Due::SinceStart(turn.start - first),
+                (Timing::Answered, Some(last)) => {
+                    let after = turn.start.saturating_sub(last.end);
+                    match last.from == turn.from {
+                        true => Due::SincePrevious(after),
+                        false => Due::SincePeer { messages: peers as u64, after },
+                    }
+                }
+            };
+            own.push(Message { due, len: turn.bytes, measured: true });
+            before = Some(turn);
+        }
+        let length = turns.iter().map(|turn| turn.end - first).max().unwrap_or(Duration::ZERO);
+        Conversation { name, timing, up, down, length }
+    }
+
+    /// The name in `--traffic`, with the model: `game:aoc-1`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the times of its messages depend on.
+    pub const fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// Length of the recording.
+    pub const fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// Messages that this end sends, in order.
+    pub fn from(&self, end: Role) -> &[Message] {
+        match end {
+            Role::Client => &self.up,
+            Role::Server => &self.down,
+        }
+    }
+
+    /// Whether only the server sends.
+    pub(crate) const fn is_download(&self) -> bool {
+        self.up.is_empty()
+    }
+}
+
+/// The messages of one end of a conversation.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    /// The conversation.
+    pub conversation: Arc<Conversation>,
+    /// The end that sends them.
+    pub from: Role,
+}
+
+impl TrafficModel for Direction {
+    fn message(&self, index: u64) -> Option<Message> {
+        self.conversation.from(self.from).get(usize::try_from(index).ok()?).copied()
+    }
+
+    fn message_bytes(&self) -> Option<u32> {
+        Some(u32::MAX)
+    }
+
+    fn duration(&self) -> Option<Duration> {
+        Some(self.conversation.length)
+    }
+
+    fn metric(&self) -> Metric {
+        Metric::MessageDelay
+    }
+
+    fn further(&self) -> &'static [Measure] {
+        match self.conversation.timing {
+            Timing::Paced => OF_GAME,
+            Timing::Answered => OF_OTHERS,
+        }
+    }
+
+    fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
+        let parts = receiver.parts_since(sender, client);
+        outcome(receiver.delays_since(sender), parts, receiver.bytes_read, [(self, receiver)])
+    }
+}
+
+/// The result of both directions, from the reports of both ends. Messages are in the order in which
+/// they were sent.
+pub(crate) fn outcome_of_both(
+    [up, down]: [&Direction; 2],
+    client: &Report,
+    server: &Report,
+) -> Outcome {
+    let mut parts = server.parts_since(client, client);
+    parts.extend(client.parts_since(server, client));
+    parts.sort_by_key(|part| part.start);
+    let delays = parts.iter().filter_map(|part| Some(part.delay?.as_secs_f64())).collect();
+    let bytes = client.bytes_read + server.bytes_read;
+    outcome(delays, parts, bytes, [(up, server), (down, client)])
+}
+
+/// The result, with the report of the receiver of each direction.
+fn outcome<const N: usize>(
+    delays: Vec<f64>,
+    parts: Vec<Part>,
+    bytes_read: u64,
+    directions: [(&Direction, &Report); N],
+) -> Outcome {
+    let complete = directions.iter().all(|(direction, receiver)| {
+        receiver.arrived.len() == direction.conversation.from(direction.from).len()
+    });
+    Outcome {
+        metric: Metric::MessageDelay,
+        value: mean(&delays).filter(|_| complete),
+        bytes_read,
+        extra: distribution(&delays, SHARES),
+        message_delays: delays,
+        parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(from: Role, [start, end]: [u64; 2], bytes: u64) -> Turn {
+        let [start, end] = [start, end].map(Duration::from_millis);
+        Turn { from, start, end, bytes }
+    }
+
+    fn turns() -> Vec<Turn> {
+        vec![
+            turn(Role::Client, [1000, 1000], 100),
+            turn(Role::Server, [1050, 1080], 5000),
+            turn(Role::Server, [1100, 1100], 10),
+            turn(Role::Client, [1500, 1500], 7),
+        ]
+    }
+
+    fn dues(messages: &[Message]) -> Vec<Due> {
+        messages.iter().map(|message| message.due).collect()
+    }
+
+    #[test]
+    fn answered_messages_keep_think_times_and_paced_ones_their_times() {
+        let ms = Duration::from_millis;
+        let answered = Conversation::new("x".to_owned(), Timing::Answered, &turns());
+        assert_eq!(
+            dues(answered.from(Role::Client)),
+            [Due::SinceStart(ms(0)), Due::SincePeer { messages: 2, after: ms(400) }]
+        );
+        assert_eq!(
+            dues(answered.from(Role::Server)),
+            [Due::SincePeer { messages: 1, after: ms(50) }, Due::SincePrevious(ms(20))]
+        );
+        assert_eq!(answered.length(), ms(500));
+        let paced = Conversation::new("x".to_owned(), Timing::Paced, &turns());
+        assert_eq!(dues(paced.from(Role::Server)), [50, 100].map(|at| Due::SinceStart(ms(at))));
+    }
+}
