@@ -18,7 +18,7 @@ pub struct TrafficSource {
     /// Absolute name of the file, or name of a built-in one.
     pub anchored: String,
     /// The options behind the name: `:paced`.
-    pub options: &'static str,
+    pub options: String,
     /// SHA-256 of the file, if there is one.
     pub digest: Option<[u8; 32]>,
     /// Whether the file is in the folder of data.

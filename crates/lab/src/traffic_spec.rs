@@ -1,5 +1,5 @@
 //! Traffic specifications: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `web:FILE`,
-//! `game:aoc-1`, `table:FILE`.
+//! `game:aoc-1`, `table:FILE`, `pcap:FILE`.
 //!
 //! `traffic` implements the models, `web_page` and `conversation` read files.
 
@@ -26,34 +26,36 @@ const BURST_SEGMENT_OLD: u32 = 1428;
 const LONGEST: Duration = Duration::from_secs(86_400);
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
-const NAMES: [&str; 6] = ["bulk", "burst", "game", "table", "video", "web"];
-pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, `game:aoc-1`, `web:page.har` or \
-     `table:messages.csv`";
+const NAMES: [&str; 7] = ["bulk", "burst", "game", "pcap", "table", "video", "web"];
+pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, `game:aoc-1`, `web:page.har`, \
+     `pcap:mine.pcapng` or `table:messages.csv`";
 /// Examples of a value in a file.
-pub(crate) const EXAMPLE_LIST: [&str; 7] = [
+pub(crate) const EXAMPLE_LIST: [&str; 8] = [
     "bulk:4MiB",
     "bulk:30s",
     "burst:20",
     "video",
     "game:aoc-1",
     "web:page.har",
+    "pcap:mine.pcapng",
     "table:messages.csv",
 ];
 /// Help with a competing connection that loads a page.
 pub(crate) const FLOW_EXAMPLES: &str =
     "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` the flow is saturating";
 /// Regular expression of all forms.
-pub(crate) const PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+|game:.+|table:.+)$";
+pub(crate) const PATTERN: &str =
+    r"^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+|game:.+|pcap:.+|table:.+)$";
 /// Regular expression of the forms for a competing connection.
 pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME], web:FILE, web:NAME, game:NAME, game:FILE or table:FILE[:paced]; file names are \
-    relative to this file.";
+    video[:TIME], web:FILE, web:NAME, game:NAME, game:FILE, pcap:FILE[:N|:udp] or \
+    table:FILE[:paced]; file names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME], game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] (time, direction, \
-    size), or a page to load: web:FILE (HAR, dependency graph) or web:NAME";
+    size) or pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME";
 /// Help on the key of a competing connection.
 pub(crate) const FLOW_HELP: &str =
     "bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.";
@@ -101,6 +103,7 @@ pub(crate) fn parse_traffic(
             Ok((Traffic::Web(Web { page, http, per_host }), Some(source)))
         }
         "game" => conversation(conversation::game, folders, value).map_err(inner),
+        "pcap" => conversation(conversation::capture, folders, value).map_err(inner),
         "table" => conversation(conversation::table, folders, value).map_err(inner),
         _ => Ok((parse_one_way(text, profile)?, None)),
     }
@@ -157,7 +160,7 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
             Err(Refusal::new(text, format!("`{name}` needs a size or time"), EXAMPLES))
         }
         ("web", _) => Err(Refusal::new(text, "`web` names no page", EXAMPLES)),
-        (model @ ("game" | "table"), _) => {
+        (model @ ("game" | "pcap" | "table"), _) => {
             Err(Refusal::new(text, format!("`{model}` names no recording"), EXAMPLES))
         }
         _ => Err(Refusal::new(
@@ -238,7 +241,11 @@ fn describe_conversation(conversation: &Conversation, reverse: bool) -> String {
         let messages = conversation.from(from);
         let (count, bytes) = (messages.len(), messages.iter().map(|one| one.len).sum::<u64>());
         let plural = if count == 1 { "" } else { "s" };
-        (count > 0).then(|| format!("{count} message{plural} {way} ({:.1} kB)", bytes as f64 / 1e3))
+        let size = match bytes {
+            ..1000 => format!("{bytes} bytes"),
+            _ => format!("{:.1} kB", bytes as f64 / 1e3),
+        };
+        (count > 0).then(|| format!("{count} message{plural} {way} ({size})"))
     };
     let ways = if reverse { ["down", "up"] } else { ["up", "down"] };
     let both = [amount(Role::Client, ways[0]), amount(Role::Server, ways[1])];

@@ -9,6 +9,7 @@
 mod capture;
 mod connection;
 mod data;
+mod datagrams;
 mod distribution;
 mod document;
 mod flow;
@@ -21,6 +22,7 @@ mod talkers;
 #[cfg(test)]
 mod tests;
 
+pub use datagrams::{Datagrams, datagrams};
 pub use distribution::Distribution;
 pub use document::analysis_document;
 pub use result::{Analysis, Connection, Flowing, OutOfOrder, Spoken, Subflow, Vantage};

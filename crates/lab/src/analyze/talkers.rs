@@ -115,18 +115,20 @@ fn name(protocol: u8, of: &Conversation) -> String {
 }
 
 /// The fields of an IP header that are counted.
-struct Header<'a> {
-    src: SocketAddr,
-    dst: SocketAddr,
-    protocol: u8,
+pub(super) struct Header<'a> {
+    pub src: SocketAddr,
+    pub dst: SocketAddr,
+    pub protocol: u8,
     /// Bytes when it was sent.
     len: u64,
+    /// Bytes behind the UDP header when it was sent.
+    pub payload_bytes: u64,
     /// What follows the UDP header, as far as it was captured.
     payload: &'a [u8],
 }
 
 impl Header<'_> {
-    fn read(datagram: &[u8]) -> Option<Header<'_>> {
+    pub(super) fn read(datagram: &[u8]) -> Option<Header<'_>> {
         let short =
             |at: usize| Some(u16::from_be_bytes([*datagram.get(at)?, *datagram.get(at + 1)?]));
         let (src, dst, protocol, len, end): (IpAddr, IpAddr, u8, u64, usize) =
@@ -155,7 +157,9 @@ impl Header<'_> {
         let (src, dst) = (SocketAddr::new(src, port(end)), SocketAddr::new(dst, port(end + 2)));
         // A length of zero is that of a packet which the sender's hardware divides.
         let len = len.max(datagram.len() as u64);
-        Some(Header { src, dst, protocol, len, payload: datagram.get(end + 8..).unwrap_or(&[]) })
+        let payload_bytes = len.saturating_sub(end as u64 + 8);
+        let payload = datagram.get(end + 8..).unwrap_or(&[]);
+        Some(Header { src, dst, protocol, len, payload_bytes, payload })
     }
 }
 

@@ -1,9 +1,10 @@
-//! Conversations to repeat: tables of messages, and the games of paper 000.
+//! Conversations to repeat: tables of messages, captures, and the games of paper 000.
 //!
-//! `table` reads untrusted files, `games` knows the named ones. `traffic::model::conversation`
+//! `table` and `pcap` read untrusted files, `games` knows the named ones. `traffic::model::conversation`
 //! carries them out.
 
 mod games;
+mod pcap;
 mod table;
 
 pub use games::{NAMED_GAMES, NamedGame};
@@ -14,6 +15,7 @@ use std::path::Path;
 use table::Rows;
 use traffic::model::conversation::{Conversation, Timing, Turn};
 
+const PCAP: &str = "pcap";
 /// Behind the name of a table whose messages have their recorded times.
 const PACED: &str = ":paced";
 
@@ -58,6 +60,26 @@ pub(crate) fn table(
     from_file("table", file, &path, rows, timing)
 }
 
+/// The conversation of `pcap:VALUE`.
+pub(crate) fn capture(
+    places: Places<'_>,
+    value: &str,
+) -> Result<(Conversation, TrafficSource), Fault> {
+    let (name, wanted) = pcap::split(value);
+    let (file, anchored) = opened(&located(places.relative_to, name), PCAP, name)?;
+    let in_file = |(problem, help): Fault| (format!("{PCAP} `{name}`: {problem}"), help);
+    let read = pcap::read(file, wanted).map_err(in_file)?;
+    let source = TrafficSource {
+        model: PCAP,
+        anchored,
+        options: value[name.len()..].to_owned(),
+        digest: Some(read.digest),
+        is_data: false,
+        notes: read.notes.into_iter().map(|note| format!("{PCAP}: {note}")).collect(),
+    };
+    Ok((conversation(PCAP, value, read.timing, &read.turns), source))
+}
+
 /// The recording of a named game if the folder `data` has one, else its model.
 fn named_game(
     named: &NamedGame,
@@ -78,8 +100,14 @@ fn named_game(
         named.name, named.mean_gap_ms, named.mean_bytes, named.source
     )];
     let anchored = named.name.to_owned();
-    let source =
-        TrafficSource { model: "game", anchored, options: "", digest: None, is_data: false, notes };
+    let source = TrafficSource {
+        model: "game",
+        anchored,
+        options: String::new(),
+        digest: None,
+        is_data: false,
+        notes,
+    };
     Ok((conversation("game", named.name, Timing::Paced, &named.turns()), source))
 }
 
@@ -95,14 +123,17 @@ fn from_file(
     let read = table::read(file, rows).map_err(in_file)?;
     let notes = read.notes.into_iter().map(|note| format!("{model}: {note}")).collect();
     let digest = Some(read.digest);
-    let options = if model == "table" && timing == Timing::Paced { PACED } else { "" };
-    let source = TrafficSource { model, anchored, options, digest, is_data: false, notes };
-    Ok((conversation(model, &format!("{name}{options}"), timing, &read.turns), source))
+    let is_paced_table = model == "table" && timing == Timing::Paced;
+    let options = if is_paced_table { PACED.to_owned() } else { String::new() };
+    let whole = conversation(model, &format!("{name}{options}"), timing, &read.turns);
+    Ok((whole, TrafficSource { model, anchored, options, digest, is_data: false, notes }))
 }
 
 fn conversation(model: &str, name: &str, timing: Timing, turns: &[Turn]) -> Conversation {
     Conversation::new(format!("{model}:{name}"), timing, turns)
 }
 
+#[cfg(test)]
+mod pcap_tests;
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,7 @@ const LARGEST: u64 = 1 << 30;
 /// Longest line, in bytes.
 const LONGEST_LINE: u64 = 4096;
 /// Most messages.
-const MOST_MESSAGES: usize = 1_000_000;
+pub(super) const MOST_MESSAGES: usize = 1_000_000;
 /// Largest message, in bytes.
 const LARGEST_MESSAGE: u64 = 1 << 40;
 /// Longest recording, in seconds: a day.

@@ -452,7 +452,7 @@ fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal>
     if value.text.starts_with("web") {
         return Err(value.refuse("a flow loads no pages", FLOW_EXAMPLES));
     }
-    if value.text.starts_with("game") || value.text.starts_with("table") {
+    if ["game", "pcap", "table"].iter().any(|model| value.text.starts_with(model)) {
         return Err(value.refuse("a flow repeats no recording", FLOW_EXAMPLES));
     }
     let read = parse_traffic(&value.text, around.profile, Folders::default(), fetching);

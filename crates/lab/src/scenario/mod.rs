@@ -432,8 +432,9 @@ impl Scenario {
             (Traffic::Web(web), Some(digest)) => {
                 format!("{digest:?} {:?} {}", web.http, web.per_host)
             }
-            (Traffic::Conversation(conversation), Some(digest)) => {
-                format!("{digest:?} {:?}", conversation.timing())
+            (Traffic::Conversation(_), Some(digest)) => {
+                let options = self.source.as_ref().map(|source| &source.options);
+                format!("{digest:?} {options:?}")
             }
             (Traffic::Conversation(conversation), None) => conversation.name().to_owned(),
             (traffic, _) => format!("{traffic:?}"),
@@ -451,7 +452,7 @@ impl Scenario {
             if has_file(path) { path.essence() } else { path.to_string() }
         };
         let from_file = self.source.as_ref().filter(|source| source.digest.is_some());
-        let traffic = from_file.map(|source| source.model.to_owned());
+        let traffic = from_file.map(|source| format!("{}{}", source.model, source.options));
         let traffic = traffic.unwrap_or_else(|| show_traffic(&self.traffic));
         hash.update(self.to_toml_with(traffic, spec));
         if let Some(digest) = from_file.and_then(|source| source.digest) {

@@ -75,8 +75,14 @@ fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Faul
         notes.push(format!("page: its recording is not in the folder of data: {}", path.display()));
     }
     let anchored = named.name.to_owned();
-    let source =
-        TrafficSource { model: MODEL, anchored, options: "", digest: None, is_data: false, notes };
+    let source = TrafficSource {
+        model: MODEL,
+        anchored,
+        options: String::new(),
+        digest: None,
+        is_data: false,
+        notes,
+    };
     Ok(PageSource { page: Arc::new(page), source })
 }
 
@@ -107,7 +113,7 @@ fn from_document(
     let source = TrafficSource {
         model: MODEL,
         anchored: anchored.to_owned(),
-        options: "",
+        options: String::new(),
         digest: Some(document.digest),
         is_data: false,
         notes: notes.collect(),

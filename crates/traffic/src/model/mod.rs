@@ -194,6 +194,12 @@ pub const MODELS: &[ModelInfo] = &[
         source: "000 s4.3.2",
     },
     ModelInfo {
+        name: "pcap",
+        summary: "repeats the messages of a connection in the capture pcap:FILE[:N|:udp], think \
+                  times included; datagrams at their times",
+        source: "the user's own",
+    },
+    ModelInfo {
         name: "table",
         summary: "repeats the messages of table:FILE (time, direction, size), think times included",
         source: "the user's own",

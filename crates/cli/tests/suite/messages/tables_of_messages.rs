@@ -16,7 +16,7 @@ fn table(session: &mut Session, name: &str, content: impl AsRef<[u8]>) {
 #[test]
 fn files_that_are_no_tables_of_messages() {
     let mut session = Session::new("messages-refused");
-    for traffic in ["game", "table", "game:aoc4", "game:", "table:no-such.csv", "table:."] {
+    for traffic in ["game", "pcap", "game:aoc4", "game:", "table:no-such.csv", "table:."] {
         call(&mut session, traffic);
     }
     table(&mut session, "empty.csv", "");
@@ -34,6 +34,45 @@ fn files_that_are_no_tables_of_messages() {
     table(&mut session, "day.csv", "0,up,5\n90000,up,5\n");
     table(&mut session, "gap.csv", "gap_s,message_bytes\n-1,5\n");
     table(&mut session, "many.csv", "1,up,5\n".repeat(1_000_001));
+    session.end();
+}
+
+/// A pcap file of raw IP with UDP datagrams, cut to their headers, those of port 7 from host 1: source
+/// port, payload.
+fn udp(datagrams: &[(u16, u16)]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xA1B2_C3D4, 4 << 16 | 2, 0, 0, 65_535, 101] {
+        file.extend(u32::to_be_bytes(word));
+    }
+    for (at, (port, len)) in datagrams.iter().enumerate() {
+        let whole = 28 + len;
+        for word in [at as u32, 0, 28, u32::from(whole)] {
+            file.extend(word.to_be_bytes());
+        }
+        let [high, low] = whole.to_be_bytes();
+        let [from, to] = if *port == 7 { [1, 2] } else { [2, 1] };
+        file.extend([0x45, 0, high, low, 0, 0, 0, 0, 64, 17, 0, 0]);
+        file.extend([10, 0, 0, from, 10, 0, 0, to]);
+        file.extend([*port, 16 - port, 8 + len, 0].iter().flat_map(|word| word.to_be_bytes()));
+    }
+    file
+}
+
+#[test]
+fn captures_as_traffic() {
+    let mut session = Session::new("messages-captures");
+    session.file("call.pcap", udp(&[(7, 100), (9, 300)]));
+    session.file("empty.pcap", udp(&[]));
+    let mut capture = crate::sctp_capture::capture();
+    session.file("sctp.pcapng", &capture);
+    capture.truncate(20);
+    session.file("cut.pcapng", capture);
+    for of in ["call.pcap", "call.pcap:1", "sctp.pcapng:udp", "sctp.pcapng", "sctp.pcapng:1"] {
+        call(&mut session, &format!("pcap:{of}"));
+    }
+    for of in ["empty.pcap", "cut.pcapng", "no-such.pcap"] {
+        call(&mut session, &format!("pcap:{of}"));
+    }
     session.end();
 }
 

@@ -1,0 +1,151 @@
+//! Captures of simulated conversations: sizes, order and directions are those that were sent.
+
+use super::pcap::{Recorded, Wanted, read, split};
+use base::{Duration, Rate};
+use network::{Capacity, Limit, LinkConfig, LossConfig};
+use simulator::{Carrier, Multipath, PathSetup, RunSetup, Until, simulate};
+use std::sync::Arc;
+use traffic::model::conversation::{Conversation, Timing, Turn};
+use traffic::{Role, Traffic};
+use transport::Protocol;
+use transport::sctp::SctpConfig;
+
+const THINK: [u64; 2] = [40, 90];
+
+/// Requests of the client, answers of one or two parts, some of them large.
+fn turns() -> Vec<Turn> {
+    let mut turns = Vec::new();
+    let mut at = 0;
+    for number in 0..12u64 {
+        let mut push = |from, after, bytes| {
+            at += after;
+            let start = Duration::from_millis(at);
+            turns.push(Turn { from, start, end: start, bytes });
+        };
+        push(Role::Client, THINK[1], 50 + number * 13);
+        push(Role::Server, THINK[0], 1 + (number * 7919) % 1400);
+        if number % 3 == 0 {
+            push(Role::Server, 300, 700);
+        }
+    }
+    turns
+}
+
+/// The captures at both ends of the conversation over these paths.
+fn captured(carrier: Carrier, paths: usize, loss: f64) -> [Vec<u8>; 2] {
+    let link = |delay| LinkConfig {
+        capacity: Capacity::Rate(Rate::from_mbit(100)),
+        delay: Duration::from_millis(delay),
+        limit: Limit::Packets(100),
+        loss: LossConfig::Bernoulli { p: loss },
+        ..LinkConfig::default()
+    };
+    let path = |number: u64| PathSetup {
+        name: format!("p{number}"),
+        down: link(15),
+        up: link(15),
+        events: Vec::new(),
+    };
+    let paths = (0..paths as u64).map(path).collect();
+    let conversation = Conversation::new("table:x".to_owned(), Timing::Answered, &turns());
+    let traffic = Traffic::Conversation(Arc::new(conversation));
+    let mut setup = RunSetup::new(paths, carrier, traffic);
+    setup.until = Until::Measured;
+    setup.recording.capture = true;
+    let captures = simulate(&setup).unwrap().captures.expect("asked for");
+    [captures.receiver, captures.sender]
+}
+
+fn messages(recorded: &Recorded) -> Vec<(Role, u64)> {
+    recorded.turns.iter().map(|turn| (turn.from, turn.bytes)).collect()
+}
+
+#[test]
+fn messages_of_a_capture_are_those_that_were_sent() {
+    let sent: Vec<(Role, u64)> = turns().iter().map(|turn| (turn.from, turn.bytes)).collect();
+    let carriers = [
+        (Carrier::Single(Protocol::Tcp), 1),
+        (Multipath::default().into(), 2),
+        (Carrier::Sctp(Box::new(SctpConfig::default())), 1),
+    ];
+    for (carrier, paths) in carriers {
+        for loss in [0.0, 0.05] {
+            for file in captured(carrier.clone(), paths, loss) {
+                let recorded = read(&file[..], Wanted::Largest).unwrap();
+                assert_eq!(recorded.timing, Timing::Answered);
+                assert_eq!(messages(&recorded), sent, "{carrier:?} {loss}: {:?}", recorded.notes);
+            }
+        }
+    }
+}
+
+#[test]
+fn round_trips_are_taken_out_of_the_think_times_of_the_far_end() {
+    for (file, far) in
+        captured(Carrier::Single(Protocol::Tcp), 1, 0.0).iter().zip(["server", "client"])
+    {
+        let recorded = read(&file[..], Wanted::Connection(1)).unwrap();
+        let note = recorded.notes.last().expect("a note");
+        assert!(note.contains("30.") && note.ends_with(far), "{note}");
+        for pair in recorded.turns.windows(2).filter(|pair| pair[0].from != pair[1].from) {
+            let think = (pair[1].start - pair[0].end).as_millis();
+            let expected = THINK[usize::from(pair[1].from == Role::Client)];
+            assert!(think.abs_diff(expected) <= 1, "{far}: {pair:?}");
+        }
+    }
+}
+
+/// A pcap file of raw IP with UDP datagrams, those of port 7 from host 1: microseconds, source port, destination port, payload.
+fn udp(datagrams: &[(u32, u16, u16, u16)]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xA1B2_C3D4, 4 << 16 | 2, 0, 0, 65_535, 101] {
+        file.extend(u32::to_be_bytes(word));
+    }
+    for &(at, src, dst, len) in datagrams {
+        let whole = 28 + len;
+        // Cut to its headers.
+        for word in [at / 1_000_000, at % 1_000_000, 28, u32::from(whole)] {
+            file.extend(word.to_be_bytes());
+        }
+        let [high, low] = whole.to_be_bytes();
+        let [from, to] = if src == 7 { [1, 2] } else { [2, 1] };
+        file.extend([0x45, 0, high, low, 0, 0, 0, 0, 64, 17, 0, 0]);
+        file.extend([10, 0, 0, from, 10, 0, 0, to]);
+        file.extend([src, dst, 8 + len, 0].iter().flat_map(|word| word.to_be_bytes()));
+    }
+    file
+}
+
+#[test]
+fn datagrams_are_messages_at_their_times() {
+    let of = |src, dst| move |at, len| (at, src, dst, len);
+    let (up, down, other) = (of(7, 9), of(9, 7), of(7, 53));
+    let file = udp(&[other(0, 1000), up(5, 100), down(1005, 900), down(1006, 901), other(2000, 5)]);
+    let recorded = read(&file[..], Wanted::Udp).unwrap();
+    assert_eq!(
+        messages(&recorded),
+        [(Role::Client, 100), (Role::Server, 900), (Role::Server, 901)]
+    );
+    let times: Vec<u64> = recorded.turns.iter().map(|turn| turn.start.as_micros()).collect();
+    assert_eq!((recorded.timing, times), (Timing::Paced, vec![0, 1000, 1001]));
+    assert_eq!(messages(&read(&file[..], Wanted::Largest).unwrap()).len(), 3);
+}
+
+#[test]
+fn captures_without_the_flow_are_refused() {
+    let problem = |file: &[u8], wanted| read(file, wanted).unwrap_err().0;
+    let [tcp, _] = captured(Carrier::Single(Protocol::Tcp), 1, 0.0);
+    assert_eq!(problem(&tcp, Wanted::Connection(2)), "has no connection 2, but 1");
+    assert_eq!(problem(&tcp, Wanted::Connection(0)), "has no connection 0, but 1");
+    assert_eq!(problem(&tcp, Wanted::Udp), "has no UDP datagrams");
+    assert_eq!(problem(&udp(&[]), Wanted::Largest), "has no data of TCP, SCTP or UDP");
+    assert_eq!(problem(b"time,dir,size\n", Wanted::Largest), "neither a pcapng nor a pcap file");
+}
+
+#[test]
+fn flow_is_behind_the_name_of_the_file() {
+    assert_eq!(split("a.pcap"), ("a.pcap", Wanted::Largest));
+    assert_eq!(split("a.pcap:3"), ("a.pcap", Wanted::Connection(3)));
+    assert_eq!(split("a.pcap:udp"), ("a.pcap", Wanted::Udp));
+    assert_eq!(split("c:\\a.pcap"), ("c:\\a.pcap", Wanted::Largest));
+}
