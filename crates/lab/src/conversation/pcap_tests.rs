@@ -4,11 +4,13 @@ use super::pcap::{Recorded, Wanted, read, split};
 use base::{Duration, Rate};
 use network::{Capacity, Limit, LinkConfig, LossConfig};
 use simulator::{Carrier, Multipath, PathSetup, RunSetup, Until, simulate};
+use std::ops::Range;
 use std::sync::Arc;
 use traffic::model::conversation::{Conversation, Timing, Turn};
 use traffic::{Role, Traffic};
 use transport::Protocol;
 use transport::sctp::SctpConfig;
+use wire::{CaptureReader, PcapngWriter};
 
 const THINK: [u64; 2] = [40, 90];
 
@@ -140,6 +142,28 @@ fn captures_without_the_flow_are_refused() {
     assert_eq!(problem(&tcp, Wanted::Udp), "has no UDP datagrams");
     assert_eq!(problem(&udp(&[]), Wanted::Largest), "has no data of TCP, SCTP or UDP");
     assert_eq!(problem(b"time,dir,size\n", Wanted::Largest), "neither a pcapng nor a pcap file");
+}
+
+/// The capture without these of its packets.
+fn without(file: &[u8], gone: Range<usize>) -> Vec<u8> {
+    let packets = CaptureReader::new(file).unwrap().map(Result::unwrap).enumerate();
+    let mut rest = PcapngWriter::new(Vec::new(), &["p0"]).unwrap();
+    for (_, packet) in packets.filter(|(number, _)| !gone.contains(number)) {
+        rest.write_datagram(packet.interface, packet.time, packet.datagram).unwrap();
+    }
+    rest.into_inner()
+}
+
+#[test]
+fn what_a_capture_lacks_is_noted() {
+    let [file, _] = captured(Carrier::Single(Protocol::Tcp), 1, 0.0);
+    let notes = |gone| read(&without(&file, gone)[..], Wanted::Largest).unwrap().notes;
+    let has = |notes: Vec<String>, words: &str| notes.iter().any(|note| note.contains(words));
+    assert!(has(notes(0..3), "think times include round trips"), "no handshake");
+    assert!((4..12).any(|gone| has(notes(gone..gone + 1), "are missing in the capture")));
+    let opened = without(&file, 3..usize::MAX);
+    let (problem, _) = read(&opened[..], Wanted::Connection(1)).unwrap_err();
+    assert_eq!(problem, "connection 1 carries no data");
 }
 
 #[test]

@@ -67,10 +67,11 @@ fn captures_as_traffic() {
     session.file("sctp.pcapng", &capture);
     capture.truncate(20);
     session.file("cut.pcapng", capture);
+    session.file("words.pcap", "time,direction,size");
     for of in ["call.pcap", "call.pcap:1", "sctp.pcapng:udp", "sctp.pcapng", "sctp.pcapng:1"] {
         call(&mut session, &format!("pcap:{of}"));
     }
-    for of in ["empty.pcap", "cut.pcapng", "no-such.pcap"] {
+    for of in ["empty.pcap", "cut.pcapng", "words.pcap", "no-such.pcap"] {
         call(&mut session, &format!("pcap:{of}"));
     }
     session.end();
