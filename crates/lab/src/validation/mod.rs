@@ -1,9 +1,9 @@
 //! Validation: the simulator against recorded runs of a real kernel over the same links.
 //!
 //! `set` reads the list of scenarios, `grid` draws one, `series` reads the file of recorded runs,
-//! `judge` compares the two, `distribution` compares all of their runs, `document` writes the result
-//! as JSON, `record` makes a series in the order of `plan`, with the description of the `machine`.
-//! The command line prints tables.
+//! `judge` compares the two, `distribution` compares all of their runs, `document` writes the
+//! result as JSON, `record` makes a series in the order of `plan`, with the description of the
+//! `machine`. The command line prints tables.
 
 mod distribution;
 mod document;
