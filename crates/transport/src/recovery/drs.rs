@@ -137,9 +137,13 @@ impl ReceiveBuffer {
         self.advertised
     }
 
-    /// The window scale to announce (RFC 7323 s2.2).
+    /// The window scale to announce (RFC 7323 s2.2): for the largest window that is ever announced,
+    /// which is half of a fixed buffer (Linux `tcp_select_initial_window`, with the clamp of
+    /// `tcp_connect_init`).
     pub(crate) fn window_scale(&self) -> u8 {
-        let space = self.max.max(RMEM_MAX);
+        let largest = self.max.max(RMEM_MAX);
+        let fixed = self.to_window(u64::from(self.size));
+        let space = if self.auto { largest } else { largest.min(fixed) }.max(1);
         // ilog2 of a u32 is below 32.
         (space.ilog2().saturating_sub(15)).min(MAX_WINDOW_SCALE) as u8
     }
