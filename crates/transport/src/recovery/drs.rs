@@ -461,13 +461,25 @@ impl ReceiverRtt {
 /// of 64 bytes, data and 320 bytes of book-keeping in one allocation of a power of two (704 bytes
 /// for small ones), 256 bytes of descriptor. 1500 bytes cost 2304.
 pub(crate) fn received_truesize(ip_len: u32) -> u32 {
-    const HEADROOM: u32 = 64;
-    const SHARED_INFO: u32 = 320;
-    const SMALL: u32 = 704;
     const DESCRIPTOR: u32 = 256;
+    head_size(ip_len) + DESCRIPTOR
+}
+
+/// Payload that the allocation of a received packet of `ip_len` bytes takes in addition, in bytes:
+/// data that follow it are copied there and take no memory of their own (Linux `skb_try_coalesce`).
+pub(crate) fn received_tail_room(ip_len: u32) -> u32 {
+    head_size(ip_len).saturating_sub(SHARED_INFO + HEADROOM).saturating_sub(ip_len)
+}
+
+/// Headroom of a received packet, in bytes.
+const HEADROOM: u32 = 64;
+/// Book-keeping behind the data of a received packet, in bytes.
+const SHARED_INFO: u32 = 320;
+
+fn head_size(ip_len: u32) -> u32 {
+    const SMALL: u32 = 704;
     let head = (ip_len.saturating_add(HEADROOM)).next_multiple_of(64) + SHARED_INFO;
-    let head = if head <= SMALL { SMALL } else { head.next_power_of_two() };
-    head + DESCRIPTOR
+    if head <= SMALL { SMALL } else { head.next_power_of_two() }
 }
 
 #[cfg(test)]
