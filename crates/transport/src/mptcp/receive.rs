@@ -263,11 +263,12 @@ impl DataReceive {
         received_truesize(len + SEGMENT_OVERHEAD)
     }
 
-    /// In-order data of a subflow were taken: whether it acknowledges two segments without the
-    /// reader.
-    pub(super) fn on_taken(&self, entry: &mut SubflowEntry) {
+    /// In-order data of a subflow were taken, behind a gap of the connection or not: there is less
+    /// room for all, and the subflow may acknowledge two segments without the reader.
+    pub(super) fn on_taken(&mut self, entry: &mut SubflowEntry) {
         if let Tuning::Shared(buffer) = &self.tuning {
             entry.tcp.on_passed(self.data.readable() == 0, buffer.room());
+            self.changed = true;
         }
     }
 
