@@ -312,9 +312,10 @@ impl Transfer {
             return None;
         }
         let tsn = self.sender.take_moved(cx, &mut self.paths, path)?;
+        let (from, _) = self.sender.outstanding.sent_on(tsn)?;
         let state = &mut self.paths[path.index()];
         let chunk = self.sender.send_again(cx, state, tsn)?;
-        state.start_t3(cx.now);
+        state.on_rescheduled(cx.now, from);
         let mut chunks = self.take_chunks();
         chunks.push(chunk);
         ask_for_sack(&mut chunks);
