@@ -15,7 +15,8 @@ use crate::study::{Stopped, Study, VariantRuns, Watcher};
 use harness::Captures;
 use linux::emulator::{Accuracy, EmulatedRun, measure};
 use linux::sut::{
-    KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, Usrsctp, run_emulated,
+    KernelCounts, KernelSettings, SutQuantity, SutRun, SutSeries, SystemUnderTest, Usrsctp,
+    run_emulated,
 };
 use linux::{Emulator, EmulatorConfig, LiveError};
 use simulator::socket_config;
@@ -45,6 +46,41 @@ pub struct Conduct {
     pub fault: Option<String>,
     /// The congestion controls that the sender reported.
     pub congestion: Vec<String>,
+    /// What the kernel counted.
+    pub counts: KernelCounts,
+}
+
+/// Emulated links for single runs, in the order of the caller.
+pub(crate) struct Bench {
+    emulator: Emulator,
+}
+
+impl Bench {
+    /// Hosts joined by the paths of the scenario.
+    pub(crate) fn new(scenario: &Scenario) -> Result<Bench, LiveError> {
+        let emulator = Emulator::start(&EmulatorConfig::new(names(scenario)))?;
+        Ok(Bench { emulator })
+    }
+
+    /// Accuracy of the emulation of the scenario's first repetition.
+    pub(crate) fn accuracy(&mut self, scenario: &Scenario) -> Result<Accuracy, LiveError> {
+        measure(&mut self.emulator, &links(scenario, 0, false))
+    }
+
+    /// One repetition of one variant.
+    pub(crate) fn run(
+        &mut self,
+        (scenario, emulated): (&Scenario, &Emulated),
+        number: u64,
+        usrsctp: Option<&Usrsctp>,
+    ) -> Result<(Run, Conduct), LiveError> {
+        let task = Task { scenario, emulated, number, capture: false, usrsctp };
+        task.carry_out(&mut self.emulator).map(|done| (done.run, done.conduct))
+    }
+}
+
+fn names(scenario: &Scenario) -> Vec<String> {
+    scenario.paths.iter().map(|path| path.name.clone()).collect()
 }
 
 impl Emulation {
@@ -62,8 +98,7 @@ pub fn emulate(
 ) -> Result<Emulation, LiveError> {
     let variants = emulated_of(scenario, stacks);
     let compiled = stacks.contains(&StackKind::Usrsctp).then(Usrsctp::compile).transpose()?;
-    let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
-    let mut emulator = Emulator::start(&EmulatorConfig::new(names))?;
+    let mut emulator = Emulator::start(&EmulatorConfig::new(names(scenario)))?;
     let accuracy = measure(&mut emulator, &links(scenario, 0, false))?;
     let study = Study {
         variants: variants.iter().map(without_runs).collect(),
@@ -172,6 +207,7 @@ impl Task<'_> {
             disturbed: done.attempt - 1,
             fault: done.quality.fault(),
             congestion: std::mem::take(&mut done.system.congestion),
+            counts: std::mem::take(&mut done.system.counts),
         };
         let mut run = Run::new(self.scenario, self.number, &done.system.run);
         let variant = self.emulated.clone().into_variant();

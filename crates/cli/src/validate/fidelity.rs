@@ -3,7 +3,7 @@
 //! Explanations of differences are written by hand below a mark, and are kept when the page is
 //! written again.
 
-use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, summary};
+use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, spread, summary};
 use lab::Scale;
 use lab::validation::{Apart, Row, Series, Validation, ValidationSet};
 use plotters::prelude::*;
@@ -90,7 +90,8 @@ fn page(
         text.push_str(&table(&result.rows));
     }
     text.push_str(&quantiles(result));
-    for reason in &result.left_out {
+    text.push_str(&spread::section(result));
+    for reason in spread::left_out(result) {
         let _ = writeln!(text, "\nLeft out: {reason}.");
     }
     text

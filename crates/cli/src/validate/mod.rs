@@ -1,10 +1,11 @@
 //! The subcommand `validate`: compares the simulator with recorded runs of a kernel.
 //!
-//! The lab compares, `fidelity` writes the page.
+//! The lab compares, `spread` shows distributions, `fidelity` writes the page.
 
 mod fidelity;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod record;
+mod spread;
 
 use crate::columns::{Column, Table};
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
@@ -37,8 +38,11 @@ outside the joint interval. Scenarios with random loss, or whose runs fall into 
 pub(crate) const TARGETS: (f64, f64) = (0.05, 0.15);
 
 const ELSEWHERE: &str = "\n  help: name a file that can be written to: `--write FILE`";
+/// Most emulations at once.
+#[cfg(all(feature = "linux", target_os = "linux"))]
+const MOST_JOBS: usize = 64;
 /// Help text for scenarios that are left out.
-const RECORD: &str = "`sudo anabranch validate --record SET --only NAME` records a scenario again";
+const RECORD: &str = "`sudo anabranch validate --record SET` records what is missing";
 
 /// Options of `validate`.
 #[derive(Args, Debug)]
@@ -48,10 +52,14 @@ pub(crate) struct ValidateArgs {
     /// Only the scenario with this name; may be repeated
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
-    /// Record the kernel's runs again: this machine's kernel over emulated links (needs root)
+    /// Record the runs that the file lacks: this machine's kernel over emulated links (needs root)
     #[cfg(all(feature = "linux", target_os = "linux"))]
     #[arg(long, conflicts_with_all = ["json", "write", "check"])]
     pub record: bool,
+    /// With --record: emulations at once; a run in which the emulator was late is repeated
+    #[cfg(all(feature = "linux", target_os = "linux"))]
+    #[arg(long, value_name = "N", requires = "record", value_parser = jobs)]
+    pub jobs: Option<usize>,
     /// Folder with recordings of the named pages, web/epload and web/paper000
     #[arg(long, value_name = "DIR", env = "ANABRANCH_DATA", hide_env = true)]
     pub data: Option<String>,
@@ -70,6 +78,13 @@ pub(crate) struct ValidateArgs {
     /// Print without colours, as with the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// The value of `--jobs`.
+#[cfg(all(feature = "linux", target_os = "linux"))]
+fn jobs(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
+    number.ok_or_else(|| format!("write a whole number from 1 to {MOST_JOBS}"))
 }
 
 /// Runs the subcommand and returns the exit code.
@@ -152,14 +167,26 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
         text.push_str("\nRuns of several kinds (modes, with their share of the runs):\n");
         text.push_str(&table.render(screen));
     }
-    for reason in &result.left_out {
+    if let Some(table) = spread::outside(result) {
+        text.push_str("\nOutside the targets by their distributions (values and shares):\n");
+        text.push_str(&table.render(screen));
+    }
+    if let Some(table) = spread::disputed(result) {
+        text.push_str("\nDecided differently, MPTCP against the best path alone:\n");
+        text.push_str(&table.render(screen));
+    }
+    for reason in spread::left_out(result) {
         // Writing to a string cannot fail.
         screen.wrap(&mut text, "note: ", &format!("left out {reason}"), "");
     }
     if !result.left_out.is_empty() {
         screen.wrap(&mut text, "help: ", RECORD, "");
     }
-    let _ = write!(text, "\n{}", screen.styled("1", &summary(result)));
+    text.push('\n');
+    for line in spread::overall(result) {
+        screen.wrap(&mut text, "", &line, "");
+    }
+    let _ = write!(text, "{}", screen.styled("1", &summary(result)));
     text.push('\n');
     text
 }

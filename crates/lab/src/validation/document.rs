@@ -1,6 +1,7 @@
 //! The document of `validate --json`: differences are fractions.
 
-use super::judge::{Apart, Estimate, Row, Validation};
+use super::distribution::{Decision, Side, Spread};
+use super::judge::{Apart, Estimate, QuantileRow, Row, Validation};
 use super::series::Machine;
 use crate::statistics::{Interval, Mode};
 use serde_json::{Value, json};
@@ -17,6 +18,11 @@ pub fn document(validation: &Validation, machine: &Machine) -> Value {
         "worst": validation.worst(),
         "counted": validation.counted().len(),
         "apart": validation.apart.iter().map(apart).collect::<Vec<_>>(),
+        "distributions": validation.spreads.iter().map(spread).collect::<Vec<_>>(),
+        "decisions": validation.decisions.iter().map(decision).collect::<Vec<_>>(),
+        "overall": overall(validation),
+        "scenarios_of_set": validation.scenarios,
+        "scenarios_unrecorded": validation.unrecorded,
         "left_out": validation.left_out,
         "machine": machine,
     })
@@ -47,17 +53,88 @@ fn ours_ends(ours: &Estimate) -> Value {
     if ours.interval.is_none() { json!([ours.mean, ours.mean]) } else { ends(ours.interval) }
 }
 
+/// A variant of a scenario with all runs of both sides.
+fn spread(row: &Spread) -> Value {
+    json!({
+        "name": row.subject.scenario,
+        "variant": row.subject.variant,
+        "stack": row.subject.stack,
+        "cc": row.subject.cc,
+        "metric": row.subject.metric,
+        "unit": row.subject.unit,
+        "kernel": side(&row.kernel),
+        "ours": side(&row.ours),
+        "quantiles": row.quantiles.iter().map(quantile).collect::<Vec<_>>(),
+        "kernel_half_width": row.half_width,
+        "diff": row.diff,
+        "misfit": row.misfit,
+        "share_diff": row.share_diff,
+    })
+}
+
+fn side(side: &Side) -> Value {
+    json!({
+        "values": side.values,
+        "incomplete": side.incomplete,
+        "mean": side.mean,
+        "median": side.median,
+        "modes": side.modes.iter().map(mode).collect::<Vec<_>>(),
+        "shares": side.shares,
+        "retransmitted_segs": side.retransmitted_segs,
+        "reinjected_bytes": side.reinjected_bytes,
+        "receive_window_s": side.receive_window,
+        "send_buffer_s": side.send_buffer,
+    })
+}
+
+fn decision(decision: &Decision) -> Value {
+    json!({
+        "name": decision.scenario,
+        "cc": decision.cc,
+        "kernel": decision.kernel.name(),
+        "ours": decision.ours.name(),
+        "contradict": decision.contradicts(),
+        "one_sided": decision.is_one_sided(),
+    })
+}
+
+/// Figures over the whole set, by stack.
+fn overall(validation: &Validation) -> Value {
+    let stacks = validation.overall().into_iter().map(|(stack, of)| {
+        let figures = json!({
+            "n": of.n,
+            "known": of.known,
+            "too_few_runs": of.too_few,
+            "median": of.median,
+            "p90": of.p90,
+            "worst_known": of.worst_known,
+            "worst_wide": of.worst_wide,
+            "with_shares": of.shared,
+            "shares_within": of.shares_within,
+        });
+        (stack.to_owned(), figures)
+    });
+    let number = |of: fn(&Decision) -> bool| validation.decisions.iter().filter(|d| of(d)).count();
+    json!({
+        "stacks": stacks.collect::<serde_json::Map<_, _>>(),
+        "decisions": validation.decisions.len(),
+        "contradict": number(Decision::contradicts),
+        "one_sided": number(Decision::is_one_sided),
+    })
+}
+
+fn quantile(row: &QuantileRow) -> Value {
+    json!({
+        "q": row.q,
+        "kernel": row.kernel,
+        "kernel_ci95": ends(row.kernel_interval),
+        "ours": row.ours,
+        "ours_ci95": ends(row.ours_interval),
+        "diff": row.diff,
+    })
+}
+
 fn apart(apart: &Apart) -> Value {
-    let quantile = |row: &super::judge::QuantileRow| {
-        json!({
-            "q": row.q,
-            "kernel": row.kernel,
-            "kernel_ci95": ends(row.kernel_interval),
-            "ours": row.ours,
-            "ours_ci95": ends(row.ours_interval),
-            "diff": row.diff,
-        })
-    };
     json!({
         "name": apart.subject.scenario,
         "variant": apart.subject.variant,

@@ -3,12 +3,14 @@
 //! A scenario counts if the kernel's own mean is known to 4 %. The difference is the simulator's
 //! mean over the kernel's minus one; the excess is the part of it outside the joint 95 % interval
 //! (Welch). Scenarios with random loss, or with several modes of the kernel, are compared by
-//! quantiles and modes and do not count.
+//! quantiles and modes and do not count. All of them are in `distribution`, too.
 
+use super::distribution::{Decision, Overall, Spread};
 use super::series::{Recorded, RecordedVariant, Series};
 use super::set::{Entry, Judged, ValidationSet};
 use crate::execution::run_study;
-use crate::scenario::{Choices, Protocol, Scenario};
+use crate::run::Run;
+use crate::scenario::{Choices, Protocol, Runs, Scenario};
 use crate::stack::Emulated;
 use crate::statistics::{
     Interval, Mode, mean, mean_interval, median, modes, quantile, quantile_intervals, welch,
@@ -20,7 +22,9 @@ use transport::scheduler::SchedulerChoice;
 
 /// A scenario counts if the half-width of the kernel's own interval is at most this share of its
 /// mean.
-const KNOWN: f64 = 0.04;
+pub(super) const KNOWN: f64 = 0.04;
+/// Reason for a scenario that is not recorded yet.
+pub const NO_RUNS: &str = "it has no recorded runs";
 /// Compared quantiles.
 const QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
 
@@ -32,6 +36,14 @@ pub struct Validation {
     /// Rows compared by quantiles and modes: those with random loss, and, in addition to their row,
     /// those with several modes of the kernel whose mean is not known.
     pub apart: Vec<Apart>,
+    /// Distributions of all variants, in the order of the set.
+    pub spreads: Vec<Spread>,
+    /// Decisions of both sides, in the order of the set.
+    pub decisions: Vec<Decision>,
+    /// Number of scenarios of the set.
+    pub scenarios: usize,
+    /// Of these, scenarios without recorded runs.
+    pub unrecorded: usize,
     /// Reasons for scenarios that are left out.
     pub left_out: Vec<String>,
 }
@@ -126,6 +138,18 @@ impl Validation {
         median(&self.counted().into_iter().map(f64::abs).collect::<Vec<f64>>())
     }
 
+    /// Figures over the distributions of each stack, in the order of the set.
+    pub fn overall(&self) -> Vec<(&'static str, Overall)> {
+        let mut stacks: Vec<&'static str> = Vec::new();
+        for row in &self.spreads {
+            if !stacks.contains(&row.subject.stack) {
+                stacks.push(row.subject.stack);
+            }
+        }
+        let of = |stack| self.spreads.iter().filter(move |row| row.subject.stack == stack);
+        stacks.into_iter().map(|stack| (stack, Overall::of(of(stack)))).collect()
+    }
+
     /// Largest of their absolute values.
     pub fn worst(&self) -> Option<f64> {
         self.counted().into_iter().map(f64::abs).reduce(f64::max)
@@ -140,7 +164,16 @@ pub fn validate(
     watcher: &dyn Watcher,
     on_entry: &dyn Fn(&Entry),
 ) -> Result<Validation, StudyError> {
-    let mut result = Validation { rows: Vec::new(), apart: Vec::new(), left_out: Vec::new() };
+    let has_runs = |entry: &&Entry| series.find(&entry.name).is_some();
+    let mut result = Validation {
+        rows: Vec::new(),
+        apart: Vec::new(),
+        spreads: Vec::new(),
+        decisions: Vec::new(),
+        scenarios: set.entries.len(),
+        unrecorded: set.entries.len() - set.entries.iter().filter(has_runs).count(),
+        left_out: Vec::new(),
+    };
     for entry in &set.entries {
         on_entry(entry);
         match usable(entry, series) {
@@ -155,7 +188,7 @@ pub fn validate(
 }
 
 fn usable<'s>(entry: &Entry, series: &'s Series) -> Result<&'s Recorded, String> {
-    let recorded = series.find(&entry.name).ok_or("it has no recorded runs")?;
+    let recorded = series.find(&entry.name).ok_or(NO_RUNS)?;
     if recorded.lacks_page(entry) {
         let name = show_traffic(&entry.scenario.traffic);
         return Err(format!(
@@ -176,7 +209,10 @@ fn judge(
     result: &mut Validation,
 ) -> Result<(), StudyError> {
     let variants = entry.variants();
-    let study = run_study(&counterparts(&entry.scenario, &variants), None, watcher)?;
+    let scenario = counterparts(&entry.scenario, &variants);
+    let runs = if entry.is_random() { entry.most_runs } else { entry.runs() };
+    let study = run_study(&Scenario { runs: Runs::Fixed(runs), ..scenario }, None, watcher)?;
+    let mut spreads = Vec::new();
     for emulated in &variants {
         let Some(kernel) = recorded.find(&emulated.name) else {
             result
@@ -184,7 +220,10 @@ fn judge(
                 .push(format!("{}: there are no recorded runs of {}", entry.name, emulated.name));
             continue;
         };
-        let ours = values_of(&study, &emulated.variant.name);
+        let ours = runs_of(&study, &emulated.variant.name);
+        let spread = Spread::new(subject(entry, emulated, kernel), (entry, emulated), kernel, ours);
+        spreads.extend(spread.map(|spread| (emulated, spread)));
+        let ours: Vec<f64> = ours.iter().filter_map(|run| run.value).collect();
         let subject = subject(entry, emulated, kernel);
         let (theirs, name) = (kernel.values(), &emulated.name);
         if theirs.is_empty() || ours.is_empty() {
@@ -204,11 +243,14 @@ fn judge(
             Judged::Quantiles => result.apart.push(apart(entry, subject, &theirs, &ours)),
         }
     }
+    let pairs: Vec<_> = spreads.iter().map(|(emulated, spread)| (*emulated, spread)).collect();
+    result.decisions.extend(Decision::of(entry, &pairs));
+    result.spreads.extend(spreads.into_iter().map(|(_, spread)| spread));
     Ok(())
 }
 
 /// The scenario with exactly the counterparts of the kernel's variants.
-fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenario {
+pub(super) fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenario {
     let has = |protocol: Protocol| variants.iter().any(|v| v.variant.protocol() == protocol);
     let protocols = Protocol::ALL.into_iter().filter(|protocol| has(*protocol)).collect();
     let schedulers = variants.iter().filter_map(|v| v.variant.scheduler());
@@ -218,9 +260,9 @@ fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenario {
     Scenario { choices, ..scenario.clone() }
 }
 
-fn values_of(study: &Study, variant: &str) -> Vec<f64> {
+fn runs_of<'s>(study: &'s Study, variant: &str) -> &'s [Run] {
     let runs = study.variants.iter().find(|runs| runs.variant.name == variant);
-    runs.map_or(Vec::new(), |runs| runs.runs.iter().filter_map(|run| run.value).collect())
+    runs.map_or(&[], |runs| &runs.runs)
 }
 
 fn subject(entry: &Entry, emulated: &Emulated, kernel: &RecordedVariant) -> Subject {
@@ -253,6 +295,22 @@ fn row(subject: Subject, theirs: &[f64], ours: &[f64]) -> Option<Row> {
 }
 
 fn apart(entry: &Entry, subject: Subject, theirs: &[f64], ours: &[f64]) -> Apart {
+    Apart {
+        kernel_n: theirs.len(),
+        ours_n: ours.len(),
+        quantiles: quantile_rows(entry, &subject, theirs, ours),
+        kernel_modes: modes(theirs),
+        our_modes: modes(ours),
+        subject,
+    }
+}
+
+pub(super) fn quantile_rows(
+    entry: &Entry,
+    subject: &Subject,
+    theirs: &[f64],
+    ours: &[f64],
+) -> Vec<QuantileRow> {
     let (seed, name) = (entry.scenario.seed, &subject.variant);
     let sorted = |values: &[f64]| {
         let mut sorted = values.to_vec();
@@ -275,12 +333,5 @@ fn apart(entry: &Entry, subject: Subject, theirs: &[f64], ours: &[f64]) -> Apart
             diff: if kernel > 0.0 { ours / kernel - 1.0 } else { 0.0 },
         })
     });
-    Apart {
-        subject,
-        kernel_n: theirs.len(),
-        ours_n: ours.len(),
-        quantiles: quantiles.collect(),
-        kernel_modes: modes(&theirs),
-        our_modes: modes(&ours),
-    }
+    quantiles.collect()
 }

@@ -78,7 +78,7 @@ pub struct RecordedVariant {
 }
 
 /// A repetition.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RecordedRun {
     /// Number, which keys its random draws.
     pub number: u64,
@@ -94,6 +94,34 @@ pub struct RecordedRun {
     /// Bytes first sent on each path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path_bytes: Vec<u64>,
+    /// Seconds until the value was known or the run ended as incomplete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<f64>,
+    /// Bytes that the application read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_read: Option<u64>,
+    /// Segments that were sent again on the same path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmitted_segs: Option<u64>,
+    /// Bytes that were sent on another path, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reinjected_bytes: Option<u64>,
+    /// Bytes that reached the receiver more than once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate_bytes: Option<u64>,
+    /// Further numbers of the traffic model, those of single objects left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numbers: BTreeMap<String, f64>,
+    /// Microseconds by path in which the data sender had data to send or in flight, was limited by
+    /// the receive window, and by the send buffer (`ss -ti`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limited_us: Vec<[u64; 3]>,
+    /// Counters of the data sender's host that grew (`/proc/net/netstat`).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sender: BTreeMap<String, u64>,
+    /// The same of the data receiver's host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub receiver: BTreeMap<String, u64>,
 }
 
 /// Errors of files of recorded runs.
@@ -253,11 +281,22 @@ impl RecordedRun {
         RecordedRun {
             number: run.number,
             value: run.value,
-            disturbed: 0,
             invalid: run.failure.clone(),
             path_bytes: run.first_sent_bytes.clone(),
+            ended: Some(run.ended),
+            bytes_read: Some(run.bytes_read),
+            retransmitted_segs: Some(run.retransmitted_segs),
+            reinjected_bytes: Some(run.reinjected_bytes),
+            duplicate_bytes: Some(run.duplicate_bytes),
+            numbers: numbers(run),
+            ..RecordedRun::default()
         }
     }
+}
+
+fn numbers(run: &Run) -> BTreeMap<String, f64> {
+    let kept = |(name, value): &&(String, f64)| !name.contains('/') && value.is_finite();
+    run.extra.iter().filter(kept).cloned().collect()
 }
 
 /// An object with a list as its last value, one element per line.

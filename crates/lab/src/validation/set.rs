@@ -4,6 +4,8 @@
 //! title = "..."
 //! series = "../data/validation/linux-6.18.json"
 //! cc = "reno,cubic"               # any key of a scenario file holds for all that follow
+//! runs = 5                        # recorded runs of each variant; a scenario may have its own
+//! most-runs = 20                  # where loss is random, the mean is not known, or modes show
 //!
 //! [[scenario]]
 //! name = "dsl-lte-1MiB"
@@ -20,7 +22,7 @@
 use super::grid::{Cell, Grid};
 use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
 use crate::path_spec::{CapacitySpec, Loss};
-use crate::scenario::{Key, Options, Scenario, load, split, table_of};
+use crate::scenario::{DEFAULT_RUNS, Key, Options, Runs, Scenario, load, split, table_of};
 use crate::stack::{Emulated, StackKind, check_stacks, emulated_of};
 use crate::words::nearest_help;
 use std::collections::BTreeSet;
@@ -30,7 +32,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// Keys of the file in addition to those of a scenario.
-const FILE_KEYS: [&str; 3] = ["series", "stacks", "grid"];
+const FILE_KEYS: [&str; 4] = ["series", "stacks", "grid", "most-runs"];
 /// Keys of an entry in addition to those of a scenario.
 const ENTRY_KEYS: [&str; 3] = ["name", "stacks", "judged-by"];
 
@@ -58,6 +60,8 @@ pub struct Entry {
     pub stacks: Vec<StackKind>,
     /// Criterion of comparison.
     pub judged_by: Judged,
+    /// Recorded runs of a variant whose figure is random or not known after those of the scenario.
+    pub most_runs: u32,
 }
 
 /// Criterion of comparison.
@@ -93,6 +97,19 @@ impl Entry {
     pub fn variants(&self) -> Vec<Emulated> {
         emulated_of(&self.scenario, &self.stacks)
     }
+
+    /// Recorded runs of every variant.
+    pub fn runs(&self) -> u32 {
+        match self.scenario.runs {
+            Runs::Fixed(runs) => runs,
+            Runs::Auto { most } => most.min(DEFAULT_RUNS),
+        }
+    }
+
+    /// Whether runs differ by random loss or by the offset in a recording.
+    pub fn is_random(&self) -> bool {
+        is_lossy(&self.scenario)
+    }
 }
 
 impl ValidationSet {
@@ -125,15 +142,18 @@ impl ValidationSet {
         };
         let cells = cells(file, &parts, other.as_ref())?;
         let (mut common, mut stacks) = (given.clone().or(parts.common), parts.stacks);
+        let mut most_runs = parts.most_runs;
         if let Some(Other { parts, .. }) = other {
             common = common.or(parts.common);
             stacks = stacks.or(parts.stacks);
+            most_runs = most_runs.or(parts.most_runs);
         }
         let stacks = match stacks {
             Some(stacks) => StackKind::parse_list(&stacks)?,
             None => vec![StackKind::KernelTcp, StackKind::KernelMptcp],
         };
-        let defaults = Defaults { common: &common, stacks: &stacks };
+        let most_runs = most_runs.as_ref().map(number_of_runs).transpose()?;
+        let defaults = Defaults { common: &common, stacks: &stacks, most_runs };
         let listed = parts.listed.map_or(Ok(Vec::new()), |all| tables(file, all, "scenario"))?;
         let listed = listed.into_iter().map(|table| listed_entry(file, table, &defaults));
         let cells = cells.into_iter().map(|cell| entry(cell, Own::default(), &defaults));
@@ -170,6 +190,7 @@ struct Parts<'t, 'a> {
     common: Options,
     series: Option<Given>,
     stacks: Option<Given>,
+    most_runs: Option<Given>,
     /// The set file with the axes.
     grid: Option<Given>,
     listed: Option<&'t Spanned<DeValue<'a>>>,
@@ -185,8 +206,8 @@ impl<'t, 'a> Parts<'t, 'a> {
             all.get(key)
         });
         let (common, own) = split(file, &common, &FILE_KEYS)?;
-        let [series, stacks, grid] = own.try_into().unwrap_or_default();
-        Ok(Parts { common, series, stacks, grid, listed, axes, draw })
+        let [series, stacks, grid, most_runs] = own.try_into().unwrap_or_default();
+        Ok(Parts { common, series, stacks, most_runs, grid, listed, axes, draw })
     }
 }
 
@@ -287,6 +308,15 @@ pub(super) fn tables<'t, 'a>(
 struct Defaults<'a> {
     common: &'a Options,
     stacks: &'a [StackKind],
+    most_runs: Option<u32>,
+}
+
+/// The value of `most-runs`.
+fn number_of_runs(given: &Given) -> Result<u32, InputError> {
+    given.text.parse().ok().filter(|runs| *runs > 0).ok_or_else(|| {
+        let problem = format!("`{}` is not a number of runs", given.text);
+        given.refuse_whole(problem, "write `most-runs = 20`")
+    })
 }
 
 /// Keys of an entry beside those of a scenario.
@@ -349,7 +379,10 @@ fn entry(
         None if is_lossy(&scenario) => Judged::Quantiles,
         None => Judged::Mean,
     };
-    Ok((name.clone(), Entry { name: name.text, scenario, stacks, judged_by }))
+    let most_runs = defaults.most_runs.unwrap_or_default();
+    let mut entry = Entry { name: name.text.clone(), scenario, stacks, judged_by, most_runs };
+    entry.most_runs = most_runs.max(entry.runs());
+    Ok((name, entry))
 }
 
 /// Whether runs differ by random loss or by the offset in a recording.

@@ -57,9 +57,8 @@ fn series(set: &ValidationSet, values: &[f64]) -> Series {
     let run = |(value, number): (&f64, u64)| RecordedRun {
         number,
         value: Some(*value),
-        disturbed: 0,
-        invalid: None,
         path_bytes: vec![1, 2],
+        ..RecordedRun::default()
     };
     for entry in &set.entries {
         let variant = |emulated: crate::stack::Emulated| RecordedVariant {

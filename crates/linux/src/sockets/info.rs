@@ -33,6 +33,12 @@ pub struct TcpReading {
     pub bytes_received: u64,
     /// Segments with payload that came in.
     pub data_segs_in: u32,
+    /// Microseconds with data to send or in flight.
+    pub busy_time: u64,
+    /// Microseconds limited by the receive window.
+    pub rwnd_limited: u64,
+    /// Microseconds limited by the send buffer.
+    pub sndbuf_limited: u64,
 }
 
 /// An MPTCP connection.
@@ -59,6 +65,9 @@ impl TcpReading {
             total_retrans: word(bytes, 100),
             bytes_received: long(bytes, 128),
             data_segs_in: word(bytes, 152),
+            busy_time: long(bytes, 168),
+            rwnd_limited: long(bytes, 176),
+            sndbuf_limited: long(bytes, 184),
             bytes_sent: long(bytes, 200),
             bytes_retrans: long(bytes, 208),
         }
@@ -83,6 +92,9 @@ impl TcpReading {
             bytes_retrans: self.bytes_retrans.max(later.bytes_retrans),
             bytes_received: self.bytes_received.max(later.bytes_received),
             data_segs_in: self.data_segs_in.max(later.data_segs_in),
+            busy_time: self.busy_time.max(later.busy_time),
+            rwnd_limited: self.rwnd_limited.max(later.rwnd_limited),
+            sndbuf_limited: self.sndbuf_limited.max(later.sndbuf_limited),
             ..*later
         }
     }

@@ -1,14 +1,15 @@
 //! A repetition over the kernel's sockets.
 
+use super::counters;
 use super::sampler::{self, Sampler};
 use super::{
-    KernelSettings, SAMPLE_EVERY, SERVER_PORT, SutPath, SutPaths, SutQuantity, SutRecord, SutRun,
-    SutSeries, joined, settle_in,
+    KernelSettings, SAMPLE_EVERY, SERVER_PORT, SendTimes, SutPath, SutPaths, SutQuantity,
+    SutRecord, SutRun, SutSeries, joined, settle_in,
 };
 use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::namespace::Namespace;
-use crate::sockets::{KernelHost, SocketOptions, Stop};
+use crate::sockets::{KernelHost, SocketOptions, Stop, TcpReading};
 use base::Instant;
 use harness::RunRecord;
 use std::io;
@@ -57,11 +58,16 @@ pub(super) fn run(
     };
     let (from, to) =
         if run.reverse { (paths.client, paths.server) } else { (paths.server, paths.client) };
+    let counted = || -> io::Result<_> { Ok([counters::read(from)?, counters::read(to)?]) };
+    let before = counted().map_err(failed)?;
     let seen = Mutex::new(Seen { sender: sampler(from)?, receiver: sampler(to)? });
     let ended = carry_out(paths, &mut ends, &seen)?;
     let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut record = record(paths.paths, run, &ends, &seen)?;
     check_congestion(&record, settings)?;
+    let [sender, receiver] = counted().map_err(failed)?;
+    record.counts.sender = counters::added(&before[0], sender);
+    record.counts.receiver = counters::added(&before[1], receiver);
     record.run.ended = ended - Instant::ZERO;
     Ok(record)
 }
@@ -154,6 +160,7 @@ fn record(
     let (client, server) = (&ends.client, &ends.server);
     let mut record =
         SutRecord::of_halves(run, paths.len(), client.application(), server.application())?;
+    record.counts.times = vec![SendTimes::default(); paths.len()];
     let (sender, receiver) = if run.reverse { (client, server) } else { (server, client) };
     for track in seen.sender.tracks() {
         let Some(path) = track.path(paths) else { continue };
@@ -161,6 +168,7 @@ fn record(
         flow.sender_subflows.push(path);
         flow.sent.first_sent_bytes[path] += track.reading.first_sent_bytes();
         flow.sent.retransmitted_segs += u64::from(track.reading.total_retrans);
+        record.counts.times[path].add(&track.reading);
         if !record.congestion.contains(&track.congestion) {
             record.congestion.push(track.congestion.clone());
         }
@@ -217,4 +225,13 @@ fn check_congestion(record: &SutRecord, settings: &KernelSettings) -> Result<(),
              used {other}"
         )))
     })
+}
+
+impl SendTimes {
+    /// Adds a subflow of the path.
+    fn add(&mut self, reading: &TcpReading) {
+        self.busy_us += reading.busy_time;
+        self.rwnd_limited_us += reading.rwnd_limited;
+        self.sndbuf_limited_us += reading.sndbuf_limited;
+    }
 }

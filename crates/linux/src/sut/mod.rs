@@ -6,6 +6,7 @@
 //! ([`crate::mptcp_pm`]). Both ends of the traffic run in this process with one clock. Links are
 //! left to the emulator, repetitions, statistics and files to the lab.
 
+mod counters;
 mod emulated;
 mod engine;
 mod kernel;
@@ -20,6 +21,7 @@ use crate::error::LiveError;
 use crate::namespace::Namespace;
 use base::{Duration, Instant};
 use harness::{FlowRecord, RunRecord, SentRecord};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use traffic::{Half, Outcome, StreamFailure, Traffic};
@@ -121,6 +123,30 @@ pub struct SutRecord {
     pub congestion: Vec<String>,
     /// In the order of quantities and paths.
     pub series: Vec<SutSeries>,
+    /// What the kernel counted; empty for other systems.
+    pub counts: KernelCounts,
+}
+
+/// What the kernel counted during a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KernelCounts {
+    /// Times of the data sender by path.
+    pub times: Vec<SendTimes>,
+    /// Counters of the data sender's host that grew, by their names in `/proc/net/netstat`.
+    pub sender: BTreeMap<String, u64>,
+    /// The same of the data receiver's host.
+    pub receiver: BTreeMap<String, u64>,
+}
+
+/// Times of the subflows of a path, in microseconds, as `ss -ti` shows them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SendTimes {
+    /// With data to send or in flight (`busy`).
+    pub busy_us: u64,
+    /// Of these, limited by the receive window (`rwnd_limited`).
+    pub rwnd_limited_us: u64,
+    /// Of these, limited by the send buffer (`sndbuf_limited`).
+    pub sndbuf_limited_us: u64,
 }
 
 /// A quantity over time.
@@ -203,7 +229,12 @@ impl SutRecord {
             captures: None,
             simulated: None,
         };
-        SutRecord { run, congestion: Vec::new(), series: Vec::new() }
+        SutRecord {
+            run,
+            congestion: Vec::new(),
+            series: Vec::new(),
+            counts: KernelCounts::default(),
+        }
     }
 
     /// The measured flow.

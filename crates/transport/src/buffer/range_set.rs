@@ -192,6 +192,11 @@ impl RangeSet {
         self.ranges.iter().map(|(&start, &end)| start..end)
     }
 
+    /// The ranges that start at `offset` or above, in ascending order.
+    pub fn iter_from(&self, offset: u64) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
+        self.ranges.range(offset..).map(|(&start, &end)| start..end)
+    }
+
     /// The lowest range.
     pub fn first(&self) -> Option<Range<u64>> {
         self.ranges.first_key_value().map(|(&start, &end)| start..end)

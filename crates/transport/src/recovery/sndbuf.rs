@@ -36,6 +36,11 @@ impl SendBufferTuning {
         SendBufferTuning { size, max: size, auto: false }
     }
 
+    /// Whether the buffer is auto-tuned.
+    pub(crate) const fn is_auto(&self) -> bool {
+        self.auto
+    }
+
     /// The present size in bytes of memory.
     pub(crate) const fn size(&self) -> u32 {
         self.size

@@ -3,16 +3,16 @@
 //! TSNs are offsets of 64 bits from the peer's initial TSN. When to send a report is left to the
 //! association, the data to its streams.
 
+mod last_blocks;
+
 use super::gaps::{GapStructure, ReceivedGaps};
 use crate::buffer::RangeSet;
-use std::ops::Range;
+use last_blocks::{LastBlocks, blocks};
 use wire::sctp::{GapBlock, NrSack, Sack, Tsn};
 
 /// Duplicates that one report lists at most: enough to detect a spurious retransmission of a
 /// window's beginning, and a bound on what a hostile sender can make us remember.
 const MAX_DUPLICATES: usize = 64;
-/// Offsets from the cumulative TSN have 16 bits (RFC 9260 s3.3.4).
-const MAX_OFFSET: u64 = u16::MAX as u64;
 
 /// TSNs that have arrived from a peer.
 #[derive(Clone, Debug)]
@@ -26,6 +26,7 @@ pub struct ReceivedTsns {
     renegable: RangeSet,
     duplicates: Vec<Tsn>,
     gaps: ReceivedGaps,
+    last: LastBlocks,
 }
 
 /// Whether a chunk may be discarded after it was reported (RFC 9260 s6.2).
@@ -61,6 +62,7 @@ impl ReceivedTsns {
             renegable: RangeSet::new(),
             duplicates: Vec::new(),
             gaps: ReceivedGaps::new(structure),
+            last: LastBlocks::new(),
         }
     }
 
@@ -113,6 +115,7 @@ impl ReceivedTsns {
             return self.advance(at + 1);
         }
         self.above.insert(at..at + 1);
+        self.last.on_change(at);
         if keep == Keep::Renegable {
             self.renegable.insert(at..at + 1);
         }
@@ -136,6 +139,7 @@ impl ReceivedTsns {
             Some(at) if self.renegable.contains(at) => {
                 self.renegable.remove(at..at + 1);
                 self.above.remove(at..at + 1);
+                self.last.on_change(at);
                 self.gaps.on_discarded(at);
                 true
             }
@@ -197,7 +201,7 @@ impl ReceivedTsns {
     /// highest blocks. Duplicates are reported once.
     pub fn sack(&mut self, a_rwnd: u32, room: u32) -> Sack {
         let mut words = words(room, Sack::HEADER);
-        let gaps = self.blocks(self.above.iter(), &mut words);
+        let gaps = self.blocks(&mut words);
         let duplicates = self.take_duplicates(words);
         Sack { cum_tsn: self.cum_tsn(), a_rwnd, dac_packets: 0, gaps, duplicates }
     }
@@ -206,41 +210,31 @@ impl ReceivedTsns {
     /// others, then duplicates; the highest blocks are left out.
     pub fn nr_sack(&mut self, a_rwnd: u32, room: u32) -> NrSack {
         let mut words = words(room, NrSack::HEADER);
-        let gaps = self.blocks(self.renegable.iter(), &mut words);
-        // Rarely does a block consist of both kinds: only then is each one searched.
-        let nr_gaps = match self.renegable.is_empty() {
-            true => self.blocks(self.above.iter(), &mut words),
+        // Rarely does a report have both kinds: only then is each one collected.
+        let (gaps, nr_gaps) = match self.renegable.is_empty() {
+            true => (Box::default(), self.blocks(&mut words)),
             false => {
+                let gaps: Box<_> = blocks(self.renegable.iter(), self.next).take(words).collect();
+                words -= gaps.len();
                 let kept = self.above.iter().flat_map(|range| self.renegable.missing(range));
-                self.blocks(kept, &mut words)
+                let nr_gaps: Box<_> = blocks(kept, self.next).take(words).collect();
+                words -= nr_gaps.len();
+                (gaps, nr_gaps)
             }
         };
         let duplicates = self.take_duplicates(words);
         NrSack { cum_tsn: self.cum_tsn(), a_rwnd, dac_packets: 0, gaps, nr_gaps, duplicates }
     }
 
-    /// Ranges as blocks, lowest first, until `words` are used up or offsets have too many bits.
-    fn blocks(
-        &self,
-        ranges: impl Iterator<Item = Range<u64>>,
-        words: &mut usize,
-    ) -> Box<[GapBlock]> {
+    /// Blocks of what has arrived, lowest first, until `words` are used up or offsets have too many
+    /// bits.
+    fn blocks(&mut self, words: &mut usize) -> Box<[GapBlock]> {
         if !self.has_gap() {
             return Box::default();
         }
-        // The cumulative TSN is the one before `next`.
-        let offset = |at: u64| at - self.next + 1;
-        let mut blocks = Vec::with_capacity(self.above.len().min(*words));
-        for range in ranges.take(*words) {
-            let (start, end) = (offset(range.start), offset(range.end - 1).min(MAX_OFFSET));
-            if start > MAX_OFFSET {
-                break;
-            }
-            blocks.push(GapBlock { start: start as u16, end: end as u16 });
-        }
+        let blocks = self.last.update(&self.above, self.next, *words);
         *words -= blocks.len();
-        debug_assert!(blocks.windows(2).all(|pair| pair[0].end < pair[1].start), "in order");
-        blocks.into_boxed_slice()
+        blocks.into()
     }
 
     fn take_duplicates(&mut self, words: usize) -> Box<[Tsn]> {
@@ -417,10 +411,11 @@ mod tests {
         fn random_arrivals_equal_a_linear_list(
             initial in prop_oneof![Just(u32::MAX - 20), any::<u32>()],
             ops in prop::collection::vec(op(), 1..80),
+            ops_per_report in 1..4usize,
         ) {
             let initial = Tsn(initial);
             let (mut received, mut model) = (ReceivedTsns::new(initial), Model::default());
-            for op in ops {
+            for (number, op) in ops.into_iter().enumerate() {
                 match op {
                     Op::Insert(at, forever) => {
                         let keep = if forever { Keep::Forever } else { Keep::Renegable };
@@ -445,6 +440,9 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(received.cum_tsn(), initial + model.next as u32 - 1);
+                if number % ops_per_report > 0 {
+                    continue;
+                }
                 let of = |forever: bool| -> BTreeSet<u64> {
                     let held = model.above.iter().filter(|(_, kept)| **kept == forever);
                     held.map(|(at, _)| at + 1 - model.next).collect()

@@ -317,6 +317,7 @@ impl Subflow {
             TimeoutOutcome::Nothing => {}
             TimeoutOutcome::GiveUp => self.fail(cx, SocketError::TimedOut),
             TimeoutOutcome::Retransmit => {
+                self.tx.validation.restart_clock(cx.now);
                 if let Some(mp) = self.mp.as_mut() {
                     mp.on_timeout();
                 }

@@ -108,6 +108,28 @@ fn notsent_lowat_bounds_what_is_taken_ahead() {
     assert!(news.iter().any(|(_, kind)| *kind == SocketEventKind::Writable));
 }
 
+/// Linux restarts the clock of RFC 2861 with every acknowledgement that reaches congestion
+/// avoidance (`tcp_cong_avoid`), so that a stream below its window keeps it.
+#[test]
+fn window_of_an_acknowledged_stream_that_never_fills_it_does_not_decay() {
+    let config = TcpConfig { congestion: ControllerChoice::RENO, ..TcpConfig::default() };
+    let mut bare = accepted(config);
+    for segs in [10, 20] {
+        bare.write(segs * MSS);
+        bare.wait_ms(20);
+        let all = bare.acked + segs * MSS;
+        bare.ack(all);
+    }
+    assert_eq!(bare.info().cwnd_segs, 40);
+    for _ in 0..100 {
+        bare.write(2 * MSS);
+        bare.wait_ms(20);
+        let all = bare.acked + 2 * MSS;
+        bare.ack(all);
+    }
+    assert_eq!(bare.info().cwnd_segs, 40, "two seconds, many RTOs");
+}
+
 /// IDLE-1 (RFC 2861, `tcp_cwnd_restart`): each RTO of silence halves the window, not below the
 /// initial one; the threshold keeps three quarters of it.
 #[test]

@@ -116,6 +116,52 @@ fn kernels_runs_beside_ours() {
     session.end();
 }
 
+/// Two paths, alone and together: the kernel gains nothing from the second one, the simulator does.
+#[test]
+fn distributions_and_decisions_of_several_paths() {
+    let mut session = Session::new("validate-distributions");
+    let several = "title = \"Several\"\nseries = \"kernel.json\"\nruns = 4\ncc = \"reno\"\n\
+                   traffic = \"bulk:1MiB\"\npath.a = \"rate 10mbit delay 10ms limit 100p\"\n\
+                   path.b = \"rate 10mbit delay 10ms limit 100p\"\n";
+    let names: String = ["one", "two", "three", "four", "five"]
+        .map(|n| format!("[[scenario]]\nname = \"{n}\"\n"))
+        .concat();
+    session.file("set.toml", format!("{several}{names}"));
+    let variant = |name: &str, bytes: &str, factor: f64| {
+        let runs = [0.94, 0.941, 0.942, 0.943].map(|seconds| {
+            format!(
+                "{{\"number\":0,\"value\":{:.3},\"path_bytes\":[{bytes}],\"ended\":1.0,\
+                 \"retransmitted_segs\":3,\"reinjected_bytes\":1420,\
+                 \"limited_us\":[[900000,250000,0],[900000,250000,1000]]}}",
+                seconds * factor
+            )
+        });
+        format!(
+            "{{\"name\":\"{name}\",\"cc\":\"reno\",\"metric\":\"completion_time\",\"unit\":\"s\",\
+             \"runs\":[{}]}}",
+            runs.join(",")
+        )
+    };
+    let variants = [
+        variant("kernel-tcp/a/reno", "1048576,0", 1.0),
+        variant("kernel-tcp/b/reno", "0,1048576", 1.0),
+        variant("kernel-mptcp/default/reno", "900000,148576", 1.0),
+    ];
+    let path = "rate 10mbit delay 10ms limit 100p";
+    let recorded = format!(
+        "{{\"name\":\"one\",\"conditions\":{{\"buffers\":\"4MiB/6MiB\",\"first\":\"a\",\
+         \"nic\":\"1gbit\",\"path.a\":\"{path}\",\"path.b\":\"{path}\",\"reverse\":\"false\",\
+         \"seed\":\"1\",\"traffic\":\"bulk:1MiB\"}},\"variants\":[{}]}}",
+        variants.join(",")
+    );
+    session.file("kernel.json", series(&[recorded]));
+    session.call(&["validate", "set.toml"]);
+    session.call(&["validate", "set.toml", "--write", "page.md", "--json"]);
+    let page = std::fs::read_to_string(session.scratch.0.join("page.md")).expect("the page");
+    session.text.push_str(&page);
+    session.end();
+}
+
 #[test]
 fn sets_that_are_drawn() {
     let mut session = Session::new("validate-drawn");
@@ -225,6 +271,7 @@ fn sets_and_recordings_that_are_refused() {
         &SET.replace("name", "judged-by = \"eye\"\nname"),
         &SET.replace("name", "start = \"2s\"\nname"),
         &format!("{SET}{}", LOSSY.replace("lossy", "clean")),
+        &format!("most-runs = \"many\"\n{SET}"),
     ] {
         session.file("set.toml", text);
         let shown = text.lines().map(|line| format!("set.toml: {line}\n"));

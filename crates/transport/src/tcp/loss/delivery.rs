@@ -155,13 +155,13 @@ impl LossRecovery {
     }
 
     /// The congestion window after an acknowledgement (Linux `tcp_cong_control`): PRR while it is
-    /// being reduced, growth otherwise.
+    /// being reduced, growth otherwise. Returns whether it could grow (`tcp_cong_avoid`).
     pub(crate) fn control_window(
         &mut self,
         rcx: &mut RecoveryContext<'_, '_>,
         info: &AckInfo,
         paced: bool,
-    ) {
+    ) -> bool {
         let path = rcx.id.path;
         let pipe = self.inflight();
         let delivered = &info.delivered;
@@ -170,12 +170,15 @@ impl LossRecovery {
             self.ca_state == CaState::Recovery,
             "PRR controls the window in fast recovery only"
         );
+        let may_grow = self.prr.is_none()
+            && delivered.segs > 0
+            && (info.una_advanced || self.is_reordering_seen());
         if let Some(prr) = self.prr.as_mut() {
             let safe = info.una_advanced && info.newly_lost == 0;
             if let Some(allowed) = prr.on_ack(delivered.segs, pipe, safe) {
                 rcx.cc.set_recovery_window(path, pipe + allowed);
             }
-        } else if delivered.segs > 0 && (info.una_advanced || self.is_reordering_seen()) {
+        } else if may_grow {
             let sample = AckSample {
                 now: rcx.cx.now,
                 acked_segs: delivered.segs,
@@ -194,6 +197,7 @@ impl LossRecovery {
             rcx.cc.on_ack(path, &sample);
         }
         self.record_window(rcx);
+        may_grow
     }
 
     /// Outstanding segments are those sent and not cumulatively acknowledged.

@@ -21,7 +21,8 @@ pub(crate) struct CwndValidation {
     used: u32,
     /// The round ends when this offset is acknowledged.
     round_end: u64,
-    /// When the window was last full, or last reduced for lack of data.
+    /// When the window was last full or set, or an acknowledgement reached congestion avoidance
+    /// (Linux `snd_cwnd_stamp`).
     stamp: Instant,
     last_data_sent: Option<Instant>,
     /// The transmission after which silence was last considered.
@@ -59,6 +60,13 @@ impl CwndValidation {
 
     /// The connection is established.
     pub(crate) const fn on_established(&mut self, now: Instant) {
+        self.stamp = now;
+    }
+
+    /// An acknowledgement let the controller grow the window, were it full or not (Linux
+    /// `tcp_cong_avoid`); a time-out set it (`tcp_enter_loss`); or the send buffer grew
+    /// (`tcp_new_space`). A window counts as unused only after an RTO without any of these.
+    pub(crate) const fn restart_clock(&mut self, now: Instant) {
         self.stamp = now;
     }
 

@@ -50,6 +50,11 @@ impl Writer {
         self.tuning.size()
     }
 
+    /// Whether the buffer is auto-tuned.
+    pub(crate) const fn is_tuned(&self) -> bool {
+        self.tuning.is_auto()
+    }
+
     /// Grows the buffer for a window of `cwnd_segs` segments (`SendBufferTuning::expand`).
     pub(crate) fn expand(&mut self, cwnd_segs: u32, reordering: u32, mss: u32) {
         self.tuning.expand(cwnd_segs, reordering, mss);

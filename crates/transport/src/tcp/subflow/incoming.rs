@@ -411,8 +411,11 @@ impl Subflow {
         if info.restart_timer {
             loss.set_retransmission_timer(&mut rcx);
         }
-        loss.control_window(&mut rcx, info, paced);
+        let may_grow = loss.control_window(&mut rcx, info, paced);
         loss.set_rexmit(rexmit);
+        if may_grow {
+            self.tx.validation.restart_clock(cx.now);
+        }
         self.update_pacing_rate(cc);
         if info.una_advanced {
             self.tx.writer.on_freed();

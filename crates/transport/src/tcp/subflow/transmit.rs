@@ -328,18 +328,19 @@ impl Subflow {
             let (loss, mut rcx) = self.recovery(cx, cc);
             loss.schedule_probe_after_sending(&mut rcx);
         }
-        self.check_writer(cc);
+        self.check_writer(cx.now, cc);
     }
 
     /// After an acknowledgement and what it allowed to be sent: grows the send buffer unless the
     /// window is full all the same, and wakes a waiting writer (Linux `tcp_check_space`).
-    fn check_writer(&mut self, cc: &Controller) {
+    fn check_writer(&mut self, now: Instant, cc: &Controller) {
         if !self.tx.writer.take_check() {
             return;
         }
         let cwnd = cc.cwnd_segs(self.id.path);
-        if self.inflight() < cwnd {
+        if self.tx.writer.is_tuned() && self.inflight() < cwnd {
             self.tx.writer.expand(cwnd, self.loss.dup_thresh(), self.tx.mss());
+            self.tx.validation.restart_clock(now);
         }
         // The writer of a multi-path connection is woken by the connection.
         if self.mp.is_none() && self.tx.wakes_writer(self.options.notsent_lowat) {
