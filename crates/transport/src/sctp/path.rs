@@ -189,8 +189,8 @@ impl Path {
         self.t3 = Some(now + self.rto.rto());
     }
 
-    /// A chunk whose last path was `from` was rescheduled here. On its own path T3-rtx goes on: with
-    /// each repetition it would start anew, and a dead path never fail (RFC 9260 s6.3.2 R1).
+    /// A chunk whose last path was `from` was rescheduled here. On its own path T3-rtx goes on: if
+    /// each repetition started it anew, a dead path would never fail (RFC 9260 s6.3.2 R1).
     pub(super) fn on_rescheduled(&mut self, now: Instant, from: PathId) {
         if from != self.id || self.t3.is_none() {
             self.start_t3(now);
