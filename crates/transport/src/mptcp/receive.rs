@@ -241,7 +241,13 @@ impl DataReceive {
             Tuning::Shared(buffer) if offset <= self.data.next_offset() => {
                 if buffer.room().free > 0 { end } else { self.edge }
             }
-            Tuning::Shared(_) => if end > self.edge { offset } else { end },
+            Tuning::Shared(_) => {
+                if end > self.edge {
+                    offset
+                } else {
+                    end
+                }
+            }
         };
         let end = edge.min(self.fin_offset.unwrap_or(u64::MAX));
         // At most `len`.

@@ -177,7 +177,10 @@ impl AckPolicy {
             return Verdict::Nothing;
         }
         let two_segments = received.unacked > u64::from(received.segment_size);
-        if (two_segments && !received.left_to_reader) || self.urgent || (self.quick > 0 && !self.interactive) {
+        if (two_segments && !received.left_to_reader)
+            || self.urgent
+            || (self.quick > 0 && !self.interactive)
+        {
             self.urgent = true;
             return Verdict::Now;
         }

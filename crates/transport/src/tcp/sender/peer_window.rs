@@ -30,7 +30,13 @@ pub(crate) struct PeerWindow {
 impl PeerWindow {
     /// A closed window, before the handshake.
     pub(crate) const fn new() -> Self {
-        PeerWindow { size: 0, announced: 0, largest: 0, updated_by: SeqNumber(0), probes_unanswered: 0 }
+        PeerWindow {
+            size: 0,
+            announced: 0,
+            largest: 0,
+            updated_by: SeqNumber(0),
+            probes_unanswered: 0,
+        }
     }
 
     /// Sets the window of the handshake, announced by the segment with number `seq`.
