@@ -64,7 +64,8 @@ fn defaults_are_those_of_the_interface() {
     assert!(scenario.is_random());
 }
 
-const TWO: &str = "a = \"rate 5mbit delay 10ms delay 40ms @1s..2s\"\nb = \"rate 5mbit delay 20ms\"\n";
+const TWO: &str =
+    "a = \"rate 5mbit delay 10ms delay 40ms @1s..2s\"\nb = \"rate 5mbit delay 20ms\"\n";
 
 #[test]
 fn extra_delay_is_drawn_per_path_and_repetition_where_a_variant_uses_several_paths() {
@@ -76,7 +77,10 @@ fn extra_delay_is_drawn_per_path_and_repetition_where_a_variant_uses_several_pat
     for none in [&alone, &without] {
         assert!(none.path_noise().is_zero() && !none.is_random(), "{}", none.to_toml());
     }
-    assert_eq!(alone.study_key(), scenario(&text("protocols = \"tcp\"\npath-noise = \"5ms\"")).study_key());
+    assert_eq!(
+        alone.study_key(),
+        scenario(&text("protocols = \"tcp\"\npath-noise = \"5ms\"")).study_key()
+    );
     assert_ne!(noisy.study_key(), without.study_key());
     let of = |scenario: &Scenario, path: usize, run| {
         scenario.paths[path].draw_with_noise((scenario.seed, run), scenario.path_noise())
