@@ -704,7 +704,7 @@ options! {
              variants, where a variant uses several paths; 0: none. Default: 0.1ms.",
         )
         .argument(
-            71,
+            72,
             "TIME",
             "Largest extra delay of a path, drawn per path and repetition and the same for all \
              variants, where a variant uses several paths; 0: none [default: 0.1ms]",
