@@ -15,11 +15,12 @@ const PATHS: [&str; 2] =
     ["a=rate 25mbit delay 18ms..22ms limit 100p", "b=rate 4mbit delay 63ms..77ms limit 100p"];
 
 /// A table and what makes it.
-const TABLES: [(&str, fn()); 6] = [
+const TABLES: [(&str, fn()); 7] = [
     ("remedies", remedies),
     ("figures", figures),
     ("buffers", buffers),
     ("lists", lists),
+    ("shares", shares),
     ("readings", readings),
     ("queues", queues),
 ];
@@ -245,30 +246,70 @@ fn lists() {
     }
 }
 
+/// The networks of 000, and the buffers that it has there.
+const NETWORKS: [(&str, &str, &str); 3] =
+    [("3g", "3g", "256KiB/256KiB"), ("wlan", "wlan", "1MiB/2MiB"), ("wlan", "3g", "1MiB/2MiB")];
+
+/// All runs of the video of 000 over paths with these profiles.
+fn video(
+    (a, b, buffers): (&str, &str, &str),
+    protocols: &str,
+    more: &[(Key, &str)],
+) -> Vec<(String, Vec<Run>)> {
+    let (first, second) = (format!("a=profile {a}"), format!("b=profile {b}"));
+    let video = [
+        (Key::Traffic, "video"),
+        (Key::Protocols, protocols),
+        (Key::Cc, "reno"),
+        (Key::SctpProfile, "inet000"),
+        (Key::Buffers, buffers),
+        (Key::Runs, "128"),
+    ];
+    runs(options(&[&first, &second], &[&video[..], more].concat()))
+}
+
+fn delay(run: &Run) -> f64 {
+    run.value.unwrap_or(f64::NAN) * 1e3
+}
+
+/// Share of the first path in the data of a run, in percent.
+fn share_of_a(run: &Run) -> f64 {
+    let sent: u64 = run.first_sent_bytes.iter().sum();
+    100.0 * run.first_sent_bytes[0] as f64 / sent as f64
+}
+
+/// Delays and shares of the video of 000 without other traffic, beside its Table 4.
+fn shares() {
+    println!(
+        "| paths a and b | SCTP on a [ms] | SCTP on b [ms] | CMT-SCTP [ms] | share of a | 000 \
+         |\n|---|--:|--:|--:|--:|--:|"
+    );
+    for (network, published) in NETWORKS.into_iter().zip(["6.3", "17.5", "16.4"]) {
+        let all = video(network, "sctp,cmt-sctp", &[]);
+        let of = |name, number: fn(&Run) -> f64| {
+            let found = all.iter().find(|(other, _)| other == name);
+            let (_, runs) = found.unwrap_or_else(|| panic!("a variant {name}"));
+            mean(&each(runs, number)).unwrap_or(f64::NAN)
+        };
+        let cmt = "cmt-sctp/send-all/reno";
+        let [a, b, both] = ["sctp/a/reno", "sctp/b/reno", cmt].map(|name| of(name, delay));
+        let (share, (first, second, _)) = (of(cmt, share_of_a), network);
+        println!(
+            "| {first} and {second} | {a:.1} | {b:.1} | {both:.1} | {share:.1} % | {published} % |"
+        );
+    }
+}
+
 /// What the papers leave open.
 fn readings() {
     println!("| network | switch | mean | difference from the first one |\n|---|---|--:|--:|");
-    let buffers =
-        [("3g", "3g", "256KiB/256KiB"), ("wlan", "wlan", "1MiB/2MiB"), ("wlan", "3g", "1MiB/2MiB")];
-    for (a, b, buffers) in buffers {
-        let (first, second) = (format!("a=profile {a}"), format!("b=profile {b}"));
-        let paths = [first.as_str(), second.as_str()];
-        let video = [
-            (Key::Traffic, "video"),
-            (Key::Protocols, "cmt-sctp"),
-            (Key::Cc, "reno"),
-            (Key::SctpProfile, "inet000"),
-            (Key::Buffers, buffers),
-            (Key::Runs, "128"),
-        ];
-        let delay = |run: &Run| run.value.unwrap_or(f64::NAN) * 1e3;
+    for (a, b, buffers) in NETWORKS {
         for (key, name, words) in [
             (Key::NrSack, "NR-SACK", ["on", "off"]),
             (Key::RtxPolicy, "retransmission", ["rtt", "next"]),
             (Key::Resched, "rescheduling", ["both", "none"]),
         ] {
-            let of =
-                |word| runs(options(&paths, &[&video[..], &[(key, word)]].concat())).remove(0).1;
+            let of = |word| video((a, b, buffers), "cmt-sctp", &[(key, word)]).remove(0).1;
             let network = format!("000, video, {a} and {b} [ms]");
             readings_of(&network, name, &words, &words.map(of), delay);
         }

@@ -12,8 +12,9 @@ use transport::sctp::{Addresses, SctpConfig};
 
 /// Inputs of one repetition.
 pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
-    let paths: Vec<PathSetup> =
-        scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect();
+    let draw =
+        |path: &PathSpec| path.draw_with_noise((scenario.seed, number), scenario.path_noise());
+    let paths: Vec<PathSetup> = scenario.paths.iter().map(draw).collect();
     let (seed, tcp) = (scenario.seed, tcp_config(scenario, variant));
     let limit = scenario.deadline;
     let ends = (&tcp, &scenario.choices.sctp);

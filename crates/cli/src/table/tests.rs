@@ -19,7 +19,8 @@ impl Watcher for Nobody {
 
 /// Runs a study as `compare` does.
 fn study(paths: &[&str], options: &[(&str, &str)]) -> (Scenario, Report) {
-    let asked = paths.iter().fold(Options::default(), |all, path| all.with(Key::Path, path));
+    let quiet = Options::default().with(Key::PathNoise, "0");
+    let asked = paths.iter().fold(quiet, |all, path| all.with(Key::Path, path));
     let options = options
         .iter()
         .fold(asked, |all, (name, text)| all.with(Key::by_name(name).expect("an option"), text));

@@ -15,6 +15,7 @@ const RATE: u64 = 0;
 const DELAY: u64 = 1;
 const LOSS: u64 = 2;
 const LIMIT: u64 = 3;
+const NOISE: u64 = 4;
 /// Owner of the draw of trace offsets.
 const TRACES: u64 = owner_of("traces");
 
@@ -42,6 +43,22 @@ impl PathSpec {
         events.sort_by_key(|(event, begins)| (event.at, *begins));
         let events = events.into_iter().map(|(event, _)| event).collect();
         PathSetup { name: self.name.clone(), down, up, events }
+    }
+
+    /// The same with an extra delay of up to `noise` in both directions, at all times.
+    pub(crate) fn draw_with_noise(&self, (seed, run): (u64, u64), noise: Duration) -> PathSetup {
+        let mut path = self.draw(seed, run);
+        let chance = Chance::new(seed, run);
+        let share = chance.uniform(owner_of(&self.name), Purpose::PathParameter, NOISE);
+        let extra = Duration::from_nanos((share * noise.as_nanos() as f64) as u64);
+        path.down.delay += extra;
+        path.up.delay += extra;
+        for event in &mut path.events {
+            if let LinkChange::Delay(delay) = &mut event.change {
+                *delay += extra;
+            }
+        }
+        path
     }
 
     /// Backup changes of path number `path` of a run.

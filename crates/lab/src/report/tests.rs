@@ -18,6 +18,7 @@ fn scenario(paths: &[&str], random: bool, metric: Metric, baseline: &str) -> Sce
         options.with(Key::Path, &format!("{name}=rate 5mbit{loss}"))
     });
     let options = options.with(Key::Traffic, traffic).with(Key::Baseline, baseline);
+    let options = options.with(Key::PathNoise, "0");
     options.resolve().unwrap()
 }
 
@@ -254,6 +255,7 @@ fn together_scenario(schedulers: &str, random: bool, baseline: &str) -> Scenario
         .with(Key::Path, &format!("a=rate 5mbit{loss}"))
         .with(Key::Path, &format!("b=rate 5mbit{loss}"))
         .with(Key::Traffic, "bulk:4MiB")
+        .with(Key::PathNoise, "0")
         .with(Key::Protocols, "tcp,mptcp")
         .with(Key::Schedulers, schedulers)
         .with(Key::Baseline, baseline);

@@ -67,6 +67,8 @@ use transport::{Buffers, Profile};
 /// Default number of repetitions where every one takes its real time; elsewhere the first look of
 /// `--runs auto`.
 pub const DEFAULT_RUNS: u32 = 20;
+/// Largest extra delay of a path.
+pub const DEFAULT_PATH_NOISE: Duration = Duration::from_micros(100);
 /// Default share of the baseline's mean below which a difference does not matter.
 pub const DEFAULT_MATTERS: f64 = 0.05;
 /// Default limit of repetitions of `--runs auto`.
@@ -177,6 +179,8 @@ pub struct Ends {
     pub buffers: Buffers,
     /// NIC of both hosts; `None`: no NIC link.
     pub nic: Option<NicSetup>,
+    /// Largest extra delay of a path and repetition, where a variant uses several paths.
+    pub path_noise: Duration,
     /// Processing time of both hosts, and of those of competing flows.
     pub cost: ProcessingCost,
     /// Whether the client sends.
@@ -219,8 +223,28 @@ impl Scenario {
         file::read(name)
     }
 
+    /// Largest extra delay that is drawn per path and repetition; zero where each path is used
+    /// alone.
+    ///
+    /// Over several paths the order of arrivals depends on differences of delays below any that a
+    /// user knows, and so may the result.
+    pub fn path_noise(&self) -> Duration {
+        let is_drawn = self.paths.len() > 1 && self.uses_several();
+        if is_drawn { self.ends.path_noise } else { Duration::ZERO }
+    }
+
+    /// Whether the extra delay is not the default.
+    fn has_own_noise(&self) -> bool {
+        self.ends.path_noise != DEFAULT_PATH_NOISE
+    }
+
     /// Whether repetitions differ randomly.
     pub fn is_random(&self) -> bool {
+        !self.path_noise().is_zero() || self.has_random_input()
+    }
+
+    /// The same without the extra delay of paths.
+    fn has_random_input(&self) -> bool {
         self.paths.iter().chain(&self.links).any(PathSpec::is_random)
             || self.start.is_drawn()
             || self.flows.iter().any(|flow| flow.start.is_drawn())
@@ -229,7 +253,7 @@ impl Scenario {
     /// Whether repetitions over this path alone differ randomly.
     pub(crate) fn is_random_on(&self, path: usize) -> bool {
         match self.paths.get(path) {
-            Some(spec) if self.is_two_hosts() => spec.is_random(),
+            Some(spec) if self.is_two_hosts() => !self.path_noise().is_zero() || spec.is_random(),
             _ => self.is_random(),
         }
     }
@@ -410,6 +434,9 @@ impl Scenario {
         }
         if let Some(kernel) = &self.choices.kernel {
             let _ = write!(key, "{kernel:?}");
+        }
+        if !self.path_noise().is_zero() {
+            let _ = write!(key, "path-noise {}", self.path_noise());
         }
         if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");

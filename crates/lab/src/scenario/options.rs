@@ -6,8 +6,8 @@ use super::sctp::{MULTIHOMED, SctpChoices};
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
-    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_RUNS_MAX, DEFAULT_SEED, Ends, FlowSpec,
-    Goal, Matters, Runs, Scenario, endpoints, host_cost, judge, measures, values,
+    About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_PATH_NOISE, DEFAULT_RUNS_MAX, DEFAULT_SEED,
+    Ends, FlowSpec, Goal, Matters, Runs, Scenario, endpoints, host_cost, judge, measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
@@ -333,6 +333,8 @@ impl Options {
             profile,
             buffers: buffers.unwrap_or_else(Buffers::default),
             nic: nic.unwrap_or(Some(NicSetup::default())),
+            path_noise: said(self.text(Key::PathNoise), values::path_noise)?
+                .unwrap_or(DEFAULT_PATH_NOISE),
             cost: host_cost::resolve(self, has_sctp)?,
             reverse: self.switch(Key::Reverse).unwrap_or(false),
             first,

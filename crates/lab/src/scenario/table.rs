@@ -698,6 +698,20 @@ options! {
         .pattern(Regex(r"^(none|[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)$"))
         .shown(|s| Some(quoted(&s.ends.nic.map_or("none".into(), |nic| nic.rate.to_string()))))
         .counts(Counts::StudyKey, "none");
+    PathNoise: text(
+            "path-noise",
+            "Largest extra delay of a path, drawn per path and repetition and the same for all \
+             variants, where a variant uses several paths; 0: none. Default: 0.1ms.",
+        )
+        .argument(
+            72,
+            "TIME",
+            "Largest extra delay of a path, drawn per path and repetition and the same for all \
+             variants, where a variant uses several paths; 0: none [default: 0.1ms]",
+        )
+        .pattern(Regex(r"^(0|[0-9.]+ ?[a-zA-Z]+)$"))
+        .shown(|s| Some(quoted(&show_time(s.ends.path_noise))).filter(|_| s.has_own_noise()))
+        .counts(Counts::StudyKey, "0.3ms");
     HostCost: list(
             "host-cost",
             "Processing time of the hosts: of each segment received or sent, of each scheduling \

@@ -1,6 +1,7 @@
 //! Valid and invalid scenario files and options.
 
 use super::*;
+use network::LinkChange;
 use transport::sctp::RtxPolicy;
 
 fn options(text: &str) -> Result<Options, InputError> {
@@ -61,6 +62,53 @@ fn defaults_are_those_of_the_interface() {
     assert_eq!(scenario.ends.nic, Some(NicSetup::default()));
     assert!(!scenario.ends.reverse);
     assert!(scenario.is_random());
+}
+
+const TWO: &str =
+    "a = \"rate 5mbit delay 10ms delay 40ms @1s..2s\"\nb = \"rate 5mbit delay 20ms\"\n";
+
+#[test]
+fn extra_delay_is_drawn_per_path_and_repetition_where_a_variant_uses_several_paths() {
+    let text = |keys: &str| format!("traffic = \"bulk:4MiB\"\n{keys}\n[path]\n{TWO}");
+    let noisy = scenario(&text(""));
+    assert!(noisy.is_random() && noisy.is_random_on(0));
+    let alone = scenario(&text("protocols = \"tcp\""));
+    let without = scenario(&text("path-noise = \"0\""));
+    for none in [&alone, &without] {
+        assert!(none.path_noise().is_zero() && !none.is_random(), "{}", none.to_toml());
+    }
+    assert_eq!(
+        alone.study_key(),
+        scenario(&text("protocols = \"tcp\"\npath-noise = \"5ms\"")).study_key()
+    );
+    assert_ne!(noisy.study_key(), without.study_key());
+    let of = |scenario: &Scenario, path: usize, run| {
+        scenario.paths[path].draw_with_noise((scenario.seed, run), scenario.path_noise())
+    };
+    let extra = |path, run| of(&noisy, path, run).down.delay - of(&without, path, run).down.delay;
+    let drawn: std::collections::BTreeSet<Duration> =
+        (0..20).flat_map(|run| [extra(0, run), extra(1, run)]).collect();
+    assert_eq!(drawn.len(), 40, "{drawn:?}");
+    assert!(*drawn.last().unwrap() <= Duration::from_micros(100));
+    assert!(*drawn.last().unwrap() > Duration::from_micros(80));
+    let path = of(&noisy, 0, 3);
+    assert_eq!(path.down.delay, path.up.delay);
+    let events = of(&without, 0, 3).events;
+    for (event, plain) in path.events.iter().zip(&events) {
+        let (LinkChange::Delay(delay), LinkChange::Delay(plain)) = (&event.change, &plain.change)
+        else {
+            panic!("a change of delay")
+        };
+        assert_eq!(*delay - *plain, extra(0, 3), "the path is that much longer at all times");
+    }
+    assert!(!events.is_empty());
+}
+
+#[test]
+fn extra_delay_has_a_unit_and_is_small() {
+    for (given, part) in [("0.1", "0.1"), ("2s", "is no noise")] {
+        refused(&[(Key::PathNoise, given)], &[part]);
+    }
 }
 
 #[test]

@@ -54,6 +54,19 @@ pub(super) fn buffers(given: &Given) -> Result<Buffers, InputError> {
     Ok(Buffers { send_max, receive_max, auto_tuning })
 }
 
+/// A time from zero to a second; zero needs no unit.
+pub(super) fn path_noise(given: &Given) -> Result<Duration, InputError> {
+    if given.text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let noise = parse_time(&given.text).map_err(|refusal| given.refuse(refusal))?;
+    if noise > Duration::from_secs(1) {
+        let problem = format!("an extra delay of up to `{}` is no noise", given.text);
+        return Err(given.refuse_whole(problem, "write `0.1ms`, for example, or `0` for none"));
+    }
+    Ok(noise)
+}
+
 /// `none` or a rate.
 pub(super) fn nic(given: &Given) -> Result<Option<NicSetup>, InputError> {
     if given.text == "none" {

@@ -210,7 +210,7 @@ fn judge(
 ) -> Result<(), StudyError> {
     let variants = entry.variants();
     let scenario = counterparts(&entry.scenario, &variants);
-    let runs = if entry.is_random() { entry.most_runs } else { entry.runs() };
+    let runs = if scenario.path_noise().is_zero() { entry.runs() } else { entry.most_runs };
     let study = run_study(&Scenario { runs: Runs::Fixed(runs), ..scenario }, None, watcher)?;
     let mut spreads = Vec::new();
     for emulated in &variants {

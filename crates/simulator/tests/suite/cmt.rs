@@ -2,12 +2,13 @@
 
 use crate::multipath::{assert_exactly_once, hostile_run};
 use crate::pair::{link, record, record_with, value, with};
-use crate::sctp::{cases, sctp};
+use crate::sctp::{cases, keep_opening, sctp};
 use base::{Blocked, Duration, Event, EventMask, Instant, PathId, Rate};
 use network::{Capacity, Direction, Limit, LinkChange, LinkConfig, PathEvent};
 use proptest::prelude::*;
-use simulator::{Carrier, Mark, PathMark, RunSetup, Until};
+use simulator::{Carrier, Mark, PathEnds, PathMark, PathSetup, RunSetup, SharedLink, Until};
 use traffic::Traffic;
+use transport::Buffers;
 use transport::sctp::cmt::{
     Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathBlocking, PathMode, Rescheduling,
     RttRule, SackPath, SendAllKey, Sides, Smart,
@@ -237,6 +238,7 @@ proptest! {
     ) {
         let mut setup = setup;
         setup.flows[0].carrier = Carrier::Sctp(Box::new(config));
+        keep_opening(&mut setup);
         assert_exactly_once(&setup);
     }
 
@@ -265,6 +267,49 @@ proptest! {
         let first_sent: u64 = record.measured().sent.first_sent_bytes.iter().sum();
         prop_assert_eq!(first_sent, mib << 20);
     }
+
+    /// Four paths between two addresses of each host, each behind a link of its own that two paths
+    /// share. The first path lives, and so do all shared links.
+    #[test]
+    fn all_arrives_over_shared_ends_and_links(
+        config in any_sctp(),
+        lives in prop::collection::vec(
+            prop::collection::vec((0u8..4, 1u64..3000, 50u64..4000), 0..4),
+            3,
+        ),
+        rates in prop::array::uniform4(1u64..20),
+        seed in any::<u64>(),
+    ) {
+        let mut setup = sctp(&[link(100, 1), link(100, 1), link(100, 1), link(100, 1)], MIB);
+        setup.network.ends = (0..4).map(|path| ends(path / 2, path % 2)).collect();
+        let shared = [("s0", [0, 1]), ("s1", [2, 3]), ("r0", [0, 2]), ("r1", [1, 3])];
+        for ((name, paths), mbit) in shared.into_iter().zip(rates) {
+            let (down, up) = (link(mbit, 20), link(mbit, 20));
+            let link = PathSetup { name: name.to_owned(), down, up, events: Vec::new() };
+            setup.network.links.push(SharedLink { link, paths: paths.to_vec() });
+        }
+        setup.flows[0].carrier = Carrier::Sctp(Box::new(config));
+        (setup.seed, setup.until) = (seed, Until::Closed);
+        for (path, spells) in (1..).zip(&lives) {
+            // The client's address of the second path is that of the first one, too.
+            let spells = spells.iter().filter(|(what, ..)| path > 1 || *what < 3);
+            live(&mut setup, path, &spells.copied().collect::<Vec<_>>());
+        }
+        let record = record(&setup);
+        let outcome = &record.outcome;
+        prop_assert_eq!(record.measured().failure, None, "{:?}", outcome);
+        prop_assert_eq!(outcome.bytes_read, 1 << 20, "{:?}", outcome);
+        prop_assert!(outcome.is_complete(), "{:?}", outcome);
+        let first_sent: u64 = record.measured().sent.first_sent_bytes.iter().sum();
+        prop_assert_eq!(first_sent, 1 << 20);
+    }
+}
+
+/// One object.
+const MIB: Traffic = Traffic::BulkSize(1 << 20);
+
+fn ends(client: usize, server: usize) -> PathEnds {
+    PathEnds { client: Some(client), server: Some(server) }
 }
 
 /// Regression: two of three paths die while a message of two chunks is bound to one of them.
@@ -300,6 +345,30 @@ fn message_of_two_chunks_goes_on_elsewhere_when_its_path_dies() {
     live(&mut setup, 2, &[(0, 849, 858), (2, 592, 2012)]);
     let record = record(&setup);
     assert!(record.outcome.is_complete(), "{:?}", record.outcome);
+}
+
+/// Regression: what was bound to the dead path came before what was bound to the other one, which
+/// waited for it, and the scheduler waited until that had been sent.
+#[test]
+fn what_is_bound_to_a_dead_path_is_sent_before_what_waits_for_it() {
+    for millis in [100, 250, 550] {
+        let short = |link| LinkConfig { limit: Limit::Packets(4), ..link };
+        let links = [short(link(25, 8)), short(link(1, 15))];
+        let mut setup = change(cmt(&links, Traffic::BulkSize(200_000)), |config| {
+            config.scheduler = Some("linux".parse().expect("a scheduler"));
+            config.message_size = Some(100);
+        });
+        setup.until = Until::Closed;
+        setup.flows[0].tcp.congestion = "cmtrpv1".parse().expect("a control");
+        setup.flows[0].tcp.buffers =
+            Buffers { send_max: 86_000, receive_max: 64_000, auto_tuning: false };
+        let (at, change) = (Duration::from_millis(millis), LinkChange::Silent);
+        setup.network.paths[1].events = vec![PathEvent { at, direction: Direction::Both, change }];
+        let record = record(&setup);
+        let time = record.outcome.value.expect("complete");
+        // The time-out of the dead path, and the data at the window of 64 KB and RTT.
+        assert!(time < 4.0, "{:?}", record.outcome);
+    }
 }
 
 /// 004's WLAN and 2G: time of 8 MiB, changes of the slow path, bytes of its probes and of its data.

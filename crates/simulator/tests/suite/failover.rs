@@ -96,9 +96,14 @@ fn todays_linux_takes_what_the_kernel_takes() {
         ("video, backup", video(), true, (400, 850)),
         ("bulk, backup", bulk(), true, (700, 1100)),
     ] {
-        let worst = worst_of_silent_deaths(&setup("linux", None, traffic, idle));
-        println!("{name}: {worst}");
-        assert!((ms(low)..ms(high)).contains(&worst), "{name}: {worst}");
+        let mut times = silent_deaths(&setup("linux", None, traffic, idle));
+        times.sort();
+        println!("{name}: {times:?}");
+        // At one moment of eight the other path is busy at the second expiry of the connection's
+        // timer, and the third one decides.
+        let [.., second, worst] = times[..] else { unreachable!("eight moments") };
+        assert!((ms(low)..ms(high)).contains(&second), "{name}: {times:?}");
+        assert!(worst < ms(1400), "{name}: {times:?}");
     }
 }
 

@@ -289,6 +289,7 @@ impl Connection {
             return;
         }
         let before = self.receive.next_offset();
+        let taken = self.subflows[index].tcp.received().0;
         loop {
             let entry = &mut self.subflows[index];
             let (map, offset, len) = match entry.next_received() {
@@ -315,6 +316,9 @@ impl Connection {
                 len,
             });
             self.receive.insert(cx.now, data, payload);
+        }
+        if self.subflows[index].tcp.received().0 > taken {
+            self.receive.on_taken(&mut self.subflows[index]);
         }
         if self.receive.next_offset() > before {
             self.receive.mark_changed();

@@ -14,7 +14,7 @@ use crate::multipath::{Dispatched, Sender, Signs};
 use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
-use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId};
+use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
 use std::net::IpAddr;
 use wire::Packet;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
@@ -88,8 +88,13 @@ impl Connection {
         let known = self.keys.remote().is_some() && !self.is_plain();
         let window = self.receive.window(self.subflows.window_shift());
         let ack = self.receive.data_ack();
+        let leaves = self.config.mainline_limits && !self.is_plain();
+        let is_client = self.keys.is_client();
         for entry in &mut self.subflows {
             entry.tcp.share_window(window);
+            // Linux sets SO_RCVLOWAT of subflows to 0, but not of the first one that was accepted.
+            let leaves = leaves && (is_client || entry.path != PathId(0));
+            entry.tcp.leave_acks_to_reader(leaves);
             if let Some(mp) = entry.tcp.multipath() {
                 mp.set_data_ack(known.then_some(ack));
             }

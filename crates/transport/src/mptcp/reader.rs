@@ -32,7 +32,9 @@ impl DataReceive {
             Tuning::Shared(buffer) => {
                 grow(buffer, subflows, now, len);
                 let space = buffer.room();
+                let emptied = buffer.used() == 0;
                 self.mark_changed();
+                subflows.acknowledge_read(emptied);
                 if space.free > 0 && space.free / 2 >= self.announced() {
                     subflows.acknowledge_doubled(space);
                 }

@@ -7,7 +7,9 @@ use super::config::MptcpConfig;
 use super::mappings::{Contradiction, ReceivedMapping, data_number};
 use super::subflow::SubflowEntry;
 use crate::buffer::Reassembly;
-use crate::recovery::{ReceiveBuffer, Received, SharedBuffer, received_truesize};
+use crate::recovery::{
+    ReceiveBuffer, Received, SharedBuffer, received_tail_room, received_truesize,
+};
 use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::receiver::SharedWindow;
 use base::Instant;
@@ -65,6 +67,9 @@ pub(super) struct DataReceive {
     /// The peer sent a 64-bit number: acknowledgements must have 64 bits (RFC 8684 s3.3.2).
     long_numbers: bool,
     duplicate_bytes: u64,
+    /// Where the highest data behind a gap end, and what the memory of their last packet takes in
+    /// addition, in bytes.
+    tail: (u64, u32),
     /// Data arrived at another offset of the connection than of the subflow: the two are not one
     /// stream, as they must be for falling back.
     shifted: bool,
@@ -99,6 +104,7 @@ impl DataReceive {
             fin_received: false,
             long_numbers: false,
             duplicate_bytes: 0,
+            tail: (0, 0),
             shifted: false,
             changed: true,
         }
@@ -188,25 +194,25 @@ impl DataReceive {
     }
 
     /// Payload from a subflow. Whether something new arrived in order; what is beyond the announced
-    /// edge (RFC 8684 s3.8) or behind the end of the stream is dropped.
+    /// edge (`acceptable`) or behind the end of the stream is dropped.
     #[inline]
     pub(super) fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
         let len = payload.len();
-        let end = self.fin_offset.map_or(self.edge, |fin| fin.min(self.edge));
-        let room = end.saturating_sub(offset).min(u64::from(len)) as u32;
+        let room = self.acceptable(offset, len);
         let payload = if room == len { payload } else { payload.slice(0, room) };
         if payload.is_empty() {
             return false;
         }
         let inserted = self.data.insert(offset, payload);
-        debug_assert!(self.data.highest() <= end, "nothing is taken beyond window or stream");
+        self.extend_edge(self.data.next_offset());
+        debug_assert!(self.data.highest() <= self.edge, "nothing is kept beyond the window");
         self.duplicate_bytes += u64::from(room) - inserted.new_bytes;
         if inserted.new_bytes == 0 {
             return false;
         }
         // New bytes are a part of a payload, whose length is a u32.
         let fresh = inserted.new_bytes as u32;
-        let truesize = received_truesize(fresh + SEGMENT_OVERHEAD);
+        let truesize = self.memory_of(offset, fresh, inserted.out_of_order);
         match &mut self.tuning {
             Tuning::Shared(buffer) => buffer.on_queued(fresh, truesize),
             Tuning::Whole(buffer) => {
@@ -222,6 +228,54 @@ impl DataReceive {
             }
         }
         inserted.advanced > 0
+    }
+
+    /// How much of `len` bytes of payload from `offset` on is taken: what is within the announced
+    /// edge (RFC 8684 s3.8). Mainline drops a segment behind a gap that crosses the edge
+    /// (`mptcp_data_queue_ofo`), although its subflow acknowledged it, and takes data in order
+    /// without a look at the edge (`__mptcp_move_skb`), as far as there is memory.
+    fn acceptable(&self, offset: u64, len: u32) -> u32 {
+        let end = offset.saturating_add(u64::from(len));
+        let edge = match &self.tuning {
+            Tuning::Whole(_) => self.edge,
+            Tuning::Shared(buffer) if offset <= self.data.next_offset() => {
+                if buffer.room().free > 0 { end } else { self.edge }
+            }
+            Tuning::Shared(_) => {
+                if end > self.edge {
+                    offset
+                } else {
+                    end
+                }
+            }
+        };
+        let end = edge.min(self.fin_offset.unwrap_or(u64::MAX));
+        // At most `len`.
+        end.saturating_sub(offset).min(u64::from(len)) as u32
+    }
+
+    /// Memory of `len` new bytes from `offset` on. Those that follow the highest ones behind a gap
+    /// are copied to these if they fit (Linux `mptcp_ooo_try_coalesce`).
+    fn memory_of(&mut self, offset: u64, len: u32, out_of_order: bool) -> u32 {
+        let (end, room) = self.tail;
+        let end_of_new = offset + u64::from(len);
+        if out_of_order && offset == end && len <= room {
+            self.tail = (end_of_new, room - len);
+            return 0;
+        }
+        if end_of_new >= end {
+            self.tail = (end_of_new, received_tail_room(len + SEGMENT_OVERHEAD));
+        }
+        received_truesize(len + SEGMENT_OVERHEAD)
+    }
+
+    /// In-order data of a subflow were taken, behind a gap of the connection or not: there is less
+    /// room for all, and the subflow may acknowledge two segments without the reader.
+    pub(super) fn on_taken(&mut self, entry: &mut SubflowEntry) {
+        if let Tuning::Shared(buffer) = &self.tuning {
+            entry.tcp.on_passed(self.data.readable() == 0, buffer.room());
+            self.changed = true;
+        }
     }
 
     /// Payload that was not read, in bytes.
@@ -425,6 +479,11 @@ mod tests {
         DataReceive::new(&MptcpConfig::default(), 1500, SYN_HEADER)
     }
 
+    fn mainline() -> DataReceive {
+        let config = MptcpConfig { mainline_limits: true, ..MptcpConfig::default() };
+        DataReceive::new(&config, 1500, SYN_HEADER)
+    }
+
     #[test]
     fn stream_ends_once_and_behind_everything_that_arrived() {
         let mut receive = receive();
@@ -438,6 +497,51 @@ mod tests {
         assert!(receive.reach_fin());
         assert_eq!(receive.nxt(), 21, "the DATA_FIN has a number");
         assert!(!receive.reach_fin(), "it is reached once");
+    }
+
+    /// Mainline drops them although the subflow acknowledged them: the connection has to send them
+    /// again.
+    #[test]
+    fn segment_behind_a_gap_that_crosses_the_edge_is_dropped_whole() {
+        let mut receive = mainline();
+        let edge = receive.edge;
+        let segment = || Payload::from(vec![0; 1000]);
+        receive.insert(Instant::ZERO, edge - 999, segment());
+        assert_eq!(receive.out_of_order_bytes(), 0);
+        receive.insert(Instant::ZERO, edge - 1000, segment());
+        assert_eq!(receive.out_of_order_bytes(), 1000);
+    }
+
+    #[test]
+    fn segment_in_order_is_taken_beyond_the_edge() {
+        let mut receive = mainline();
+        let edge = receive.edge;
+        let payload = |len: u64| Payload::from(vec![0; len as usize]);
+        assert!(receive.insert(Instant::ZERO, 0, payload(edge - 10)));
+        assert!(receive.insert(Instant::ZERO, edge - 10, payload(1000)));
+        assert_eq!(receive.next_offset(), edge + 990);
+        assert_eq!(receive.room(), 0);
+    }
+
+    /// 64 bytes of head room, 1500 of packet and 320 behind it leave 164 of 2048.
+    #[test]
+    fn small_segments_behind_a_gap_share_the_memory_of_the_one_before() {
+        let mut receive = mainline();
+        let used = |receive: &DataReceive| match &receive.tuning {
+            Tuning::Shared(buffer) => buffer.used(),
+            Tuning::Whole(_) => panic!("mainline shares the buffer"),
+        };
+        let mut at = 10_000;
+        let mut arrives = |receive: &mut DataReceive, len: usize| {
+            receive.insert(Instant::ZERO, at, Payload::from(vec![0; len]));
+            at += len as u64;
+            used(receive)
+        };
+        assert_eq!(arrives(&mut receive, 1420), 2304);
+        assert_eq!(arrives(&mut receive, 160), 2304);
+        assert_eq!(arrives(&mut receive, 12), 2304 + 960, "four bytes were left");
+        assert_eq!(arrives(&mut receive, 12), 2304 + 960);
+        assert_eq!(arrives(&mut receive, 1420), 2304 + 960 + 2304);
     }
 
     #[test]

@@ -263,6 +263,16 @@ impl Subflows {
         ends
     }
 
+    /// The application read, and `emptied` the buffer: subflows on which an acknowledgement of two
+    /// segments or of a pushed one is due send it (Linux `mptcp_cleanup_rbuf`).
+    pub fn acknowledge_read(&mut self, emptied: bool) {
+        for index in 0..self.entries.len() {
+            if self.entries[index].tcp.on_connection_cleanup(emptied) {
+                self.wake(index);
+            }
+        }
+    }
+
     /// Subflows whose own window would double by `space` announce it.
     pub fn acknowledge_doubled(&mut self, space: Space) {
         for index in 0..self.entries.len() {

@@ -137,9 +137,13 @@ impl ReceiveBuffer {
         self.advertised
     }
 
-    /// The window scale to announce (RFC 7323 s2.2).
+    /// The window scale to announce (RFC 7323 s2.2): for the largest window that is ever announced,
+    /// which is half of a fixed buffer (Linux `tcp_select_initial_window`, with the clamp of
+    /// `tcp_connect_init`).
     pub(crate) fn window_scale(&self) -> u8 {
-        let space = self.max.max(RMEM_MAX);
+        let largest = self.max.max(RMEM_MAX);
+        let fixed = self.to_window(u64::from(self.size));
+        let space = if self.auto { largest } else { largest.min(fixed) }.max(1);
         // ilog2 of a u32 is below 32.
         (space.ilog2().saturating_sub(15)).min(MAX_WINDOW_SCALE) as u8
     }
@@ -457,13 +461,25 @@ impl ReceiverRtt {
 /// of 64 bytes, data and 320 bytes of book-keeping in one allocation of a power of two (704 bytes
 /// for small ones), 256 bytes of descriptor. 1500 bytes cost 2304.
 pub(crate) fn received_truesize(ip_len: u32) -> u32 {
-    const HEADROOM: u32 = 64;
-    const SHARED_INFO: u32 = 320;
-    const SMALL: u32 = 704;
     const DESCRIPTOR: u32 = 256;
+    head_size(ip_len) + DESCRIPTOR
+}
+
+/// Payload that the allocation of a received packet of `ip_len` bytes takes in addition, in bytes:
+/// data that follow it are copied there and take no memory of their own (Linux `skb_try_coalesce`).
+pub(crate) fn received_tail_room(ip_len: u32) -> u32 {
+    head_size(ip_len).saturating_sub(SHARED_INFO + HEADROOM).saturating_sub(ip_len)
+}
+
+/// Headroom of a received packet, in bytes.
+const HEADROOM: u32 = 64;
+/// Book-keeping behind the data of a received packet, in bytes.
+const SHARED_INFO: u32 = 320;
+
+fn head_size(ip_len: u32) -> u32 {
+    const SMALL: u32 = 704;
     let head = (ip_len.saturating_add(HEADROOM)).next_multiple_of(64) + SHARED_INFO;
-    let head = if head <= SMALL { SMALL } else { head.next_power_of_two() };
-    head + DESCRIPTOR
+    if head <= SMALL { SMALL } else { head.next_power_of_two() }
 }
 
 #[cfg(test)]

@@ -143,6 +143,11 @@ impl SharedBuffer {
         grows
     }
 
+    /// Memory of unread data, in bytes.
+    pub(crate) const fn used(&self) -> u64 {
+        self.used
+    }
+
     /// The payload that fits into the buffer.
     pub(crate) fn room(&self) -> Space {
         let free = u64::from(self.size).saturating_sub(self.used);

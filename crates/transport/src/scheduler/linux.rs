@@ -9,6 +9,7 @@
 //! as the
 //! pacing rate. The kernel looks at what is left of a grant, and at the path's send buffer, only
 //! where a fragment of what was written ends, 32 KiB each: grants end there, or at the window.
+//! What the window takes goes at once, be it a few bytes (`mptcp_check_allowed_size`).
 //!
 //! What goes a second time because the connection's timer fired waits for a path with nothing
 //! outstanding, and new data go on meanwhile. What only failed paths had is granted like new
@@ -103,10 +104,10 @@ impl Linux {
         if path.queue.room_bytes() == 0 {
             return Decision::wait(full(view, offer));
         }
-        if !view.fits_window(offer, path) {
+        let most = view.data.window_end.saturating_sub(offer.offset);
+        if most == 0 {
             return Decision::wait(Blocked::ReceiveWindow);
         }
-        let most = view.data.window_end - offer.offset;
         let burst = most.min(u64::from(self.burst));
         self.average(path, burst);
         let len = granted(path, offer.offset, burst).min(most).min(offer.end - offer.offset);
@@ -121,10 +122,11 @@ impl Linux {
             return None;
         }
         let path = view.paths.iter().find(|other| other.id == path && is_usable(other, offer))?;
-        if !view.fits_window(offer, path) {
+        let most = view.data.window_end.saturating_sub(offer.offset);
+        if most == 0 {
             return None;
         }
-        let left = range.end - offer.offset;
+        let left = (range.end - offer.offset).min(most);
         self.granted = Some((path.id, range));
         Some(send(path, What::New, left))
     }

@@ -37,7 +37,7 @@ impl Sender {
             from.timed = None;
         }
         // T3-rtx goes on for what the peer may still ask for.
-        if self.outstanding.held_bytes_of(from.id) == u64::from(len) {
+        if from.id != to && self.outstanding.held_bytes_of(from.id) == u64::from(len) {
             from.t3 = None;
         }
         if rule.moved_reduces_cwnd {

@@ -12,7 +12,7 @@ use super::sender::{Probe, Sent};
 use super::shutdown::Stage;
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
-use base::{Blocked, Chance, Context, Duration, Event, EventMask, PathId};
+use base::{Blocked, Chance, Context, Duration, Event, EventMask, Instant, PathId};
 use wire::sctp::{Chunk, DataFlags, Tsn};
 
 /// Chunks of one packet to a pair of addresses.
@@ -232,7 +232,7 @@ impl Transfer {
             if let Some(cmt) = &mut self.sender.cmt {
                 cmt.schedule = Some(schedule);
             }
-            let Chosen { path, at, most } = chosen?;
+            let Chosen { path, at, most } = chosen.or_else(|| self.overdue(cx.now))?;
             if plans_ahead && !self.sender.bind(path, at, most) {
                 return None;
             }
@@ -242,6 +242,19 @@ impl Transfer {
             }
         }
         None
+    }
+
+    /// CMT: what comes before all else and is bound to no path, as its path has failed, if what is
+    /// bound to the fastest path waits for it to be sent. The scheduler would wait in turn until
+    /// that path has sent what is bound to it.
+    fn overdue(&self, now: Instant) -> Option<Chosen> {
+        let path = self.fastest()?;
+        let (sender, state) = (&self.sender, self.paths.get(path.index())?);
+        let binding = sender.binding().filter(|binding| binding.is_first_open())?;
+        let may_send = sender.has_window(path) && !state.is_blocked(now) && sender.has_share(path);
+        let waits = binding.bytes_of(path) > 0 && !sender.may_overtake(path);
+        let chosen = Chosen { path, at: binding.next(), most: state.room };
+        (may_send && waits).then_some(chosen)
     }
 
     /// CMT: what is bound to a path that carries no data any more is bound anew.
@@ -299,9 +312,10 @@ impl Transfer {
             return None;
         }
         let tsn = self.sender.take_moved(cx, &mut self.paths, path)?;
+        let (from, _) = self.sender.outstanding.sent_on(tsn)?;
         let state = &mut self.paths[path.index()];
         let chunk = self.sender.send_again(cx, state, tsn)?;
-        state.start_t3(cx.now);
+        state.on_rescheduled(cx.now, from);
         let mut chunks = self.take_chunks();
         chunks.push(chunk);
         ask_for_sack(&mut chunks);

@@ -671,7 +671,8 @@ impl<T> Outstanding<T> {
             }
         }
         for at in reneged {
-            if self.may_be_late(at) {
+            // One that advances the cumulative TSN was sent after all that came before.
+            if !answer.advanced && self.may_be_late(at) {
                 self.has_unreported = true;
                 continue;
             }

@@ -189,6 +189,14 @@ impl Path {
         self.t3 = Some(now + self.rto.rto());
     }
 
+    /// A chunk whose last path was `from` was rescheduled here. On its own path T3-rtx goes on: if
+    /// each repetition started it anew, a dead path would never fail (RFC 9260 s6.3.2 R1).
+    pub(super) fn on_rescheduled(&mut self, now: Instant, from: PathId) {
+        if from != self.id || self.t3.is_none() {
+            self.start_t3(now);
+        }
+    }
+
     /// When a timer of the path expires next.
     pub(super) fn deadline(&self) -> Instant {
         let heartbeat = match self.heartbeat {
@@ -197,5 +205,27 @@ impl Path {
         };
         let blocked = self.blocked_until.unwrap_or(Instant::FAR_FUTURE);
         self.t3.unwrap_or(Instant::FAR_FUTURE).min(heartbeat).min(blocked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    /// Regression: the lowest chunk was sent again on its own path, which was dead, every two round
+    /// trips, and each time T3-rtx began anew, so that the path never failed.
+    #[test]
+    fn t3_goes_on_when_a_chunk_is_rescheduled_on_its_own_path() {
+        let (own, other) = (PathId(1), PathId(0));
+        let at = Instant::from_millis;
+        let address = Ipv4Addr::LOCALHOST.into();
+        let mut path = Path::new(own, address, RtoBounds::RFC_9260, 1452, at(0));
+        path.on_rescheduled(at(0), own);
+        assert_eq!(path.t3, Some(at(1000)), "it did not run");
+        path.on_rescheduled(at(200), own);
+        assert_eq!(path.t3, Some(at(1000)));
+        path.on_rescheduled(at(300), other);
+        assert_eq!(path.t3, Some(at(1300)), "the lowest chunk is new on this path");
     }
 }

@@ -298,6 +298,12 @@ impl Sender {
             || self.binding().is_none_or(|bound| bound.leaves_room(path, self.peer_rwnd, margin))
     }
 
+    /// Whether `path` may send what is bound to it next, although what comes first is bound to no
+    /// path.
+    pub(super) fn may_overtake(&self, path: PathId) -> bool {
+        self.next_len(path).is_some() && self.leaves_room(path)
+    }
+
     /// Appends bytes to stream 0; returns how many were taken.
     pub(super) fn write(&mut self, payload: &Payload) -> u32 {
         let taken = u64::from(payload.len()).min(self.room()) as u32;

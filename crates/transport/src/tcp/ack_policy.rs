@@ -51,6 +51,8 @@ pub(crate) struct Received {
     pub unacked: u64,
     /// Payload of a full segment.
     pub segment_size: u32,
+    /// The acknowledgement of two segments waits for the reader (`AckPolicy::on_read`).
+    pub left_to_reader: bool,
     /// Something waits behind a gap.
     pub gaps: bool,
     /// The next offset expected, where the first gap begins.
@@ -175,7 +177,10 @@ impl AckPolicy {
             return Verdict::Nothing;
         }
         let two_segments = received.unacked > u64::from(received.segment_size);
-        if two_segments || self.urgent || (self.quick > 0 && !self.interactive) {
+        if (two_segments && !received.left_to_reader)
+            || self.urgent
+            || (self.quick > 0 && !self.interactive)
+        {
             self.urgent = true;
             return Verdict::Now;
         }
@@ -213,14 +218,14 @@ impl AckPolicy {
         self.ato.min(srtt.max(MIN_DELAY)).min(MAX_DELAY)
     }
 
-    /// The application read everything up to the last arrival: whether that makes an
-    /// acknowledgement urgent (Linux `tcp_cleanup_rbuf`).
-    pub(crate) fn on_all_read(&mut self, unacked: u64, segment_size: u32) -> bool {
+    /// The application read, and `emptied` the buffer: whether that makes an acknowledgement urgent
+    /// (Linux `tcp_cleanup_rbuf`).
+    pub(crate) fn on_read(&mut self, unacked: u64, segment_size: u32, emptied: bool) -> bool {
         if !self.scheduled {
             return false;
         }
         let pushed = self.pushed == 2 || (self.pushed == 1 && !self.interactive);
-        self.urgent |= pushed || unacked > u64::from(segment_size);
+        self.urgent |= (pushed && emptied) || unacked > u64::from(segment_size);
         self.urgent
     }
 
@@ -273,7 +278,15 @@ mod tests {
 
     fn received(unacked: u64, gaps: bool) -> Received {
         let srtt = Duration::from_millis(10);
-        Received { unacked, segment_size: 1448, gaps, expected: 1000, compress: true, srtt }
+        Received {
+            unacked,
+            segment_size: 1448,
+            left_to_reader: false,
+            gaps,
+            expected: 1000,
+            compress: true,
+            srtt,
+        }
     }
 
     #[test]
@@ -303,6 +316,18 @@ mod tests {
     }
 
     #[test]
+    fn two_segments_left_to_the_reader_are_acknowledged_when_it_reads() {
+        let mut policy = AckPolicy::default();
+        policy.on_data(&arrival(0));
+        policy.quick = 0;
+        policy.on_data(&arrival(1));
+        let left = Received { left_to_reader: true, ..received(2896, false) };
+        assert!(matches!(policy.after_segment(&left), Verdict::Delay(_)));
+        assert!(!policy.is_urgent());
+        assert!(policy.on_read(2896, 1448, false));
+    }
+
+    #[test]
     fn fourth_duplicate_is_compressed_to_a_twentieth_of_the_round_trip() {
         let mut policy = AckPolicy::default();
         let mut verdicts = Vec::new();
@@ -324,6 +349,7 @@ mod tests {
         policy.on_data(&arrival(0));
         policy.quick = 0;
         policy.on_data(&Arrival { push: true, ..arrival(1) });
-        assert!(policy.on_all_read(1448, 1448));
+        assert!(!policy.on_read(1448, 1448, false), "something else waits to be read");
+        assert!(policy.on_read(1448, 1448, true));
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Receiver {
     ts_recent: u32,
     /// The FIN was reached in order.
     fin_received: bool,
+    /// Acknowledgements of two segments are left to the reader of the multi-path connection.
+    leaves_acks: bool,
     ts_recent_at: Instant,
     /// The echoed timestamp that was last used for an RTT sample.
     last_echo: Option<u32>,
@@ -110,6 +112,7 @@ impl Receiver {
             shared: None,
             ts_recent: 0,
             fin_received: false,
+            leaves_acks: false,
             ts_recent_at: Instant::ZERO,
             last_echo: None,
             buffer,
@@ -350,14 +353,39 @@ impl Receiver {
         } else {
             self.on_read(now, shift);
         }
-        self.on_all_read();
+        if !self.leaves_acks {
+            self.on_all_read();
+        }
         payload
     }
 
     /// If everything was read: whether an acknowledgement is urgent for that reason.
     pub(crate) fn on_all_read(&mut self) -> bool {
         let (unacked, size) = (self.unacked(), self.buffer.segment_size());
-        self.data.readable() == 0 && self.ack.on_all_read(unacked, size)
+        self.data.readable() == 0 && self.ack.on_read(unacked, size, true)
+    }
+
+    /// Leaves acknowledgements of two segments to the reader of the multi-path connection.
+    pub(crate) const fn leave_acks_to_reader(&mut self, leaves: bool) {
+        self.leaves_acks = leaves;
+    }
+
+    /// Data went to the multi-path connection, of which nothing can be read if `waits`: whether two
+    /// segments are acknowledged without the reader. Otherwise only if the window does not become
+    /// smaller (Linux `subflow_data_ready`, `__tcp_ack_snd_check`).
+    pub(crate) fn on_passed(&mut self, waits: bool, space: Space, shift: u8) {
+        let two_segments = self.unacked() > u64::from(self.buffer.segment_size());
+        let window = || self.buffer.select_of(space.free, space.full, shift);
+        if self.ack.is_owed() && two_segments && (waits || window() >= self.announced_window) {
+            self.ack.now();
+        }
+    }
+
+    /// The application read from the multi-path connection, and `emptied` its buffer. Returns
+    /// whether an acknowledgement is urgent.
+    pub(crate) fn on_connection_cleanup(&mut self, emptied: bool) -> bool {
+        let (unacked, size) = (self.unacked(), self.buffer.segment_size());
+        self.ack.on_read(unacked, size, emptied && self.data.readable() == 0)
     }
 
     /// Forgets everything that was not read.
@@ -469,6 +497,7 @@ impl Receiver {
         Received {
             unacked: self.unacked(),
             segment_size: self.buffer.segment_size(),
+            left_to_reader: self.leaves_acks,
             gaps: self.has_gaps(),
             expected: self.nxt(),
             compress,

@@ -128,7 +128,8 @@ fn data_beyond_a_closed_window_are_refused() {
         let later = bare.wait_ms(50).into_iter().map(|(_, segment)| segment);
         let answer = answers.into_iter().chain(later).last().unwrap();
         bare.sent = bare.acks(&answer) as u32;
-        edge = edge.max(bare.sent + (u32::from(answer.window) << 7));
+        // The window scale for half of 64 KiB is zero.
+        edge = edge.max(bare.sent + u32::from(answer.window));
         assert!(bare.sent <= edge);
     }
     assert_eq!(bare.sent, edge, "the window is full to the last byte");

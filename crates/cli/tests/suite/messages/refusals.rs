@@ -43,6 +43,8 @@ fn options_of_compare() {
         &["--buffers", "4M/6MiB"],
         &["--buffers", "1/6MiB"],
         &["--nic", "fast"],
+        &["--path-noise", "0.1"],
+        &["--path-noise", "2s"],
         &["--http", "2"],
         &["--per-host"],
     ];

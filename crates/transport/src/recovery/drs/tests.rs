@@ -56,6 +56,14 @@ fn handshake_offers_half_the_initial_buffer_in_whole_segments() {
     assert_eq!(ReceiveBuffer::auto(32 << 20, 1460).window_scale(), 10);
 }
 
+/// As a 6.18 kernel's SYN has it: 131,072 bytes are the largest window of 256 KiB.
+#[test]
+fn window_scale_of_a_fixed_buffer_is_for_half_of_it() {
+    let scale = |size| ReceiveBuffer::fixed(size, 1460).window_scale();
+    assert_eq!((scale(256 << 10), scale(512 << 10), scale(2 << 20)), (2, 3, 5));
+    assert_eq!((scale(64 << 10), scale(0), scale(32 << 20)), (0, 0, 9));
+}
+
 #[test]
 fn an_ethernet_packet_costs_2304_bytes_of_memory() {
     assert_eq!(received_truesize(1500), 2304);

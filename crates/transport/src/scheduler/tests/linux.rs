@@ -40,6 +40,17 @@ fn shortest_linger_is_granted_whole_fragments() {
     assert_eq!(linux().next(&model.view()), grant(0, 3 * MSS + 1), "where the window ends");
 }
 
+/// Each acknowledgement of a receiver whose memory fills may open the window by 12 to 16 bytes.
+#[test]
+fn window_smaller_than_a_segment_is_filled_at_once() {
+    let mut model = Model::new(lingering(), 1000);
+    model.snd_nxt = 10_000;
+    model.window = 10_000 + 12;
+    assert_eq!(linux().next(&model.view()), grant(0, 12));
+    model.window = 10_000;
+    assert_eq!(linux().next(&model.view()), Decision::wait(Blocked::ReceiveWindow));
+}
+
 /// Parts of a grant follow each other without a new decision, as the engine dispatches less at a
 /// time than a grant may have.
 #[test]

@@ -259,6 +259,22 @@ impl Subflow {
         self.rx.would_double_window(space, self.handshake.our_shift())
     }
 
+    /// Leaves acknowledgements of two segments to the connection's reader.
+    pub const fn leave_acks_to_reader(&mut self, leaves: bool) {
+        self.rx.leave_acks_to_reader(leaves);
+    }
+
+    /// Data went to the connection (`Receiver::on_passed`).
+    pub fn on_passed(&mut self, waits: bool, space: Space) {
+        self.rx.on_passed(waits, space, self.handshake.our_shift());
+    }
+
+    /// The application read from the connection, and `emptied` its buffer. Returns whether an
+    /// acknowledgement is urgent.
+    pub fn on_connection_cleanup(&mut self, emptied: bool) -> bool {
+        self.rx.on_connection_cleanup(emptied)
+    }
+
     /// Announces the window of the connection from now on.
     pub const fn share_window(&mut self, window: SharedWindow) {
         self.rx.share_window(window);
@@ -303,6 +319,11 @@ impl Subflow {
     /// The connection fell back to TCP: the peer's window ends `bytes` after what is acknowledged.
     pub fn lower_window(&mut self, bytes: u64) {
         self.tx.window.limit(bytes);
+    }
+
+    /// The connection's window holds `bytes` from the data on that are sent here.
+    pub fn raise_window(&mut self, bytes: u64) {
+        self.tx.window.raise(bytes);
     }
 
     /// The SYN/ACK that is due, for a subflow that has no connection yet.
