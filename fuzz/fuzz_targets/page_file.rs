@@ -7,6 +7,7 @@ mod files;
 
 use lab::Scenario;
 use libfuzzer_sys::fuzz_target;
+use traffic::Traffic;
 
 const SCENARIO: &[u8] = b"traffic = \"web:page\"\n[path]\na = \"rate 10mbit delay 5ms\"\n";
 
@@ -16,10 +17,11 @@ fuzz_target!(|bytes: &[u8]| {
     let read = || Scenario::options_from_file(&file).expect("a scenario").resolve();
     match (read(), read()) {
         (Ok(first), Ok(second)) => {
-            let page = first.page.as_ref().expect("a page");
-            assert!(page.page.objects().len() <= bytes.len());
-            assert!(page.notes.iter().all(|note| !note.contains(char::is_control)));
-            assert_eq!(first.page, second.page);
+            let Traffic::Web(web) = &first.traffic else { panic!("not a page") };
+            assert!(web.page.objects().len() <= bytes.len());
+            let source = first.source.as_ref().expect("a file");
+            assert!(source.notes.iter().all(|note| !note.contains(char::is_control)));
+            assert_eq!((&first.traffic, &first.source), (&second.traffic, &second.source));
         }
         (Err(first), Err(second)) => assert_eq!(first.to_string(), second.to_string()),
         _ => panic!("read once and not twice"),

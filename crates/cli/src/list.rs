@@ -2,7 +2,7 @@
 
 use crate::output::{Screen, width_of};
 use clap::ValueEnum;
-use lab::conversation::NAMED_GAMES;
+use lab::NAMED_GAMES;
 use lab::path_spec::{BUILT_IN_TRACES, Profile as PathProfile};
 use lab::scenario::SCTP_FAILOVERS;
 use lab::web_page::{BUILT_IN_PAGES, BuiltIn};

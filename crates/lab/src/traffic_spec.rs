@@ -3,7 +3,7 @@
 //!
 //! `traffic` implements the models, `web_page` and `conversation` read files.
 
-use crate::conversation::{self, Places};
+use crate::conversation::{self, Found, Places};
 use crate::error::{Refusal, sanitised};
 use crate::traffic_source::{Fault, TrafficSource};
 use crate::units::{parse_size, parse_time, show_size};
@@ -27,8 +27,8 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
 const NAMES: [&str; 7] = ["bulk", "burst", "game", "pcap", "table", "video", "web"];
-pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, `game:aoc-1`, `web:page.har`, \
-     `pcap:mine.pcapng` or `table:messages.csv`";
+pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, \
+     `game:aoc-1`, `web:page.har`, `pcap:mine.pcapng` or `table:messages.csv`";
 /// Examples of a value in a file.
 pub(crate) const EXAMPLE_LIST: [&str; 8] = [
     "bulk:4MiB",
@@ -111,7 +111,7 @@ pub(crate) fn parse_traffic(
 
 /// Reads a conversation by `read`.
 fn conversation(
-    read: fn(Places<'_>, &str) -> Result<(Conversation, TrafficSource), Fault>,
+    read: fn(Places<'_>, &str) -> Result<Found, Fault>,
     Folders { relative_to, data }: Folders<'_>,
     value: &str,
 ) -> Result<(Traffic, Option<TrafficSource>), Refusal> {
@@ -210,7 +210,7 @@ fn run_time(value: &str) -> Result<Duration, Refusal> {
 }
 
 /// The canonical spelling.
-pub fn show_traffic(traffic: &Traffic) -> String {
+pub(crate) fn show_traffic(traffic: &Traffic) -> String {
     match traffic {
         Traffic::BulkSize(bytes) => format!("bulk:{}", show_size(*bytes)),
         Traffic::BulkTime(time) => format!("bulk:{time}"),

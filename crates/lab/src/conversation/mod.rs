@@ -1,16 +1,17 @@
 //! Conversations to repeat: tables of messages, captures, and the games of paper 000.
 //!
-//! `table` and `pcap` read untrusted files, `games` knows the named ones. `traffic::model::conversation`
-//! carries them out.
+//! `table` and `pcap` read untrusted files, `games` knows the named ones.
+//! `traffic::model::conversation` carries them out.
 
 mod games;
 mod pcap;
 mod table;
 
-pub use games::{NAMED_GAMES, NamedGame};
+pub use games::NAMED_GAMES;
 
 use crate::traffic_source::{Fault, TrafficSource, located, opened};
 use crate::words::nearest_help;
+use games::NamedGame;
 use std::path::Path;
 use table::Rows;
 use traffic::model::conversation::{Conversation, Timing, Turn};
@@ -18,6 +19,9 @@ use traffic::model::conversation::{Conversation, Timing, Turn};
 const PCAP: &str = "pcap";
 /// Behind the name of a table whose messages have their recorded times.
 const PACED: &str = ":paced";
+
+/// A conversation and where it comes from.
+pub(crate) type Found = (Conversation, TrafficSource);
 
 /// Folders that names of files are in.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +33,7 @@ pub(crate) struct Places<'a> {
 }
 
 /// The conversation of `game:VALUE`: a name, or a file of messages at their times.
-pub(crate) fn game(
-    places: Places<'_>,
-    value: &str,
-) -> Result<(Conversation, TrafficSource), Fault> {
+pub(crate) fn game(places: Places<'_>, value: &str) -> Result<Found, Fault> {
     if let Some(named) = NAMED_GAMES.iter().find(|named| named.name.eq_ignore_ascii_case(value)) {
         return named_game(named, places.data);
     }
@@ -47,10 +48,7 @@ pub(crate) fn game(
 }
 
 /// The conversation of `table:VALUE`.
-pub(crate) fn table(
-    places: Places<'_>,
-    value: &str,
-) -> Result<(Conversation, TrafficSource), Fault> {
+pub(crate) fn table(places: Places<'_>, value: &str) -> Result<Found, Fault> {
     let (file, timing) = match value.strip_suffix(PACED) {
         Some(file) => (file, Timing::Paced),
         None => (value, Timing::Answered),
@@ -61,10 +59,7 @@ pub(crate) fn table(
 }
 
 /// The conversation of `pcap:VALUE`.
-pub(crate) fn capture(
-    places: Places<'_>,
-    value: &str,
-) -> Result<(Conversation, TrafficSource), Fault> {
+pub(crate) fn capture(places: Places<'_>, value: &str) -> Result<Found, Fault> {
     let (name, wanted) = pcap::split(value);
     let (file, anchored) = opened(&located(places.relative_to, name), PCAP, name)?;
     let in_file = |(problem, help): Fault| (format!("{PCAP} `{name}`: {problem}"), help);
@@ -81,10 +76,7 @@ pub(crate) fn capture(
 }
 
 /// The recording of a named game if the folder `data` has one, else its model.
-fn named_game(
-    named: &NamedGame,
-    data: Option<&Path>,
-) -> Result<(Conversation, TrafficSource), Fault> {
+fn named_game(named: &NamedGame, data: Option<&Path>) -> Result<Found, Fault> {
     let recorded = data.and_then(|folder| Some(folder.join("games").join(named.recorded?)));
     if let Some(path) = recorded.filter(|path| path.is_file()) {
         let file = path.display().to_string();
@@ -117,7 +109,7 @@ fn from_file(
     path: &Path,
     rows: Rows,
     timing: Timing,
-) -> Result<(Conversation, TrafficSource), Fault> {
+) -> Result<Found, Fault> {
     let (file, anchored) = opened(path, model, name)?;
     let in_file = |(problem, help): Fault| (format!("{model} `{name}`: {problem}"), help);
     let read = table::read(file, rows).map_err(in_file)?;

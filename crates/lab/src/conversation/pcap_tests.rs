@@ -9,7 +9,6 @@ use std::sync::Arc;
 use traffic::model::conversation::{Conversation, Timing, Turn};
 use traffic::{Role, Traffic};
 use transport::Protocol;
-use transport::sctp::SctpConfig;
 use wire::{CaptureReader, PcapngWriter};
 
 const THINK: [u64; 2] = [40, 90];
@@ -68,7 +67,7 @@ fn messages_of_a_capture_are_those_that_were_sent() {
     let carriers = [
         (Carrier::Single(Protocol::Tcp), 1),
         (Multipath::default().into(), 2),
-        (Carrier::Sctp(Box::new(SctpConfig::default())), 1),
+        (Carrier::Sctp(Box::default()), 1),
     ];
     for (carrier, paths) in carriers {
         for loss in [0.0, 0.05] {
@@ -97,7 +96,8 @@ fn round_trips_are_taken_out_of_the_think_times_of_the_far_end() {
     }
 }
 
-/// A pcap file of raw IP with UDP datagrams, those of port 7 from host 1: microseconds, source port, destination port, payload.
+/// A pcap file of raw IP with UDP datagrams, those of port 7 from host 1: microseconds, source
+/// port, destination port, payload.
 fn udp(datagrams: &[(u32, u16, u16, u16)]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xA1B2_C3D4, 4 << 16 | 2, 0, 0, 65_535, 101] {

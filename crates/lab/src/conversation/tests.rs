@@ -1,3 +1,5 @@
+//! Tables of messages, right and wrong, and games by name.
+
 use super::*;
 use base::Duration;
 use std::fs;

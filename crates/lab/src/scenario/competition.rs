@@ -119,8 +119,8 @@ impl Options {
         Ok(())
     }
 
-    /// Virtual time after which a run with traffic of this length is incomplete, as far as the texts
-    /// of the options are valid.
+    /// Virtual time after which a run with traffic of this length is incomplete, as far as the
+    /// texts of the options are valid.
     pub(super) fn deadline(&self, length: Option<Duration>) -> Duration {
         let given = self.text(Key::Deadline).and_then(|given| parse_time(&given.text).ok());
         let start = self.text(Key::Start).and_then(|given| parse_start(&given.text).ok());

@@ -169,11 +169,7 @@ impl Options {
         let chosen = Chosen::resolve(self, paths.len(), profile)?;
         let mut notes = chosen.notes.clone();
         notes.extend(source.iter().flat_map(|source| source.notes.iter().cloned()));
-        for (what, list) in [("path", &paths), ("link", &links)] {
-            notes.extend(list.iter().flat_map(|path| {
-                path.notes.iter().map(move |note| format!("{what} `{}`: {note}", path.name))
-            }));
-        }
+        notes.extend(notes_of("path", &paths).chain(notes_of("link", &links)));
         notes.extend(timing.late_events(&traffic, &paths));
         let runs = self.resolve_runs(&mut notes)?;
         let first = self.first_path(&paths)?;
@@ -490,4 +486,11 @@ fn uses_sctp(protocols: &[Protocol], flows: &[FlowSpec]) -> bool {
 
 fn all_cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// The notes on paths or links, with their names.
+fn notes_of(what: &str, paths: &[PathSpec]) -> impl Iterator<Item = String> {
+    paths.iter().flat_map(move |path| {
+        path.notes.iter().map(move |note| format!("{what} `{}`: {note}", path.name))
+    })
 }

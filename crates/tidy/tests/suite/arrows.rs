@@ -41,7 +41,10 @@ const ORDERS: &[(&str, &[&str])] = &[
             "units",
             "statistics",
             "quantity",
+            "analyze",
+            "traffic_source",
             "web_page",
+            "conversation",
             "path_spec",
             "traffic_spec",
             "scenario",
@@ -72,7 +75,6 @@ const ORDERS: &[(&str, &[&str])] = &[
             "execution",
             "emulation",
             "validation",
-            "analyze",
         ],
     ),
     (

@@ -37,8 +37,8 @@ fn files_that_are_no_tables_of_messages() {
     session.end();
 }
 
-/// A pcap file of raw IP with UDP datagrams, cut to their headers, those of port 7 from host 1: source
-/// port, payload.
+/// A pcap file of raw IP with UDP datagrams, cut to their headers, those of port 7 from host 1:
+/// source port, payload.
 fn udp(datagrams: &[(u16, u16)]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xA1B2_C3D4, 4 << 16 | 2, 0, 0, 65_535, 101] {
