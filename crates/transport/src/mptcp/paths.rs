@@ -127,7 +127,7 @@ impl Paths for SubflowPaths<'_> {
 
     #[inline]
     fn enqueue(&mut self, path: PathId, piece: Piece) {
-        let Piece { offset, payload, window, more } = piece;
+        let Piece { offset, payload, more } = piece;
         let dsn = self.numbers.dsn(offset);
         let entry = &mut self.subflows[path];
         let at = entry.tcp.write_end();
@@ -140,7 +140,6 @@ impl Paths for SubflowPaths<'_> {
         let map = SentMapping { offset: at, len, dsn, checksum, fin: false };
         entry.last_end = Some(offset + u64::from(len));
         entry.tcp.push(payload, map, self.rules.joins_mappings);
-        entry.tcp.raise_window(window);
         entry.tcp.expect_more(self.rules.one_at_a_time && more);
         self.subflows.wake(path.index());
     }

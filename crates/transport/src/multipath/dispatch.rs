@@ -317,8 +317,7 @@ impl Sender {
     fn push(&mut self, paths: &mut impl Paths, path: PathId, offset: u64, payload: Payload) {
         debug_assert!(!payload.is_empty() && payload.len() <= paths.max_piece(path));
         let more = offset + u64::from(payload.len()) < self.queue.end();
-        let window = self.queue.window_end().saturating_sub(offset);
-        paths.enqueue(path, Piece { offset, payload, window, more });
+        paths.enqueue(path, Piece { offset, payload, more });
     }
 
     /// Lets the path policy determine the eligible paths, and sends the probes that are due.

@@ -16,8 +16,6 @@ pub struct Piece {
     /// Position of the first byte in the connection's stream.
     pub offset: u64,
     pub payload: Payload,
-    /// Bytes from its first byte to the end of the connection's window.
-    pub window: u64,
     /// More was written after it.
     pub more: bool,
 }

@@ -15,11 +15,8 @@ const MAX_PROBES: u32 = 15;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct PeerWindow {
-    /// Bytes from the highest cumulative acknowledgement on that bound the sender.
+    /// Bytes from the highest cumulative acknowledgement on, as of the last update.
     size: u64,
-    /// The window announced in the last update, or raised by the multi-path connection (Linux
-    /// `snd_wnd` of a subflow).
-    announced: u64,
     largest: u64,
     /// Sequence number of the segment that last updated the window (SND.WL1).
     updated_by: SeqNumber,
@@ -30,19 +27,12 @@ pub(crate) struct PeerWindow {
 impl PeerWindow {
     /// A closed window, before the handshake.
     pub(crate) const fn new() -> Self {
-        PeerWindow {
-            size: 0,
-            announced: 0,
-            largest: 0,
-            updated_by: SeqNumber(0),
-            probes_unanswered: 0,
-        }
+        PeerWindow { size: 0, largest: 0, updated_by: SeqNumber(0), probes_unanswered: 0 }
     }
 
     /// Sets the window of the handshake, announced by the segment with number `seq`.
     pub(crate) const fn set(&mut self, seq: SeqNumber, size: u64) {
         self.size = size;
-        self.announced = size;
         self.largest = size;
         self.updated_by = seq;
     }
@@ -52,15 +42,14 @@ impl PeerWindow {
     pub(crate) fn is_updated_by(&self, seq: SeqNumber, size: u64, advances: bool) -> bool {
         let newer = seq > self.updated_by;
         let same = seq == self.updated_by;
-        advances || newer || (same && (size > self.announced || size == 0))
+        advances || newer || (same && (size > self.size || size == 0))
     }
 
     /// Takes the window of a segment over; returns whether it changed.
     pub(crate) fn update(&mut self, seq: SeqNumber, size: u64) -> bool {
-        let changed = size != self.announced;
+        let changed = size != self.size;
         self.updated_by = seq;
         self.size = size;
-        self.announced = size;
         self.largest = self.largest.max(size);
         changed
     }
@@ -70,22 +59,9 @@ impl PeerWindow {
         self.size = LIFTED;
     }
 
-    /// Data are sent of which the connection's window holds `size` bytes: the window is at least as
-    /// large (Linux `mptcp_check_allowed_size`).
-    pub(crate) fn raise(&mut self, size: u64) {
-        self.announced = self.announced.max(size);
-    }
-
-    /// The window of the last segment that updated it, or more if it was raised: what the window of
-    /// the connection is computed from (Linux `ack_update_msk`).
-    pub(crate) const fn announced(&self) -> u64 {
-        self.announced
-    }
-
     /// Limits the window to `size` bytes.
     pub(crate) fn limit(&mut self, size: u64) {
         self.size = self.size.min(size);
-        self.announced = self.announced.min(size);
     }
 
     /// The window in bytes, from the highest cumulative acknowledgement on.
@@ -134,22 +110,6 @@ mod tests {
         assert!(window.update(SeqNumber(101), 2000) && !window.update(SeqNumber(102), 2000));
         window.limit(500);
         assert_eq!((window.size(), window.largest()), (500, 2000));
-    }
-
-    /// A duplicate acknowledgement with a smaller window does not update it, so that a subflow with
-    /// a loss remembers a window that others have used.
-    #[test]
-    fn window_of_a_subflow_is_raised_by_what_it_sends_and_kept_by_duplicates() {
-        let mut window = PeerWindow::new();
-        window.set(SeqNumber(100), 50_000);
-        window.lift();
-        window.raise(80_000);
-        window.raise(70_000);
-        assert_eq!(window.announced(), 80_000);
-        assert!(!window.is_updated_by(SeqNumber(100), 60_000, false), "a duplicate");
-        assert!(window.is_updated_by(SeqNumber(100), 60_000, true));
-        window.update(SeqNumber(100), 60_000);
-        assert_eq!(window.announced(), 60_000);
     }
 
     #[test]

@@ -176,10 +176,6 @@ impl Subflow {
         // The window of a SYN is never scaled (RFC 7323 s2.2).
         let window = if segment.flags.contains(Flags::SYN) {
             u64::from(segment.window)
-        } else if self.is_window_lifted() {
-            // Mainline does not take the window of this segment, but that of the subflow, which a
-            // duplicate acknowledgement leaves as it was (`ack_update_msk`).
-            self.tx.window.announced()
         } else {
             self.handshake.scaled_window(segment)
         };

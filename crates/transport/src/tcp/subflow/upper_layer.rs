@@ -321,11 +321,6 @@ impl Subflow {
         self.tx.window.limit(bytes);
     }
 
-    /// The connection's window holds `bytes` from the data on that are sent here.
-    pub fn raise_window(&mut self, bytes: u64) {
-        self.tx.window.raise(bytes);
-    }
-
     /// The SYN/ACK that is due, for a subflow that has no connection yet.
     pub fn poll_syn_ack(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         self.poll_handshake(cx)
