@@ -6,6 +6,7 @@
 use base::{Duration, Instant, InterfaceId, PathId};
 use std::collections::VecDeque;
 use std::hint::black_box;
+use transport::buffer::Fragments;
 use transport::scheduler::{
     Action, AnyScheduler, Bind, DataSegment, DataView, LossPhase, NAMES, Options, PathSet,
     PathState, PathView, QueueView, RttView, Scheduler, Step, View, What, WindowView, by_name,
@@ -105,6 +106,7 @@ impl Model {
     fn view(&self) -> View<'_> {
         let data = DataView {
             segments: &self.segments,
+            fragments: Fragments::none(),
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             write_end: self.write_end,

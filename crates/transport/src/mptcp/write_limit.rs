@@ -3,7 +3,6 @@
 use super::config::MptcpConfig;
 use super::stage::Stage;
 use super::subflows::Subflows;
-use crate::buffer::{FRAGMENT_BYTES, FRAGMENT_OVERHEAD};
 use crate::congestion::Controller;
 use crate::multipath::SendQueue;
 use crate::tcp::Buffers;
@@ -28,13 +27,6 @@ impl WriteLimit {
         WriteLimit { buffers: config.tcp.buffers, rule }
     }
 
-    /// Memory of what is buffered, in bytes.
-    #[inline]
-    pub(super) fn memory(queue: &SendQueue) -> u32 {
-        let bytes = u32::try_from(queue.buffered()).unwrap_or(u32::MAX);
-        bytes.saturating_add(bytes.div_ceil(FRAGMENT_BYTES) * FRAGMENT_OVERHEAD)
-    }
-
     /// Size of the send buffer: fixed, or the sum of what auto-tuning gives the subflows (Linux
     /// `mptcp_propagate_sndbuf`).
     pub(super) fn bytes(&self, subflows: &mut Subflows, controller: &Controller) -> u32 {
@@ -57,8 +49,8 @@ impl WriteLimit {
     pub(super) fn append(queue: &mut SendQueue, payload: &Payload, limit: u32) -> u32 {
         let len = payload.len();
         let mut taken = 0;
-        while taken < len && Self::memory(queue) < limit {
-            let step = (len - taken).min(FRAGMENT_BYTES);
+        while taken < len && queue.memory() < limit {
+            let step = (len - taken).min(queue.write_room());
             queue.write(payload.slice(taken, step));
             taken += step;
         }
@@ -70,7 +62,7 @@ impl WriteLimit {
     /// `sk_stream_is_writeable`).
     #[inline]
     pub(super) fn is_writable(limit: u32, queue: &SendQueue) -> bool {
-        let used = Self::memory(queue);
+        let used = queue.memory();
         limit.saturating_sub(used) >= used / 2
     }
 }

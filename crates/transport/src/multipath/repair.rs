@@ -257,8 +257,7 @@ impl Sender {
     /// holds that begins them (Linux `__mptcp_retrans`).
     fn send_head_on(&mut self, paths: &mut impl Paths, path: Option<PathId>, start: u64) {
         let Some(path) = path else { return };
-        let fragment = u64::from(FRAGMENT_BYTES);
-        let end = self.queue.nxt().min((start / fragment + 1) * fragment);
+        let end = self.queue.nxt().min(self.queue.fragment_end(start + 1));
         self.enqueue(paths, path, What::Copy(start..end), FRAGMENT_BYTES);
     }
 }

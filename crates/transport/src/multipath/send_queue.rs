@@ -4,7 +4,7 @@
 //! Sequence numbers of the wire are the protocol's. Which path gets what is decided by a scheduler
 //! and carried out in `dispatch`.
 
-use crate::buffer::{RangeSet, SendBuffer};
+use crate::buffer::{Fragments, RangeSet, SendBuffer};
 use crate::scheduler::{DataSegment, DataView, PathSet};
 use base::PathId;
 use std::collections::VecDeque;
@@ -18,6 +18,7 @@ const SMALL_WINDOW: u64 = 536;
 #[derive(Debug, Default)]
 pub struct SendQueue {
     buffer: SendBuffer,
+    fragments: Fragments,
     /// Passed to some path and not acknowledged, in order; without gaps below `nxt`.
     segments: VecDeque<DataSegment>,
     /// Everything below is acknowledged by the peer.
@@ -40,7 +41,24 @@ pub struct SendQueue {
 impl SendQueue {
     /// Append to the stream.
     pub fn write(&mut self, payload: Payload) {
+        self.fragments.append(self.end(), payload.len(), !self.is_drained());
         self.buffer.append(payload);
+    }
+
+    /// Bytes that a write takes at most before Linux looks at the buffer's size again.
+    pub fn write_room(&self) -> u32 {
+        self.fragments.room(!self.is_drained())
+    }
+
+    /// Memory of what is buffered (Linux `sk_wmem_queued`), in bytes.
+    pub fn memory(&self) -> u32 {
+        let bytes = u32::try_from(self.buffered()).unwrap_or(u32::MAX);
+        bytes.saturating_add(self.fragments.overhead_bytes())
+    }
+
+    /// The end of Linux's fragment of the send queue that has the byte before `offset`.
+    pub(super) fn fragment_end(&self, offset: u64) -> u64 {
+        self.fragments.end_of(offset)
     }
 
     /// Offset of the first byte that the peer has not acknowledged.
@@ -136,6 +154,7 @@ impl SendQueue {
             self.segments.pop_front();
         }
         self.buffer.release_below(up_to);
+        self.fragments.release_below(up_to);
         self.reinject.remove_below(up_to);
         self.check();
         true
@@ -157,6 +176,7 @@ impl SendQueue {
     pub(super) fn view(&self, peer_closed: bool) -> DataView<'_> {
         DataView {
             segments: &self.segments,
+            fragments: &self.fragments,
             snd_una: self.una,
             snd_nxt: self.nxt,
             write_end: self.end(),

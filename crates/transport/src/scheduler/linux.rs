@@ -6,9 +6,8 @@
 //! and the lowest number wins a tie. If its send buffer is full: wait. Otherwise it is granted up
 //! to 65,428 bytes, bounded by the peer's window, which it queues at once regardless of its
 //! congestion window, and `avg = (avg * queued + pacing * burst) / (queued + burst)`; `avg` begins
-//! as the
-//! pacing rate. The kernel looks at what is left of a grant, and at the path's send buffer, only
-//! where a fragment of what was written ends, 32 KiB each: grants end there, or at the window.
+//! as the pacing rate. The kernel looks at what is left of a grant, and at the path's send buffer, only
+//! where a fragment of what was written ends (`buffer::Fragments`): grants end there, or at the window.
 //! What the window takes goes at once, be it a few bytes (`mptcp_check_allowed_size`).
 //!
 //! What goes a second time because the connection's timer fired waits for a path with nothing
@@ -16,9 +15,8 @@
 //! data. When a path counts as failed is decided in `multipath/failover`.
 
 use super::path_view::PathView;
-use super::view::{Offer, View};
+use super::view::{DataView, Offer, View};
 use super::{AnyScheduler, Bind, Decision, PathChange, Scheduler, SchedulerRow, Step, What};
-use crate::buffer::FRAGMENT_BYTES;
 use crate::parameters::{Kind, Parameter, Settings};
 use base::decision::{Explanation, Score, Unit};
 use base::{Blocked, PathId};
@@ -110,7 +108,7 @@ impl Linux {
         }
         let burst = most.min(u64::from(self.burst));
         self.average(path, burst);
-        let len = granted(path, offer.offset, burst).min(most).min(offer.end - offer.offset);
+        let len = granted(&view.data, path, offer.offset, burst).min(most).min(offer.end - offer.offset);
         self.granted = Some((path.id, offer.offset..offer.offset + len));
         send(path, What::New, len)
     }
@@ -222,11 +220,9 @@ fn send(path: &PathView, what: What, len: u64) -> Decision {
 
 /// Bytes from `offset` on to the end of the fragment in which a grant of `burst` bytes, or the
 /// path's send buffer, is used up.
-fn granted(path: &PathView, offset: u64, burst: u64) -> u64 {
-    let fragment = u64::from(FRAGMENT_BYTES);
+fn granted(data: &DataView<'_>, path: &PathView, offset: u64, burst: u64) -> u64 {
     let room = u64::from(path.queue.room_bytes());
-    let used_up = offset + burst.min(room).max(1);
-    used_up.div_ceil(fragment) * fragment - offset
+    data.fragments.end_of(offset + burst.min(room).max(1)) - offset
 }
 
 /// It can be given the offer, whether or not it has room.

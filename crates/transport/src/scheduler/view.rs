@@ -6,6 +6,7 @@
 //! choice among the available paths is left to the schedulers.
 
 use super::path_view::PathView;
+use crate::buffer::Fragments;
 use base::{Blocked, Instant, PathId};
 use std::collections::VecDeque;
 use std::iter;
@@ -107,6 +108,8 @@ pub struct DataView<'a> {
     /// from `snd_una` (which the first may straddle) to `snd_nxt`; beyond only what a scheduler
     /// assigned out of order.
     pub segments: &'a VecDeque<DataSegment>,
+    /// The pieces in which Linux would hold what is not acknowledged.
+    pub fragments: &'a Fragments,
     /// Everything below was acknowledged by the peer's connection.
     pub snd_una: u64,
     /// The first byte never passed to a path.
@@ -241,6 +244,7 @@ mod tests {
     fn data(segments: &VecDeque<DataSegment>) -> DataView<'_> {
         DataView {
             segments,
+            fragments: Fragments::none(),
             snd_una: 150,
             snd_nxt: 300,
             write_end: 900,

@@ -9,6 +9,7 @@ use super::cmt::SchedulerRefusal;
 use super::path_state::PathState as Destination;
 use super::sender::{Probe, Sender};
 use super::transfer::Transfer;
+use crate::buffer::Fragments;
 use crate::congestion::CongestionControl;
 use crate::multipath::ask_and_record;
 use crate::reinjection::Opportunistic;
@@ -160,6 +161,7 @@ fn data(sender: &Sender) -> DataView<'_> {
     };
     DataView {
         segments,
+        fragments: Fragments::none(),
         snd_una: sender.acked.min(snd_nxt),
         snd_nxt,
         write_end,

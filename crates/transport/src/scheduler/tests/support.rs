@@ -1,6 +1,7 @@
 //! Paths for tests, and the abstract model of the worked examples: paths with an RTT and a
 //! window, no bandwidth limit, no loss. Every answer is checked before it is carried out.
 
+use crate::buffer::Fragments;
 use crate::scheduler::*;
 use base::decision::Explanation;
 use base::{Blocked, Duration, Instant, InterfaceId, PathId};
@@ -62,6 +63,8 @@ pub(crate) struct Model {
     pub now: Instant,
     pub paths: Vec<PathView>,
     pub segments: VecDeque<DataSegment>,
+    /// Those of one long write.
+    fragments: Fragments,
     pub reinject: VecDeque<Range<u64>>,
     pub snd_una: u64,
     pub snd_nxt: u64,
@@ -89,10 +92,13 @@ pub(crate) struct Model {
 impl Model {
     pub(crate) fn new(paths: Vec<PathView>, segments: u64) -> Self {
         let (queues, foreign) = (vec![VecDeque::new(); paths.len()], vec![0; paths.len()]);
+        let mut fragments = Fragments::default();
+        fragments.append(0, 16 << 20, false);
         Model {
             now: Instant::ZERO,
             paths,
             segments: VecDeque::new(),
+            fragments,
             reinject: VecDeque::new(),
             snd_una: 0,
             snd_nxt: 0,
@@ -117,6 +123,7 @@ impl Model {
             paths: &self.paths,
             data: DataView {
                 segments: &self.segments,
+                fragments: &self.fragments,
                 snd_una: self.snd_una,
                 snd_nxt: self.snd_nxt,
                 write_end: self.write_end,
