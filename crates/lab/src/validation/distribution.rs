@@ -13,8 +13,9 @@ use crate::run::Run;
 use crate::stack::Emulated;
 use crate::statistics::{Mode, mean, mean_interval, median, modes, quantile, welch};
 use base::Blocked;
+use std::iter;
 
-/// Recorded runs below which a figure that is not known is not judged.
+/// Recorded runs below which a figure is not judged.
 const FEWEST: usize = 4;
 /// Largest median of the misfits of MPTCP on scenarios that nobody has looked at.
 pub const MOST_MEDIAN: f64 = 0.02;
@@ -143,12 +144,12 @@ impl Overall {
 impl Spread {
     /// Whether the kernel's mean is known to 4 %.
     pub fn is_known(&self) -> bool {
-        self.half_width.is_some_and(|half| half <= KNOWN)
+        self.is_judged() && self.half_width.is_some_and(|half| half <= KNOWN)
     }
 
-    /// Whether the recorded runs are enough for an interval, or agree.
+    /// Whether the recorded runs are enough for an interval. Two that agree are not.
     pub fn is_judged(&self) -> bool {
-        self.is_known() || self.kernel.values.len() >= FEWEST
+        self.kernel.values.len() >= FEWEST
     }
 
     /// Whether the misfit is within what is wanted on scenarios that nobody has looked at.
@@ -298,7 +299,8 @@ fn our_side(runs: &[Run]) -> Option<Side> {
     let stopped = |why: Blocked| {
         average(&|run| run.account.map(|account| account.of(why).time.as_secs_f64()))
     };
-    let paths: Vec<&[u64]> = finished.iter().map(|run| run.first_sent_bytes.as_slice()).collect();
+    let sent: Vec<Vec<u64>> = finished.iter().map(|run| sent_bytes(run)).collect();
+    let paths: Vec<&[u64]> = sent.iter().map(Vec::as_slice).collect();
     let side = side(finished.iter().filter_map(|run| run.value).collect(), &paths)?;
     Some(Side {
         incomplete: runs.len() - finished.len(),
@@ -308,6 +310,13 @@ fn our_side(runs: &[Run]) -> Option<Side> {
         send_buffer: stopped(Blocked::SendBuffer),
         ..side
     })
+}
+
+/// Payload bytes sent on each path, retransmissions on the same path excluded. Counters of a kernel
+/// have reinjected data in them, too (`tcpi_bytes_sent` less `tcpi_bytes_retrans`).
+fn sent_bytes(run: &Run) -> Vec<u64> {
+    let reinjected = run.repeated.iter().map(|path| path.reinjected_bytes).chain(iter::repeat(0));
+    run.first_sent_bytes.iter().zip(reinjected).map(|(first, again)| first + again).collect()
 }
 
 /// Values and the bytes of each run by path; everything else is absent.

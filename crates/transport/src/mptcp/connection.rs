@@ -331,7 +331,7 @@ impl Endpoint for Connection {
         if taken < payload.len() {
             self.set_writer_waits(true);
         }
-        self.sender.set_due();
+        self.sender.on_write();
         if self.is_plain() {
             self.push_plain();
         }

@@ -160,8 +160,8 @@ impl Paths for SubflowPaths<'_> {
         }
     }
 
-    fn timer_left(&self, path: PathId, now: Instant) -> Option<Duration> {
-        self.subflows[path].tcp.retransmission_in(now)
+    fn timer_left(&self, path: PathId, now: Instant, counts_unsent: bool) -> Option<Duration> {
+        self.subflows[path].tcp.retransmission_in(now, counts_unsent)
     }
 
     fn probe_patience(&self, path: PathId, slack: Duration) -> Duration {

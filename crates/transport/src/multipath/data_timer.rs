@@ -4,7 +4,7 @@
 //! longest RTO of the paths that work, doubled at each expiry without an answer (RFC 6298 s5.5),
 //! or that of the fail-over rule `stale`. It is the connection's window probe, too.
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, PathId};
 
 /// The interval without a path that works (Linux `TCP_RTO_MIN`).
 pub(super) const MIN_INTERVAL: Duration = Duration::from_millis(200);
@@ -18,13 +18,25 @@ const MAX_TRIES: u32 = 15;
 pub(super) struct DataTimer {
     pub at: Instant,
     tries: u32,
-    /// The interval of the rule `stale`, set when data were last on offer.
+    /// The interval of the rule `stale`, set when a path was last looked for.
     pub stale_interval: Duration,
+    /// A path is looked for even if the window is closed: something was written, or the timer
+    /// expired.
+    pub looks_anyway: bool,
+    /// The path that was given data last in the present round of decisions. Linux sends them when
+    /// it comes to another path, or at the end of the round.
+    pub given: Option<PathId>,
 }
 
 impl Default for DataTimer {
     fn default() -> Self {
-        DataTimer { at: Instant::FAR_FUTURE, tries: 0, stale_interval: MIN_INTERVAL }
+        DataTimer {
+            at: Instant::FAR_FUTURE,
+            tries: 0,
+            stale_interval: MIN_INTERVAL,
+            looks_anyway: false,
+            given: None,
+        }
     }
 }
 

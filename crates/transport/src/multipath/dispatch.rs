@@ -35,6 +35,7 @@ impl Sender {
         if !std::mem::take(&mut self.is_due) || paths.is_over() {
             return false;
         }
+        self.timer.given = None;
         self.report_acks(cx.now, paths);
         self.apply_policy(cx, paths);
         self.views.clear();
@@ -49,7 +50,9 @@ impl Sender {
         if self.views.is_empty() {
             self.look_at_paths(paths);
         }
-        self.note_stale_interval(cx.now, paths);
+        if self.looks_for_path() {
+            self.note_stale_interval(cx.now, paths);
+        }
         let Decision { actions, step } = self.decide(cx);
         let looked = actions.is_empty();
         for action in actions {
@@ -66,6 +69,7 @@ impl Sender {
             return self.wait(cx, paths, Blocked::SchedulerWaits);
         }
         self.waits = None;
+        self.timer.given = Some(path);
         self.ensure_timer(cx.now, paths);
         if self.one_at_a_time {
             self.is_due = true;

@@ -108,7 +108,7 @@ pub trait Paths {
 
     /// Time until the retransmission timer of the path expires; `None`: it does not run.
     /// By default a whole time-out while data are outstanding.
-    fn timer_left(&self, path: PathId, _now: Instant) -> Option<Duration> {
+    fn timer_left(&self, path: PathId, _now: Instant, _counts_unsent: bool) -> Option<Duration> {
         let progress = self.progress(path);
         progress.has_outstanding.then_some(progress.rto)
     }

@@ -124,6 +124,13 @@ impl Sender {
         self.failover == Failover::Stale && paths.accepts_copies()
     }
 
+    /// Whether Linux would look for a path for new data: where the window has room, after a write,
+    /// and again after data were given to a path (`ack_update_msk`, `__mptcp_push_pending`).
+    pub(super) fn looks_for_path(&mut self) -> bool {
+        let anyway = std::mem::take(&mut self.timer.looks_anyway);
+        anyway || self.timer.given.is_some() || self.queue.has_window()
+    }
+
     /// Note the interval of the data timer as mainline sets it, which it does whenever it looks for
     /// a path for new data (Linux `mptcp_subflow_get_send`).
     pub(super) fn note_stale_interval(&mut self, now: Instant, paths: &impl Paths) {
@@ -132,14 +139,20 @@ impl Sender {
         }
         let ids = (0..paths.count()).map(path_id);
         let trusted = ids.filter(|id| paths.is_usable(*id) && self.state(*id).watch.is_trusted());
-        let left = trusted.filter_map(|id| paths.timer_left(id, now)).max();
+        let given = self.timer.given;
+        let left = trusted.filter_map(|id| paths.timer_left(id, now, Some(id) != given)).max();
         self.timer.stale_interval = left.filter(|left| !left.is_zero()).unwrap_or(MIN_INTERVAL);
     }
 
     /// Data were moved or acknowledged: restarts the data timer, or stops it if nothing is left to
-    /// send or to be acknowledged.
+    /// send or to be acknowledged. Before that Linux looks for a path if the window has room
+    /// (`ack_update_msk`).
     pub fn restart_timer(&mut self, now: Instant, paths: &impl Paths) {
         self.timer.reset_tries();
+        self.timer.given = None;
+        if self.queue.has_window() {
+            self.note_stale_interval(now, paths);
+        }
         self.set_timer(now, paths);
     }
 
@@ -175,6 +188,8 @@ impl Sender {
     /// The data timer expired. Returns whether a connection is to fail because its peer is silent.
     pub fn count_timeout(&mut self, now: Instant, paths: &impl Paths) -> bool {
         let exhausted = self.timer.count_try();
+        self.timer.looks_anyway = true;
+        self.is_due = true;
         self.set_timer(now, paths);
         exhausted
     }

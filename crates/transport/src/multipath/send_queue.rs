@@ -81,6 +81,11 @@ impl SendQueue {
         self.window_end
     }
 
+    /// The peer's window has room for more than was passed to paths.
+    pub(super) const fn has_window(&self) -> bool {
+        self.window_end > self.nxt
+    }
+
     /// Bytes written and not acknowledged.
     pub const fn buffered(&self) -> u64 {
         self.buffer.len()

@@ -92,6 +92,12 @@ impl Sender {
         self.is_due = true;
     }
 
+    /// Something was written: the scheduler is asked at the next opportunity.
+    pub const fn on_write(&mut self) {
+        self.is_due = true;
+        self.timer.looks_anyway = true;
+    }
+
     /// Something happened since the scheduler was asked.
     pub const fn is_due(&self) -> bool {
         self.is_due

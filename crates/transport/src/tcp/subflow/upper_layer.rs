@@ -373,9 +373,12 @@ impl Subflow {
     }
 
     /// Time until the retransmission or probe timer fires; `None` if none runs. Queued data count
-    /// as sent: two round trips to a probe, or the time-out for a single segment.
-    pub fn retransmission_in(&self, now: Instant) -> Option<Duration> {
+    /// as sent if `counts_unsent`: two round trips to a probe, or the time-out for a single segment.
+    pub fn retransmission_in(&self, now: Instant, counts_unsent: bool) -> Option<Duration> {
         let running = self.timers.retransmit_at().map(|at| at - now);
+        if !counts_unsent {
+            return running;
+        }
         let queued = match self.tx.unsent() {
             0 => None,
             unsent if unsent > u64::from(self.tx.mss()) => Some(self.rtt.srtt() * 2),
