@@ -119,9 +119,9 @@ impl Sender {
         }
     }
 
-    /// The data timer is mainline's, as soon as there is a choice of paths.
-    fn is_stale_rule(&self, paths: &impl Paths) -> bool {
-        self.failover == Failover::Stale && paths.accepts_copies()
+    /// The data timer is mainline's.
+    fn is_stale_rule(&self) -> bool {
+        self.failover == Failover::Stale
     }
 
     /// Whether Linux would look for a path for new data: where the window has room, after a write,
@@ -134,7 +134,7 @@ impl Sender {
     /// Note the interval of the data timer as mainline sets it, which it does whenever it looks for
     /// a path for new data (Linux `mptcp_subflow_get_send`).
     pub(super) fn note_stale_interval(&mut self, now: Instant, paths: &impl Paths) {
-        if !self.is_stale_rule(paths) || self.queue.is_drained() {
+        if !self.is_stale_rule() || self.queue.is_drained() {
             return;
         }
         let ids = (0..paths.count()).map(path_id);
@@ -166,7 +166,7 @@ impl Sender {
     fn set_timer(&mut self, now: Instant, paths: &impl Paths) {
         self.timer.at = if !self.queue.is_busy() || paths.is_over() {
             Instant::FAR_FUTURE
-        } else if self.is_stale_rule(paths) {
+        } else if self.is_stale_rule() {
             paths.expiry(now, self.timer.stale_interval)
         } else {
             now + self.timer.interval(self.longest_rto(paths))
@@ -197,7 +197,7 @@ impl Sender {
     /// The connection did not acknowledge the head of the data in time: sends it again, or probes
     /// the window. Returns whether nothing was outstanding, so that only the window was probed.
     pub fn on_data_timeout(&mut self, cx: &Context<'_>, paths: &mut impl Paths) -> bool {
-        let stale = self.is_stale_rule(paths).then(|| self.on_stale_interval(cx, paths));
+        let stale = self.is_stale_rule().then(|| self.on_stale_interval(cx, paths));
         let Some(start) = self.queue.unacknowledged_head() else {
             if self.waits == Some(Blocked::SchedulerWaits) {
                 // Its choice: it is asked again.
@@ -209,7 +209,9 @@ impl Sender {
             return true;
         };
         match stale {
-            Some(path) => self.send_head_on(paths, path, start),
+            Some(path) if paths.accepts_copies() => self.send_head_on(paths, path, start),
+            // Its timer has nothing to do before there is a choice.
+            Some(_) => {}
             None => self.repeat_head(cx, paths, start),
         }
         false
