@@ -6,6 +6,7 @@
 //! then marked as invalid. Links and sockets are left to `linux`, statistics to `report`.
 
 use crate::delays::{self, Delay, Delays};
+use crate::path_spec::PathSpec;
 use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
@@ -259,10 +260,12 @@ impl Task<'_> {
 
 /// The links of a repetition.
 fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
+    let noise = scenario.emulated_noise();
+    let draw = |path: &PathSpec| path.draw_with_noise((scenario.seed, number), noise);
     EmulatedRun {
         seed: scenario.seed,
         run: number,
-        paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, number)).collect(),
+        paths: scenario.paths.iter().map(draw).collect(),
         nic: scenario.ends.nic,
         capture,
     }

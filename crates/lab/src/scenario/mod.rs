@@ -233,6 +233,11 @@ impl Scenario {
         if is_drawn { self.ends.path_noise } else { Duration::ZERO }
     }
 
+    /// The same of emulated links, which have noise of their own: only what was asked for.
+    pub fn emulated_noise(&self) -> Duration {
+        if self.has_own_noise() { self.path_noise() } else { Duration::ZERO }
+    }
+
     /// Whether the extra delay is not the default.
     fn has_own_noise(&self) -> bool {
         self.ends.path_noise != DEFAULT_PATH_NOISE

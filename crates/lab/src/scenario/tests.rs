@@ -77,6 +77,9 @@ fn extra_delay_is_drawn_per_path_and_repetition_where_a_variant_uses_several_pat
     for none in [&alone, &without] {
         assert!(none.path_noise().is_zero() && !none.is_random(), "{}", none.to_toml());
     }
+    assert!(noisy.emulated_noise().is_zero(), "emulated links have their own");
+    let asked = scenario(&text("path-noise = \"5ms\""));
+    assert_eq!(asked.emulated_noise(), Duration::from_millis(5));
     assert_eq!(
         alone.study_key(),
         scenario(&text("protocols = \"tcp\"\npath-noise = \"5ms\"")).study_key()

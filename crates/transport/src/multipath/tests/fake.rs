@@ -3,7 +3,7 @@
 use crate::multipath::{Paths, Piece, Progress, Prompt};
 use crate::scheduler::tests::support;
 use crate::scheduler::{PathState, PathView, WindowView};
-use base::{Context, Duration, PathId};
+use base::{Context, Duration, Instant, PathId};
 use std::ops::Range;
 
 pub(super) const SEGMENT: u32 = 1000;
@@ -74,6 +74,11 @@ impl Paths for Fake {
         let has_outstanding = self.outstanding(id) > 0;
         let rto = Duration::from_millis(2 * srtt_ms);
         Progress { una: una as u64, is_sacked: false, has_outstanding, is_backup: false, rto }
+    }
+
+    fn timer_left(&self, path: PathId, _: Instant, counts_unsent: bool) -> Option<Duration> {
+        let progress = self.progress(path);
+        (counts_unsent && progress.has_outstanding).then_some(progress.rto)
     }
 
     fn prompt(&mut self, _: &Context<'_>, id: PathId, prompt: Prompt) {

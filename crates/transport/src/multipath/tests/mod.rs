@@ -80,6 +80,10 @@ impl Bench {
         given.iter().map(|range| range.end - range.start).sum()
     }
 
+    fn timer_ms(&self) -> u64 {
+        (self.sender.timer_at() - Instant::ZERO).as_millis()
+    }
+
     fn why_idle(&self) -> Blocked {
         self.sender.why_idle(&self.fake, true)
     }
@@ -194,6 +198,31 @@ fn stale_path_fails_after_five_silent_intervals() {
     assert!(bench.sender.is_failed(FAST));
     let once = heads.iter().eq(&[Range { start: 0, end: 4000 }]);
     assert!(once, "afterwards that path has something outstanding: {heads:?}");
+}
+
+/// Regression: the interval was that of an earlier time, and data that were queued and not sent
+/// counted, so that a head that waited for a slow path was not copied to an idle one (Linux
+/// `ack_update_msk`, `__mptcp_subflow_push_pending`).
+#[test]
+fn data_timer_has_the_time_that_is_left_when_a_path_is_looked_for() {
+    let mut bench = Bench::new("linux", Failover::Stale, &[(10, 9000), (50, 9000)]);
+    bench.sender.queue = SendQueue::default();
+    bench.sender.queue.allow(0, 6000);
+    bench.write(12);
+    assert_eq!(bench.timer_ms(), 200, "what was just given is not sent");
+    bench.now = Instant::from_millis(20);
+    bench.sender.queue.allow(3000, 6000);
+    bench.acknowledge(FAST, 3000);
+    assert_eq!(bench.timer_ms(), 220, "no timer runs");
+    bench.schedule();
+    bench.now = Instant::from_millis(40);
+    bench.schedule();
+    bench.acknowledge(SLOW, 4000);
+    assert_eq!(bench.timer_ms(), 240, "no path is looked for while the window is closed");
+    bench.sender.on_write();
+    bench.schedule();
+    bench.acknowledge(SLOW, 5000);
+    assert_eq!(bench.timer_ms(), 60, "a write looks for one: its time-out is 20 ms");
 }
 
 #[test]
