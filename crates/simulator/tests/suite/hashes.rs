@@ -24,7 +24,7 @@ const RECORDED: [(&str, &str); 16] = [
     ("pacing-tcp", "bd02508dfdc4ca12"),
     ("pacing-mptcp", "e612854ab34b6b3e"),
     ("cost-tcp", "9b5c0646c3163d8d"),
-    ("cost-mptcp", "b1391fb33b689532"),
+    ("cost-mptcp", "42cbca18cb207bd9"),
     ("closed-tcp", "d0d84e20c1710a56"),
     ("closed-mptcp", "0ef7b20cf481d96b"),
 ];

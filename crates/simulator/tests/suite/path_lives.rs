@@ -319,7 +319,8 @@ fn kernel_joins_an_address_that_comes_back_but_nothing_after_a_reset() {
         let mut after = after.into_iter().filter(|time| *time > at + Duration::from_millis(700));
         let first = after.next();
         assert_eq!(first.is_some(), again, "{first:?}");
-        assert!(first.is_none_or(|first| first < back + Duration::from_millis(500)), "{first:?}");
+        // A grant of 64 KiB for the other path takes 0.26 s.
+        assert!(first.is_none_or(|first| first < back + Duration::from_millis(600)), "{first:?}");
     }
 }
 

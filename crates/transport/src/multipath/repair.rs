@@ -275,6 +275,8 @@ impl Sender {
     fn send_head_on(&mut self, paths: &mut impl Paths, path: Option<PathId>, start: u64) {
         let Some(path) = path else { return };
         let end = self.queue.nxt().min(self.queue.fragment_end(start + 1));
+        // The rest is on one path only, and is reinjected if that fails.
+        self.queue.cut(end);
         self.enqueue(paths, path, What::Copy(start..end), FRAGMENT_BYTES);
     }
 }
