@@ -90,10 +90,11 @@ fn silent_death_beside_an_idle_path_is_over_within_a_second() {
 #[test]
 fn todays_linux_takes_what_the_kernel_takes() {
     // Seen on 6.18 over the same emulated paths, four moments each: with both paths in use 0.74 to
-    // 0.91 s (video), with the second one a backup 0.46 to 0.80 s and 0.81 to 1.03 s (bulk).
+    // 0.91 s (video), with the second one a backup 0.46 to 0.80 s and 0.81 to 1.03 s (bulk). Beside
+    // a backup the video is shorter here: the second expiry copies a whole message, which is read.
     for (name, traffic, idle, (low, high)) in [
         ("video", video(), false, (600, 1000)),
-        ("video, backup", video(), true, (400, 850)),
+        ("video, backup", video(), true, (240, 850)),
         ("bulk, backup", bulk(), true, (700, 1100)),
     ] {
         let mut times = silent_deaths(&setup("linux", None, traffic, idle));
