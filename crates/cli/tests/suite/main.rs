@@ -6,6 +6,7 @@ mod bad_input;
 mod browser;
 mod compare;
 mod documents;
+mod drawn;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulate;
 mod everyday;
