@@ -247,13 +247,16 @@ impl Scenario {
     fn has_random_input(&self) -> bool {
         self.paths.iter().chain(&self.links).any(PathSpec::is_random)
             || self.start.is_drawn()
-            || self.flows.iter().any(|flow| flow.start.is_drawn())
+            || self.traffic.is_drawn()
+            || self.flows.iter().any(FlowSpec::is_drawn)
     }
 
     /// Whether repetitions over this path alone differ randomly.
     pub(crate) fn is_random_on(&self, path: usize) -> bool {
         match self.paths.get(path) {
-            Some(spec) if self.is_two_hosts() => !self.path_noise().is_zero() || spec.is_random(),
+            Some(spec) if self.is_two_hosts() => {
+                !self.path_noise().is_zero() || spec.is_random() || self.traffic.is_drawn()
+            }
             _ => self.is_random(),
         }
     }

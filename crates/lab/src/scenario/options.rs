@@ -374,7 +374,7 @@ impl Options {
             parse_http(&given.text).map_err(|refusal| given.refuse(refusal))
         })?;
         let per_host = self.switch(Key::PerHost).unwrap_or(false);
-        let fetching = Fetching { http: http.unwrap_or(Http::SIX), per_host };
+        let fetching = Fetching { http, per_host };
         let data = self.data_folder()?;
         let folders = Folders { relative_to: given.folder(), data: data.as_deref() };
         let (traffic, source) = parse_traffic(&given.text, profile, folders, fetching)
@@ -390,6 +390,12 @@ impl Options {
                 "this option is for fetching pages, and no page is fetched",
                 "leave it out, or load a page: `--traffic web:page.har`",
             )),
+            _ if matches!(traffic, Traffic::Vod(_)) && self.switch(Key::Reverse) == Some(true) => {
+                Err(given.refuse_whole(
+                    "a film is always a download and cannot be combined with `--reverse`",
+                    "leave out `--reverse`",
+                ))
+            }
             (Some(_), _) if self.switch(Key::Reverse) == Some(true) => Err(given.refuse_whole(
                 "a page is always a download and cannot be combined with `--reverse`",
                 "leave out `--reverse`",

@@ -24,5 +24,6 @@ mod sctp;
 mod sharing;
 mod simultaneous;
 mod stale_rtt;
+mod vod;
 mod web;
 mod windows;

@@ -157,11 +157,26 @@ fn traffic_of_compare() {
         "burst:many",
         "video:0s",
         "video:20",
+        "video:5s:6s",
+        "video:fast",
+        "video:100bit",
+        "video:5s:deadline=soon",
         "web",
         "web:",
+        "download",
+        "download:30s",
+        "onoff:1mbps",
+        "onoff:1kbit:1s",
+        "onoff:1gbit:3600s",
+        "maps:4000s",
+        "vod",
+        "vod:netflx",
+        "vod:dash:20",
+        "vod:dash:20000s",
     ] {
         session.call(&["compare", "--path", "wlan", "--traffic", traffic]);
     }
+    session.call(&["compare", "--path", "wlan", "--traffic", "vod:dash", "--reverse"]);
     let page = ["compare", "--path", "wlan", "--traffic", "web:google"];
     session.call(&[&page[..], &["--http", "3"]].concat());
     session.call(&[&page[..], &["--reverse"]].concat());
