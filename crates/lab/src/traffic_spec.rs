@@ -50,8 +50,8 @@ pub(crate) const EXAMPLE_LIST: [&str; 8] = [
     "table:messages.csv",
 ];
 /// Help with a competing connection that loads a page.
-pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` or `onoff:500kbit`; without `traffic` the flow is \
-     saturating";
+pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` or \
+     `onoff:500kbit`; without `traffic` the flow is saturating";
 /// Regular expression of all forms.
 pub(crate) const PATTERN: &str =
     r"^(bulk:.+|download:.+|burst:[0-9]+|(video|onoff|maps)(:.+)?|(web|vod|game|pcap|table):.+)$";
@@ -59,16 +59,17 @@ pub(crate) const PATTERN: &str =
 pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|download:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME], vod:SERVICE[:TIME], onoff[:RATE][:TIME], web:FILE, web:NAME, maps[:TIME], game:NAME, game:FILE, \
-    pcap:FILE[:N|:udp] or table:FILE[:paced]; file names are relative to this file.";
+    video[:TIME][:RATE][:deadline=TIME], vod:SERVICE[:TIME], onoff[:RATE][:TIME], web:FILE, \
+    web:NAME, maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME], vod:netflix (youtube, dash), onoff[:RATE][:TIME], game:aoc-1 (2, 3) or game:FILE, messages of \
-    table:FILE[:paced] (time, direction, size) or pcap:FILE[:N|:udp], or a page to load: web:FILE \
-    (HAR, dependency graph) or web:NAME, or maps[:TIME]";
+    video[:TIME][:RATE][:deadline=TIME], vod:netflix (youtube, dash), onoff[:RATE][:TIME], \
+    game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] (time, direction, size) or \
+    pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME, or \
+    maps[:TIME]";
 /// Help on the key of a competing connection.
-pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME] or onoff[:RATE][:TIME]. Default: \
-     saturating to the end.";
+pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME] or \
+     onoff[:RATE][:TIME]. Default: saturating to the end.";
 
 /// Options of fetching pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -61,8 +61,8 @@ impl PageSource {
     pub(crate) fn map_session(time: Duration) -> Result<PageSource, Fault> {
         let page = maps::session(time).map_err(|fault| unsound("maps", &fault.to_string()))?;
         let notes = vec![format!(
-            "maps: a model of {} objects and {} bytes in total (002 sV-D prints neither): times and \
-             sizes are assumed",
+            "maps: a model of {} objects and {} bytes in total (002 sV-D prints neither): times \
+             and sizes are assumed",
             page.objects().len(),
             page.response_bytes()
         )];

@@ -9,6 +9,9 @@ use base::Duration;
 /// The metric that the numbers are of.
 const METRIC: &str = Metric::MessageDelay.name();
 
+/// Delays above 150 ms, the longest of live video (000 s3.1): name and limit of their share.
+pub(super) const OVER_150MS: (&str, Duration) = ("over_150ms", Duration::from_millis(150));
+
 /// The median of the delays of a run.
 pub(super) const MEDIAN: Measure = Measure::delay(
     ("median", METRIC),

@@ -6,7 +6,7 @@
 //! repetition draws its periods. Delays count from the scheduled time, as with `video`.
 
 use crate::measure::Measure;
-use crate::model::delays::{MEDIAN, P95, P99, distribution};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution};
 use crate::model::{Draws, Due, Message, TrafficModel};
 use crate::one_way::Report;
 use crate::outcome::{Metric, Outcome, mean};
@@ -22,7 +22,7 @@ const FRAME_BYTES: u64 = 5000;
 /// Periods are on for half of the time, on average.
 const RATE_WHEN_ON: u128 = 2;
 /// Delays beyond which the shares of messages are counted.
-const SHARES: &[(&str, Duration)] = &[("over_150ms", Duration::from_millis(150))];
+const SHARES: &[(&str, Duration)] = &[OVER_150MS];
 
 /// An on-off source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

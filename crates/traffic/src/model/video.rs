@@ -7,7 +7,7 @@
 //! shown, and the picture before it freezes until a frame is in time again.
 
 use crate::measure::{Measure, Silence};
-use crate::model::delays::{MEDIAN, P95, P99, distribution, late};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution, late};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
 use crate::outcome::{Metric, Outcome, mean, share_above};
@@ -18,8 +18,7 @@ const MESSAGES_PER_SECOND: u64 = 30;
 /// From the request to the first message.
 const LEAD_IN: Duration = Duration::from_millis(500);
 /// Delays beyond which the shares of messages are counted.
-const SHARES: &[(&str, Duration)] =
-    &[("over_100ms", Duration::from_millis(100)), ("over_150ms", Duration::from_millis(150))];
+const SHARES: &[(&str, Duration)] = &[("over_100ms", Duration::from_millis(100)), OVER_150MS];
 
 /// Numbers of a call that may be compared in place of the mean delay.
 const FURTHER: &[Measure] = &[MEDIAN, P95, P99, LATE, FROZEN];
@@ -28,7 +27,7 @@ const WITH_DEADLINE: &[Measure] = &[MEDIAN, P95, P99, LATE_FOR_DEADLINE, FROZEN]
 /// Share of messages later than 150 ms.
 const LATE: Measure = late(
     ["over 150 ms", "messages later than 150 ms:", "has messages later than 150 ms:"],
-    "over_150ms",
+    OVER_150MS.0,
 );
 /// Share of messages later than the deadline.
 const LATE_FOR_DEADLINE: Measure = late(
@@ -42,6 +41,9 @@ const FROZEN: Measure = Measure::delay(
     ["frozen", "is frozen for", "is frozen for"],
     Silence::Whole,
 );
+/// Numbers that follow from the delays of the messages and the deadline. The hash of a result has the
+/// delays, and leaves these out.
+pub const OF_PLAYER: [&str; 3] = [LATE_SHARE, FREEZES, FROZEN_TIME];
 /// Names of further numbers.
 const LATE_SHARE: &str = "late";
 const FREEZES: &str = "freezes";
@@ -64,7 +66,7 @@ impl Video {
     /// The rate of paper 000.
     pub const DEFAULT_RATE: Rate = Rate::from_bps(950_000);
     /// The longest delay of live video (000 s3.1).
-    pub const DEFAULT_DEADLINE: Duration = Duration::from_millis(150);
+    pub const DEFAULT_DEADLINE: Duration = OVER_150MS.1;
 
     /// A call of this length, with the other defaults.
     pub const fn of(time: Duration) -> Video {
