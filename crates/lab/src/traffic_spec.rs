@@ -60,7 +60,8 @@ pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|download:.+|burst:[0-9]+|(vide
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME][:RATE][:deadline=TIME], vod:SERVICE[:TIME], onoff[:RATE][:TIME], web:FILE, \
-    web:NAME, maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file names are relative to this file.";
+    web:NAME, maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or \
+    table:FILE[:paced]; file names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME][:RATE][:deadline=TIME], vod:netflix (youtube, dash), onoff[:RATE][:TIME], \

@@ -1,6 +1,7 @@
 //! `Half`: one end of any traffic model, so that a world has one type of application.
 
 use crate::application::{Application, StreamFailure, StreamHost};
+use crate::call::{self, Caller};
 use crate::model::conversation::outcome_of_both;
 use crate::model::{Model, Traffic, TrafficModel};
 use crate::one_way::{OneWay, Report, Role};
@@ -23,6 +24,8 @@ pub enum Half {
     WebServer(Box<WebServer>),
     /// The client of a film.
     Player(Box<Player>),
+    /// Either half of a call.
+    Caller(Box<Caller>),
 }
 
 /// Calls the same method of every kind of half.
@@ -33,6 +36,7 @@ macro_rules! dispatch {
             Half::Browser($inner) => $call,
             Half::WebServer($inner) => $call,
             Half::Player($inner) => $call,
+            Half::Caller($inner) => $call,
         }
     };
 }
@@ -55,6 +59,9 @@ impl Half {
             }
             (Model::Web(web), Role::Client) => Half::Browser(Box::new(Browser::new(web))),
             (Model::Web(web), Role::Server) => Half::WebServer(Box::new(WebServer::new(web))),
+            (Model::Call(call), role) => {
+                Half::Caller(Box::new(Caller::new(call, role, reverse, connection)))
+            }
             (Model::Vod(vod), Role::Client) => Half::Player(Box::new(Player::new(vod))),
             (Model::Vod(vod), Role::Server) => {
                 Half::WebServer(Box::new(WebServer::new(&vod.web())))
@@ -74,6 +81,7 @@ impl Half {
             Half::Browser(half) => half.sockets().collect(),
             Half::WebServer(half) => half.sockets().collect(),
             Half::Player(half) => half.socket().into_iter().collect(),
+            Half::Caller(half) => half.socket().into_iter().collect(),
         }
     }
 
@@ -81,6 +89,11 @@ impl Half {
     pub fn outcome(traffic: &Traffic, client: &Half, server: &Half, reverse: bool) -> Outcome {
         let (seen, other) = (client.report(), server.report());
         let (sender, receiver) = if reverse { (seen, other) } else { (other, seen) };
+        if let (Model::Call(call), Half::Caller(client), Half::Caller(server)) =
+            (traffic.model(), client, server)
+        {
+            return call::outcome(call, [client, server], reverse);
+        }
         match (traffic.model(), client) {
             (_, Half::Browser(browser)) => browser.outcome(),
             (_, Half::Player(player)) => player.outcome(),
@@ -89,6 +102,7 @@ impl Half {
             (Model::TwoWay([up, down]), _) => outcome_of_both([&up, &down], seen, other),
             (Model::Web(web), _) => crate::web::nothing_loaded(web),
             (Model::Vod(_), _) => Outcome::single(vod::METRIC, None, 0),
+            (Model::Call(_), _) => Outcome::single(call::METRIC, None, 0),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! left to the lab.
 
 mod application;
+pub mod call;
 mod check;
 mod half;
 mod measure;

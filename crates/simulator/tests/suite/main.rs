@@ -6,6 +6,7 @@ mod accounts;
 mod aggregate;
 mod backup;
 mod burst_table;
+mod call;
 mod capture;
 mod cmt;
 mod conversation;

@@ -6,11 +6,12 @@
 pub mod bulk;
 pub mod burst;
 pub mod conversation;
-mod delays;
+pub(crate) mod delays;
 mod draws;
 pub mod onoff;
 pub mod video;
 
+use crate::call::{self, Call};
 use crate::measure::Measure;
 use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome};
@@ -104,6 +105,8 @@ pub enum Traffic {
     Video(Video),
     /// Frames in on periods of random length.
     OnOff(OnOff),
+    /// Video whose rate adapts, and calls.
+    Call(Call),
     /// Watch a film.
     Vod(Vod),
     /// Load a page.
@@ -122,6 +125,8 @@ pub enum Model<'a> {
     Web(&'a Web),
     /// A film.
     Vod(&'a Vod),
+    /// A call.
+    Call(&'a Call),
 }
 
 impl Traffic {
@@ -137,6 +142,7 @@ impl Traffic {
             Traffic::OnOff(onoff) => Box::new(Frames::new(onoff)),
             Traffic::Web(ref web) => return Model::Web(web),
             Traffic::Vod(ref vod) => return Model::Vod(vod),
+            Traffic::Call(ref call) => return Model::Call(call),
             Traffic::Conversation(ref conversation) => {
                 let of = |from| Direction { conversation: Arc::clone(conversation), from };
                 if !conversation.is_download() {
@@ -174,6 +180,7 @@ impl Traffic {
             Model::TwoWay([up, _]) => up.metric(),
             Model::Web(web) => web.metric(),
             Model::Vod(_) => vod::METRIC,
+            Model::Call(_) => call::METRIC,
         }
     }
 
@@ -184,6 +191,7 @@ impl Traffic {
             Model::TwoWay([up, _]) => up.further(),
             Model::Web(web) => web.further(),
             Model::Vod(vod) => vod.further(),
+            Model::Call(_) => call::FURTHER,
         };
         let metric = Measure::of_metric(self.metric());
         [metric].into_iter().chain(further.iter().copied()).collect()
@@ -196,6 +204,7 @@ impl Traffic {
             Model::TwoWay([up, _]) => up.duration(),
             Model::Web(_) => None,
             Model::Vod(vod) => Some(vod.time),
+            Model::Call(call) => Some(call.time),
         }
     }
 }
@@ -222,6 +231,12 @@ pub const MODELS: &[ModelInfo] = &[
         name: "burst",
         summary: "warms up with 20 segments, idles 3 s, then writes N segments at once",
         source: "002 sV-B",
+    },
+    ModelInfo {
+        name: "call",
+        summary: "talks for TIME: audio, and video of 150 to 1500 kbit/s whose rate follows the \
+                  delay, both ways",
+        source: "RFC 8698",
     },
     ModelInfo {
         name: "game",
@@ -255,7 +270,8 @@ pub const MODELS: &[ModelInfo] = &[
     ModelInfo {
         name: "video",
         summary: "sends 950 kbit/s or RATE as 30 frames a second for TIME: \
-                  video[:TIME][:RATE][:deadline=TIME]",
+                  video[:TIME][:RATE][:deadline=TIME]; video:adaptive[:TIME] sends 30 to 950 \
+                  kbit/s as the delay allows",
         source: "000 s4.3.1",
     },
     ModelInfo {

@@ -18,14 +18,15 @@ const MESSAGES_PER_SECOND: u64 = 30;
 /// From the request to the first message.
 const LEAD_IN: Duration = Duration::from_millis(500);
 /// Delays beyond which the shares of messages are counted.
-const SHARES: &[(&str, Duration)] = &[("over_100ms", Duration::from_millis(100)), OVER_150MS];
+pub(crate) const SHARES: &[(&str, Duration)] =
+    &[("over_100ms", Duration::from_millis(100)), OVER_150MS];
 
 /// Numbers of a call that may be compared in place of the mean delay.
 const FURTHER: &[Measure] = &[MEDIAN, P95, P99, LATE, FROZEN];
 /// The same with a deadline of the user's.
 const WITH_DEADLINE: &[Measure] = &[MEDIAN, P95, P99, LATE_FOR_DEADLINE, FROZEN];
 /// Share of messages later than 150 ms.
-const LATE: Measure = late(
+pub(crate) const LATE: Measure = late(
     ["over 150 ms", "messages later than 150 ms:", "has messages later than 150 ms:"],
     OVER_150MS.0,
 );
@@ -35,19 +36,19 @@ const LATE_FOR_DEADLINE: Measure = late(
     LATE_SHARE,
 );
 /// How long pictures are frozen.
-const FROZEN: Measure = Measure::delay(
+pub(crate) const FROZEN: Measure = Measure::delay(
     (FROZEN_TIME, FROZEN_TIME),
     (FROZEN_TIME, FROZEN_TIME),
     ["frozen", "is frozen for", "is frozen for"],
     Silence::Whole,
 );
-/// Numbers that follow from the delays of the messages and the deadline. The hash of a result has the
-/// delays, and leaves these out.
+/// Numbers that follow from the delays of the messages and the deadline. The hash of a result has
+/// the delays, and leaves these out.
 pub const OF_PLAYER: [&str; 3] = [LATE_SHARE, FREEZES, FROZEN_TIME];
 /// Names of further numbers.
 const LATE_SHARE: &str = "late";
-const FREEZES: &str = "freezes";
-const FROZEN_TIME: &str = "frozen_time";
+pub(crate) const FREEZES: &str = "freezes";
+pub(crate) const FROZEN_TIME: &str = "frozen_time";
 
 /// A video call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -166,7 +166,9 @@ impl Pair {
 fn model_of(traffic: &Traffic) -> Box<dyn TrafficModel + Send> {
     match traffic.model() {
         Model::OneWay(model) => model,
-        Model::TwoWay(_) | Model::Web(_) | Model::Vod(_) => panic!("not a one-way model"),
+        Model::TwoWay(_) | Model::Web(_) | Model::Vod(_) | Model::Call(_) => {
+            panic!("not a one-way model")
+        }
     }
 }
 

@@ -31,7 +31,7 @@ const STALLS: &str = "stalls";
 const BUFFER: &str = "buffer";
 const PREFETCH: &str = "prefetch_time";
 const BLOCK: &str = "block_time";
-const BITRATE: &str = "bitrate";
+pub(crate) const BITRATE: &str = "bitrate";
 const SWITCHES: &str = "switches";
 
 /// A viewer of video on demand.
@@ -57,7 +57,7 @@ impl Vod {
     /// Numbers of a run that may be compared in place of the metric.
     pub(crate) const fn further(&self) -> &'static [Measure] {
         match self.service {
-            Service::Dash => &[STALLED, BUFFERED, BITRATE_OF_SEGMENTS],
+            Service::Dash => &[STALLED, BUFFERED, BIT_RATE],
             _ => &[STALLED, BUFFERED, PREFETCHED, FETCHED],
         }
     }
@@ -76,7 +76,8 @@ const BUFFERED: Measure = larger(
     ["buffer", "has a mean buffer of", "has a mean buffer of"],
     ("has", "less buffered"),
 );
-const BITRATE_OF_SEGMENTS: Measure = larger(
+/// The mean bit rate of what is shown.
+pub(crate) const BIT_RATE: Measure = larger(
     BITRATE,
     "bit/s",
     ["bit rate", "shows a bit rate of", "shows a bit rate of"],

@@ -79,7 +79,8 @@ impl Player {
             start: Some(one.asked - origin),
             delay: Some(finished - one.asked),
         };
-        let times = done().map(|(one, finished)| (finished - one.asked).as_secs_f64()).collect();
+        let times: Vec<f64> =
+            done().map(|(one, finished)| (finished - one.asked).as_secs_f64()).collect();
         Outcome {
             metric: METRIC,
             value: begun.map(|begun| (begun - origin).as_secs_f64()),
@@ -90,7 +91,7 @@ impl Player {
         }
     }
 
-    fn extra(&self, times: &Vec<f64>) -> Vec<(&'static str, f64)> {
+    fn extra(&self, times: &[f64]) -> Vec<(&'static str, f64)> {
         let playback = &self.playback;
         let mut all = vec![
             (STALL_TIME, Some(playback.stalled().as_secs_f64())),
