@@ -453,7 +453,7 @@ fn dispensable(name: &str) -> u8 {
         "median" | "object_time_median" | "objects" | "connections" => 3,
         "over_100ms" => 4,
         "over_60ms" | "object_time_max" | "all_fetched_time" => 2,
-        "p99" | "object_wait" | "jitter" | "switches" | "freezes" => 1,
+        "p99" | "object_wait" | "jitter" | "switches" | "freezes" | "skipped" => 1,
         _ => 0,
     }
 }
@@ -467,6 +467,9 @@ fn heading_of(name: &str) -> (String, Unit) {
         "late" => return ("late".to_owned(), Unit::Share),
         "freezes" => return ("freezes".to_owned(), Unit::Mean),
         "frozen_time" => return ("frozen [s]".to_owned(), Unit::Seconds),
+        "skipped" => return ("skipped".to_owned(), Unit::Mean),
+        "frames_per_second" => return ("frames/s".to_owned(), Unit::Mean),
+        "audio_delay" => "audio",
         "stalls" => return ("stalls".to_owned(), Unit::Mean),
         "switches" => return ("switches".to_owned(), Unit::Mean),
         "bitrate" => return ("bit rate [Mbit/s]".to_owned(), Unit::Megabits),

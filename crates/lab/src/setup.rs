@@ -102,12 +102,13 @@ fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
 }
 
 fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
-    TcpConfig {
+    let tcp = TcpConfig {
         profile: scenario.ends.profile,
         congestion: variant.congestion.clone(),
         buffers: scenario.ends.buffers,
         ..TcpConfig::default()
-    }
+    };
+    scenario.ends.sender.apply(tcp)
 }
 
 /// The places of the shared links that a path passes, from client to server.

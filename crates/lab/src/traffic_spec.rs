@@ -12,6 +12,7 @@ use crate::words::nearest_help;
 use base::{Duration, Rate};
 use std::path::Path;
 use std::sync::Arc;
+use traffic::call::{Call, CallKind};
 use traffic::model::conversation::Conversation;
 use traffic::model::onoff::OnOff;
 use traffic::model::video::Video;
@@ -26,6 +27,8 @@ const BURST_SEGMENT: u32 = 1420;
 const BURST_SEGMENT_OLD: u32 = 1428;
 /// Longest traffic with a time.
 const LONGEST: Duration = Duration::from_secs(86_400);
+/// In place of the rate of a video.
+const ADAPTIVE: &str = "adaptive";
 /// Before the deadline of a video's frames.
 const DEADLINE: &str = "deadline=";
 /// Longest film.
@@ -34,8 +37,10 @@ const LONGEST_FILM: Duration = Duration::from_secs(4 * 3600);
 const BURST_MOST: u64 = 1_000_000;
 /// Most messages of generated traffic.
 const MOST_MESSAGES: u64 = 10_000_000;
-const NAMES: [&str; 11] =
-    ["bulk", "burst", "download", "game", "maps", "onoff", "pcap", "table", "video", "vod", "web"];
+const NAMES: [&str; 12] = [
+    "bulk", "burst", "call", "download", "game", "maps", "onoff", "pcap", "table", "video", "vod",
+    "web",
+];
 pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, \
      `game:aoc-1`, `web:page.har`, `pcap:mine.pcapng` or `table:messages.csv`";
 /// Examples of a value in a file.
@@ -54,20 +59,20 @@ pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` o
      `onoff:500kbit`; without `traffic` the flow is saturating";
 /// Regular expression of all forms.
 pub(crate) const PATTERN: &str =
-    r"^(bulk:.+|download:.+|burst:[0-9]+|(video|onoff|maps)(:.+)?|(web|vod|game|pcap|table):.+)$";
+    r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?|(bulk|download|web|vod|game|pcap|table):.+)$";
 /// Regular expression of the forms for a competing connection.
 pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|download:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME], vod:SERVICE[:TIME], onoff[:RATE][:TIME], web:FILE, \
-    web:NAME, maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or \
-    table:FILE[:paced]; file names are relative to this file.";
+    video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], \
+    vod:SERVICE[:TIME], onoff[:RATE][:TIME], web:FILE, web:NAME, maps[:TIME], game:NAME, \
+    game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME], vod:netflix (youtube, dash), onoff[:RATE][:TIME], \
-    game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] (time, direction, size) or \
-    pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME, or \
-    maps[:TIME]";
+    video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], vod:netflix (youtube, \
+    dash), onoff[:RATE][:TIME], game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] \
+    (time, direction, size) or pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency \
+    graph) or web:NAME, or maps[:TIME]";
 /// Help on the key of a competing connection.
 pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME] or \
      onoff[:RATE][:TIME]. Default: saturating to the end.";
@@ -193,6 +198,11 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
     match (name.to_ascii_lowercase().as_str(), value) {
         ("bulk", Some(value)) => bulk(value).map_err(inner),
         ("burst", Some(value)) => burst(value, profile).map_err(inner),
+        ("call", None) => Ok(call(CallKind::TwoWay, Call::DEFAULT_TIME)),
+        ("call", Some(value)) => {
+            run_time(value).map(|time| call(CallKind::TwoWay, time)).map_err(inner)
+        }
+        ("video", Some(value)) if is_adaptive(value) => adaptive(value).map_err(inner),
         ("download", Some(value)) => download(value).map_err(inner),
         ("onoff", None) => on_off(""),
         ("onoff", Some(value)) => on_off(value).map_err(inner),
@@ -236,6 +246,28 @@ fn download(value: &str) -> Result<Traffic, Refusal> {
         return Err(Refusal::new(value, problem, format!("write `bulk:{value}`, or a size")));
     }
     size(value)
+}
+
+const fn call(kind: CallKind, time: Duration) -> Traffic {
+    Traffic::Call(Call { kind, time })
+}
+
+fn is_adaptive(value: &str) -> bool {
+    value.split(':').next().is_some_and(|word| word.eq_ignore_ascii_case(ADAPTIVE))
+}
+
+/// `adaptive[:TIME]` of a video.
+fn adaptive(value: &str) -> Result<Traffic, Refusal> {
+    let Some((word, time)) = value.split_once(':') else {
+        return Ok(call(CallKind::OneWay, Call::DEFAULT_TIME));
+    };
+    let placed = |refusal: Refusal| refusal.shifted(word.len() + 1);
+    if !is_time(time) && parse_rate(time).is_ok() {
+        let problem = format!("an adaptive video has no rate, and `{time}` is one");
+        let help = format!("write `video:{time}` for a constant rate, or a time");
+        return Err(placed(Refusal::new(time, problem, help)));
+    }
+    run_time(time).map(|time| call(CallKind::OneWay, time)).map_err(placed)
 }
 
 /// `[TIME][:RATE][:deadline=TIME]` of a video call.
@@ -374,6 +406,8 @@ pub(crate) fn show_traffic(traffic: &Traffic) -> String {
         Traffic::Burst { segments, .. } => format!("burst:{segments}"),
         Traffic::Video(video) => show_video(video),
         Traffic::OnOff(OnOff { rate, time, .. }) => format!("onoff:{rate}:{time}"),
+        Traffic::Call(Call { kind: CallKind::OneWay, time }) => format!("video:{ADAPTIVE}:{time}"),
+        Traffic::Call(Call { kind: CallKind::TwoWay, time }) => format!("call:{time}"),
         Traffic::Vod(Vod { service, time, .. }) => format!("vod:{}:{time}", service.name()),
         Traffic::Web(web) if web.page.is_session() => web.page.name().to_owned(),
         Traffic::Web(web) => format!("web:{}", web.page.name()),
@@ -419,6 +453,12 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
         }
         Traffic::OnOff(OnOff { rate, time, .. }) => {
             format!("on-off {load} of {} on average for {time}", per_second(*rate))
+        }
+        Traffic::Call(Call { kind: CallKind::OneWay, time }) => {
+            format!("adaptive video of {time} ({load}, 30 to 950 kbit/s)")
+        }
+        Traffic::Call(Call { kind: CallKind::TwoWay, time }) => {
+            format!("call of {time}, both ways: audio, and video of 150 to 1500 kbit/s")
         }
         Traffic::Vod(Vod { service, time, .. }) => {
             let row = Service::TABLE.iter().find(|row| row.1 == *service);
@@ -537,6 +577,8 @@ mod tests {
             ("video:60s:2mbit:deadline=200ms", Traffic::Video(two_mbit)),
             ("onoff:500kbit:60s", on_off_at(500, 60)),
             ("onoff:2mbit:5s", on_off_at(2000, 5)),
+            ("video:adaptive:9s", call(CallKind::OneWay, Duration::from_secs(9))),
+            ("call:30s", call(CallKind::TwoWay, Duration::from_secs(30))),
             ("vod:netflix:300s", film_of(Service::Netflix, 300)),
             ("vod:dash:20s", film_of(Service::Dash, 20)),
         ] {
@@ -549,6 +591,8 @@ mod tests {
         assert_eq!(read("download:8KiB").unwrap(), Traffic::BulkSize(8 << 10));
         assert_eq!(read("Onoff").unwrap(), on_off_at(500, 60));
         assert_eq!(read("VOD:YouTube").unwrap(), film_of(Service::Youtube, 300));
+        assert_eq!(read("call").unwrap(), call(CallKind::TwoWay, Call::DEFAULT_TIME));
+        assert_eq!(read("video:Adaptive").unwrap(), call(CallKind::OneWay, Call::DEFAULT_TIME));
         assert_eq!(read("onoff:5s").unwrap(), on_off_at(500, 5));
         assert_eq!(read("onoff:2mbit").unwrap(), on_off_at(2000, 60));
         let old = parse_one_way("burst:20", Profile::Linux41).unwrap();
@@ -585,6 +629,9 @@ mod tests {
         assert!(problem("video:0s").contains("is not above 0"));
         assert!(problem("video:5s:6s").contains("a second time"));
         assert!(problem("video:20").contains("unit"));
+        assert!(problem("video:adaptive:2mbit").contains("`video:2mbit`"));
+        assert_eq!(read("video:adaptive:5").unwrap_err().span, 15..16);
+        assert!(problem("call:0s").contains("is not above 0"));
         assert!(problem("video:fast").contains("no time, rate or deadline"));
         assert!(problem("video:100bit").contains("less than a byte"));
         assert_eq!(read("video:5s:deadline=5").unwrap_err().span, 18..19);

@@ -462,6 +462,9 @@ fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal>
     if ["web", "maps"].iter().any(|model| value.text.starts_with(model)) {
         return Err(value.refuse("a flow loads no pages", FLOW_EXAMPLES));
     }
+    if value.text.starts_with("call") || value.text.contains(":adaptive") {
+        return Err(value.refuse("a flow has no adaptive video", FLOW_EXAMPLES));
+    }
     if value.text.starts_with("vod") {
         return Err(value.refuse("a flow plays no films", FLOW_EXAMPLES));
     }

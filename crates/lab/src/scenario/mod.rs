@@ -21,6 +21,7 @@ mod primary;
 mod row;
 mod schema;
 mod sctp;
+mod sender;
 mod show;
 mod single;
 mod table;
@@ -38,6 +39,7 @@ pub use options::{Options, PathOption};
 pub use primary::Primary;
 pub use schema::schema as scenario_schema;
 pub use sctp::{SCTP_FAILOVERS, SctpChoices, SctpFailover};
+pub use sender::SenderSwitches;
 pub use single::{SingleChoices, SingleOptions, control_of_sctp};
 use table::quoted;
 pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
@@ -183,6 +185,8 @@ pub struct Ends {
     pub path_noise: Duration,
     /// Processing time of both hosts, and of those of competing flows.
     pub cost: ProcessingCost,
+    /// How senders deviate from the profile.
+    pub sender: SenderSwitches,
     /// Whether the client sends.
     pub reverse: bool,
     /// Index of the path of the first subflow.
@@ -443,6 +447,9 @@ impl Scenario {
         }
         if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");
+        }
+        if self.ends.sender != SenderSwitches::default() {
+            let _ = write!(key, "{:?}", self.ends.sender);
         }
         if let Some(deadline) = self.own_deadline() {
             let _ = write!(key, "deadline {deadline}");

@@ -1,8 +1,8 @@
 //! What a viewer's player fetches: the objects of a film, and when each is requested.
 //!
 //! Netflix and YouTube as 001 s6 and Table 7 measured them: a long prefetch, then blocks in
-//! periods. Media of constant bit rate: a block is what is watched in a period. The bit rate of YouTube, and
-//! so its periods, are assumed; 001 gives its blocks and prefetch only.
+//! periods. Media of constant bit rate: a block is what is watched in a period. The bit rate of
+//! YouTube, and so its periods, are assumed; 001 gives its blocks and prefetch only.
 
 use super::Vod;
 use super::ladder;

@@ -129,10 +129,15 @@ fn options_over_several_paths() {
         &["--policy", "drepas:share=0.2"],
         &["--baseline", "average"],
         &["--baseline", "mptcp/lrf/cubik"],
+        &["--ssthresh", "1p"],
+        &["--ssthresh", "64"],
+        &["--hystart", "maybe"],
     ];
     for more in options {
         session.call(&[&TWO[..], more].concat());
     }
+    let alone = ["compare", "--traffic", "video", "--path", "wlan", "--protocols", "sctp"];
+    session.call(&[&alone[..], &["--pacing"]].concat());
     let paths: Vec<String> = (0..9).map(|n| format!("p{n}=rate 5mbit")).collect();
     let paths: Vec<&str> = paths.iter().flat_map(|path| ["--path", path]).collect();
     session
@@ -159,6 +164,8 @@ fn traffic_of_compare() {
         "video:20",
         "video:5s:6s",
         "video:fast",
+        "video:adaptive:2mbit",
+        "call:20",
         "video:100bit",
         "video:5s:deadline=soon",
         "web",

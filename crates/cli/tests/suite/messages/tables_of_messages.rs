@@ -43,6 +43,8 @@ fn generated_traffic() {
     let mut session = Session::new("generated");
     for traffic in [
         "video:2s:2mbit:deadline=100ms",
+        "video:adaptive:5s",
+        "call:5s",
         "onoff:1mbit:5s",
         "maps:10s",
         "vod:netflix-ipad:30s",
