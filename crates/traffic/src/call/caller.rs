@@ -17,6 +17,8 @@ use wire::Payload;
 const READ_BYTES: u32 = 256 << 10;
 /// From the established connection to the first frame.
 const LEAD_IN: Duration = Duration::from_millis(500);
+/// More than intervals of whole nanoseconds add up to.
+const ROUNDING: Duration = Duration::from_millis(1);
 /// Time of audio in a message, and its bytes: 32 kbit/s (RFC 7587 s3.1.1).
 const AUDIO_TIME: Duration = Duration::from_millis(20);
 const AUDIO_BYTES: u32 = 80;
@@ -187,7 +189,8 @@ impl Caller {
         let frames = self.call.limits().frames_at(rate);
         let next = at + Duration::from_secs_f64(1.0 / frames);
         let end = video.begins.map_or(at, |begins| begins + self.call.time);
-        let is_last = next >= end;
+        // Intervals are in whole nanoseconds, and a frame at the very end is none.
+        let is_last = next + ROUNDING >= end;
         video.next_frame = Some(next).filter(|_| !is_last);
         if is_free {
             let bytes = ((rate / frames / 8.0) as u32).max(HEADER_BYTES + 1);
