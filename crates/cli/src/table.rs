@@ -385,6 +385,9 @@ fn messages(scenario: &Scenario, report: &Report) -> Option<Table> {
             value.map_or("-".to_owned(), |(_, value)| match unit {
                 Unit::Share => format!("{:.2} %", value * 100.0),
                 Unit::Milliseconds => format!("{:.1}", value * 1e3),
+                Unit::Seconds => format!("{value:.2}"),
+                Unit::Megabits => format!("{:.2}", value / 1e6),
+                Unit::Mean => format!("{value:.1}"),
                 Unit::Number => format!("{value:.0}"),
             })
         };
@@ -438,6 +441,9 @@ fn outcome(pair: &Pair) -> String {
 enum Unit {
     Share,
     Milliseconds,
+    Seconds,
+    Megabits,
+    Mean,
     Number,
 }
 
@@ -445,8 +451,9 @@ enum Unit {
 fn dispensable(name: &str) -> u8 {
     match name {
         "median" | "object_time_median" | "objects" | "connections" => 3,
-        "over_60ms" | "over_100ms" | "object_time_max" | "all_fetched_time" => 2,
-        "p99" | "object_wait" | "jitter" => 1,
+        "over_100ms" => 4,
+        "over_60ms" | "object_time_max" | "all_fetched_time" => 2,
+        "p99" | "object_wait" | "jitter" | "switches" | "freezes" | "skipped" => 1,
         _ => 0,
     }
 }
@@ -457,6 +464,19 @@ fn heading_of(name: &str) -> (String, Unit) {
         "over_60ms" => return ("over 60 ms".to_owned(), Unit::Share),
         "over_100ms" => return ("over 100 ms".to_owned(), Unit::Share),
         "over_150ms" => return ("over 150 ms".to_owned(), Unit::Share),
+        "late" => return ("late".to_owned(), Unit::Share),
+        "freezes" => return ("freezes".to_owned(), Unit::Mean),
+        "frozen_time" => return ("frozen [s]".to_owned(), Unit::Seconds),
+        "skipped" => return ("skipped".to_owned(), Unit::Mean),
+        "frames_per_second" => return ("frames/s".to_owned(), Unit::Mean),
+        "audio_delay" => "audio",
+        "stalls" => return ("stalls".to_owned(), Unit::Mean),
+        "switches" => return ("switches".to_owned(), Unit::Mean),
+        "bitrate" => return ("bit rate [Mbit/s]".to_owned(), Unit::Megabits),
+        "stall_time" => return ("stalled [s]".to_owned(), Unit::Seconds),
+        "buffer" => return ("buffer [s]".to_owned(), Unit::Seconds),
+        "prefetch_time" => return ("prefetch [s]".to_owned(), Unit::Seconds),
+        "block_time" => return ("block [s]".to_owned(), Unit::Seconds),
         "objects" => return ("fetched".to_owned(), Unit::Number),
         "connections" => return ("connections".to_owned(), Unit::Number),
         "object_time" => "mean",

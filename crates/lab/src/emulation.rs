@@ -10,7 +10,7 @@ use crate::path_spec::PathSpec;
 use crate::run::{DISTURBED, Run};
 use crate::scenario::{DEFAULT_RUNS, Runs, Scenario};
 use crate::series::{Quantity, Series, VariantSeries};
-use crate::setup::setup;
+use crate::setup::{self, setup};
 use crate::stack::{Emulated, StackKind, emulated_of};
 use crate::study::{Stopped, Study, VariantRuns, Watcher};
 use harness::Captures;
@@ -196,9 +196,10 @@ struct Task<'a> {
 
 impl Task<'_> {
     fn carry_out(&self, emulator: &mut Emulator) -> Result<Done, LiveError> {
+        let traffic = self.scenario.traffic.drawn(setup::draws(self.scenario, self.number));
         let run = SutRun {
             system: &self.system(),
-            traffic: &self.scenario.traffic,
+            traffic: &traffic,
             reverse: self.scenario.ends.reverse,
             limit: self.scenario.deadline,
         };

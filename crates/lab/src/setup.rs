@@ -2,11 +2,12 @@
 
 use crate::path_spec::{PathSpec, Via};
 use crate::scenario::{Carrier, Protocol, Scenario, Variant, draw_start};
+use base::chance::owner_of;
 use simulator::{
     FlowSetup, Multipath, NetworkSetup, PathEnds, PathSetup, Recording, RunSetup, SharedLink,
 };
-use traffic::Traffic;
 use traffic::web::{Http, Web};
+use traffic::{Draws, Traffic};
 use transport::TcpConfig;
 use transport::sctp::{Addresses, SctpConfig};
 
@@ -29,7 +30,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         tcp,
         reverse: scenario.ends.reverse,
         start: draw_start(&scenario.start, "start", seed, number, 0),
-        ..FlowSetup::new(&on_all, traffic(scenario, variant))
+        ..FlowSetup::new(&on_all, traffic(scenario, variant).drawn(draws(scenario, number)))
     };
     let links = scenario.links.iter().map(|link| shared(scenario, link, number)).collect();
     let numbered = || scenario.paths.iter().enumerate();
@@ -55,6 +56,11 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         recording: Recording { accounts: true, ..Recording::default() },
         ..RunSetup::default()
     }
+}
+
+/// Random numbers of the measured traffic in one repetition, the same for all variants.
+pub(crate) const fn draws(scenario: &Scenario, number: u64) -> Draws {
+    Draws::new((scenario.seed, number), owner_of("traffic"))
 }
 
 /// The traffic of a variant: without streams, a page is fetched over six connections.
@@ -96,12 +102,13 @@ fn carrier(scenario: &Scenario, variant: &Variant) -> simulator::Carrier {
 }
 
 fn tcp_config(scenario: &Scenario, variant: &Variant) -> TcpConfig {
-    TcpConfig {
+    let tcp = TcpConfig {
         profile: scenario.ends.profile,
         congestion: variant.congestion.clone(),
         buffers: scenario.ends.buffers,
         ..TcpConfig::default()
-    }
+    };
+    scenario.ends.sender.apply(tcp)
 }
 
 /// The places of the shared links that a path passes, from client to server.

@@ -5,7 +5,9 @@
 //! usrsctp with `usr`, so that each has a counterpart. `linux` runs them.
 
 use crate::error::{Given, InputError, Refusal};
-use crate::scenario::{Carrier, Choices, Primary, Protocol, Scenario, Variant, variants_of};
+use crate::scenario::{
+    Carrier, Choices, Primary, Protocol, Scenario, SenderSwitches, Variant, variants_of,
+};
 use crate::words::nearest_help;
 use traffic::Traffic;
 use transport::congestion::ControllerChoice;
@@ -156,6 +158,17 @@ pub fn check_stacks(
             let help = "leave `--interleaving` out, or write anabranch-sctp in place of usrsctp";
             return refuse("usrsctp carries one stream, which I-DATA is of no use for", help);
         }
+    }
+    let is_foreign =
+        |stack: &&StackKind| !matches!(stack, StackKind::Anabranch | StackKind::AnabranchSctp);
+    if let Some(stack) = stacks.iter().find(is_foreign)
+        && scenario.ends.sender != SenderSwitches::default()
+    {
+        let problem = format!(
+            "the stack {} takes none of --ssthresh, --nagle, --pacing and --hystart",
+            stack.name()
+        );
+        return refuse(&problem, "leave them out, or write `--stack anabranch`");
     }
     if emulated_of(scenario, stacks).is_empty() {
         let help = "kernels have no coupled congestion control: use --cc cubic,reno, or add \

@@ -1,21 +1,24 @@
-//! Traffic specifications: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `web:FILE`,
-//! `game:aoc-1`, `table:FILE`, `pcap:FILE`.
+//! Traffic specifications: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `onoff:500kbit:60s`,
+//! `web:FILE`, `maps:60s`, `game:aoc-1`, `table:FILE`, `pcap:FILE`.
 //!
 //! `traffic` implements the models, `web_page` and `conversation` read files.
 
 use crate::conversation::{self, Found, Places};
 use crate::error::{Refusal, sanitised};
 use crate::traffic_source::{Fault, TrafficSource};
-use crate::units::{parse_size, parse_time, show_size};
-use crate::web_page::{NAMED_PAGES, PageSource};
+use crate::units::{parse_rate, parse_size, parse_time, show_size};
+use crate::web_page::{NAMED_PAGES, PageSource, maps};
 use crate::words::nearest_help;
-use base::Duration;
+use base::{Duration, Rate};
 use std::path::Path;
 use std::sync::Arc;
+use traffic::call::{Call, CallKind};
 use traffic::model::conversation::Conversation;
+use traffic::model::onoff::OnOff;
 use traffic::model::video::Video;
+use traffic::vod::{Service, Vod};
 use traffic::web::{Http, Web};
-use traffic::{Role, Traffic};
+use traffic::{Draws, Role, Traffic};
 use transport::Profile;
 
 /// Payload of a burst's segments (interface, "Traffic").
@@ -24,9 +27,20 @@ const BURST_SEGMENT: u32 = 1420;
 const BURST_SEGMENT_OLD: u32 = 1428;
 /// Longest traffic with a time.
 const LONGEST: Duration = Duration::from_secs(86_400);
+/// In place of the rate of a video.
+const ADAPTIVE: &str = "adaptive";
+/// Before the deadline of a video's frames.
+const DEADLINE: &str = "deadline=";
+/// Longest film.
+const LONGEST_FILM: Duration = Duration::from_secs(4 * 3600);
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
-const NAMES: [&str; 7] = ["bulk", "burst", "game", "pcap", "table", "video", "web"];
+/// Most messages of generated traffic.
+const MOST_MESSAGES: u64 = 10_000_000;
+const NAMES: [&str; 12] = [
+    "bulk", "burst", "call", "download", "game", "maps", "onoff", "pcap", "table", "video", "vod",
+    "web",
+];
 pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, \
      `game:aoc-1`, `web:page.har`, `pcap:mine.pcapng` or `table:messages.csv`";
 /// Examples of a value in a file.
@@ -41,30 +55,33 @@ pub(crate) const EXAMPLE_LIST: [&str; 8] = [
     "table:messages.csv",
 ];
 /// Help with a competing connection that loads a page.
-pub(crate) const FLOW_EXAMPLES: &str =
-    "write `bulk:4MiB`, `burst:20` or `video`; without `traffic` the flow is saturating";
+pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` or \
+     `onoff:500kbit`; without `traffic` the flow is saturating";
 /// Regular expression of all forms.
 pub(crate) const PATTERN: &str =
-    r"^(bulk:.+|burst:[0-9]+|video(:.+)?|web:.+|game:.+|pcap:.+|table:.+)$";
+    r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?|(bulk|download|web|vod|game|pcap|table):.+)$";
 /// Regular expression of the forms for a competing connection.
-pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|burst:[0-9]+|video(:.+)?)$";
+pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|download:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME], web:FILE, web:NAME, game:NAME, game:FILE, pcap:FILE[:N|:udp] or \
-    table:FILE[:paced]; file names are relative to this file.";
+    video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], \
+    vod:SERVICE[:TIME], onoff[:RATE][:TIME], web:FILE, web:NAME, maps[:TIME], game:NAME, \
+    game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME], game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] (time, direction, \
-    size) or pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME";
+    video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], vod:netflix (youtube, \
+    dash), onoff[:RATE][:TIME], game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] \
+    (time, direction, size) or pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency \
+    graph) or web:NAME, or maps[:TIME]";
 /// Help on the key of a competing connection.
-pub(crate) const FLOW_HELP: &str =
-    "bulk:SIZE, bulk:TIME, burst:SEGMENTS or video[:TIME]. Default: saturating to the end.";
+pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME] or \
+     onoff[:RATE][:TIME]. Default: saturating to the end.";
 
 /// Options of fetching pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fetching {
-    /// Version of HTTP, which decides how exchanges share connections.
-    pub http: Http,
+    /// Version of HTTP, which decides how exchanges share connections; `None`: the usual one.
+    pub http: Option<Http>,
     /// Limits hold for each host.
     pub per_host: bool,
 }
@@ -93,20 +110,47 @@ pub(crate) fn parse_traffic(
     fetching: Fetching,
 ) -> Result<(Traffic, Option<TrafficSource>), Refusal> {
     let Some((name, value)) = text.split_once(':') else {
-        return Ok((parse_one_way(text, profile)?, None));
+        return match text.to_ascii_lowercase().as_str() {
+            "maps" => map_session(maps::DEFAULT_TIME, fetching),
+            _ => Ok((parse_one_way(text, profile)?, None)),
+        };
     };
     let inner = |refusal: Refusal| refusal.shifted(name.len() + 1);
     match name.to_ascii_lowercase().as_str() {
         "web" => {
             let PageSource { page, source } = page(folders, value).map_err(inner)?;
             let Fetching { http, per_host } = fetching;
+            let http = http.unwrap_or(Http::SIX);
             Ok((Traffic::Web(Web { page, http, per_host }), Some(source)))
         }
+        "vod" => Ok((film(value).map_err(inner)?, None)),
+        "maps" => map_session(maps_time(value).map_err(inner)?, fetching),
         "game" => conversation(conversation::game, folders, value).map_err(inner),
         "pcap" => conversation(conversation::capture, folders, value).map_err(inner),
         "table" => conversation(conversation::table, folders, value).map_err(inner),
         _ => Ok((parse_one_way(text, profile)?, None)),
     }
+}
+
+/// A map session; browsers load maps over HTTP/2.
+fn map_session(
+    time: Duration,
+    fetching: Fetching,
+) -> Result<(Traffic, Option<TrafficSource>), Refusal> {
+    let fault = |(problem, help): Fault| Refusal::new("maps", problem, help);
+    let PageSource { page, source } = PageSource::map_session(time).map_err(fault)?;
+    let Fetching { http, per_host } = fetching;
+    let http = http.unwrap_or(Http::Two);
+    Ok((Traffic::Web(Web { page, http, per_host }), Some(source)))
+}
+
+fn maps_time(value: &str) -> Result<Duration, Refusal> {
+    let time = run_time(value)?;
+    if time > maps::LONGEST {
+        let problem = format!("`{value}` is longer than an hour, the longest map session");
+        return Err(Refusal::new(value, problem, "write a shorter time, such as `maps:60s`"));
+    }
+    Ok(time)
 }
 
 /// Reads a conversation by `read`.
@@ -154,12 +198,27 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
     match (name.to_ascii_lowercase().as_str(), value) {
         ("bulk", Some(value)) => bulk(value).map_err(inner),
         ("burst", Some(value)) => burst(value, profile).map_err(inner),
-        ("video", None) => Ok(Traffic::Video(Video::DEFAULT_TIME)),
-        ("video", Some(value)) => run_time(value).map(Traffic::Video).map_err(inner),
+        ("call", None) => Ok(call(CallKind::TwoWay, Call::DEFAULT_TIME)),
+        ("call", Some(value)) => {
+            run_time(value).map(|time| call(CallKind::TwoWay, time)).map_err(inner)
+        }
+        ("video", Some(value)) if is_adaptive(value) => adaptive(value).map_err(inner),
+        ("download", Some(value)) => download(value).map_err(inner),
+        ("onoff", None) => on_off(""),
+        ("onoff", Some(value)) => on_off(value).map_err(inner),
+        ("video", None) => Ok(Traffic::video(Video::DEFAULT_TIME)),
+        ("video", Some(value)) => video(value).map(Traffic::Video).map_err(inner),
         ("bulk" | "burst", None) => {
             Err(Refusal::new(text, format!("`{name}` needs a size or time"), EXAMPLES))
         }
+        ("download", None) => {
+            Err(Refusal::new(text, "`download` needs a size", "write `download:4MiB`"))
+        }
         ("web", _) => Err(Refusal::new(text, "`web` names no page", EXAMPLES)),
+        ("vod", _) => {
+            let help = "write `vod:netflix`, `vod:youtube` or `vod:dash`";
+            Err(Refusal::new(text, "`vod` names no service", help))
+        }
         (model @ ("game" | "pcap" | "table"), _) => {
             Err(Refusal::new(text, format!("`{model}` names no recording"), EXAMPLES))
         }
@@ -172,10 +231,140 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
 }
 
 fn bulk(value: &str) -> Result<Traffic, Refusal> {
+    if is_time(value) { run_time(value).map(Traffic::BulkTime) } else { size(value) }
+}
+
+/// Whether the value has a unit of time.
+fn is_time(value: &str) -> bool {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if matches!(unit, "s" | "ms" | "us" | "ns" | "sec" | "secs" | "msec") {
-        return run_time(value).map(Traffic::BulkTime);
+    matches!(unit, "s" | "ms" | "us" | "ns" | "sec" | "secs" | "msec")
+}
+
+fn download(value: &str) -> Result<Traffic, Refusal> {
+    if is_time(value) {
+        let problem = format!("a download has a size, and `{value}` is a time");
+        return Err(Refusal::new(value, problem, format!("write `bulk:{value}`, or a size")));
     }
+    size(value)
+}
+
+const fn call(kind: CallKind, time: Duration) -> Traffic {
+    Traffic::Call(Call { kind, time })
+}
+
+fn is_adaptive(value: &str) -> bool {
+    value.split(':').next().is_some_and(|word| word.eq_ignore_ascii_case(ADAPTIVE))
+}
+
+/// `adaptive[:TIME]` of a video.
+fn adaptive(value: &str) -> Result<Traffic, Refusal> {
+    let Some((word, time)) = value.split_once(':') else {
+        return Ok(call(CallKind::OneWay, Call::DEFAULT_TIME));
+    };
+    let placed = |refusal: Refusal| refusal.shifted(word.len() + 1);
+    if !is_time(time) && parse_rate(time).is_ok() {
+        let problem = format!("an adaptive video has no rate, and `{time}` is one");
+        let help = format!("write `video:{time}` for a constant rate, or a time");
+        return Err(placed(Refusal::new(time, problem, help)));
+    }
+    run_time(time).map(|time| call(CallKind::OneWay, time)).map_err(placed)
+}
+
+/// `[TIME][:RATE][:deadline=TIME]` of a video call.
+fn video(value: &str) -> Result<Video, Refusal> {
+    let mut video = Video::of(Video::DEFAULT_TIME);
+    let mut given: Vec<&str> = Vec::new();
+    let mut at = 0;
+    for word in value.split(':') {
+        let placed = |refusal: Refusal| refusal.shifted(at);
+        let kind = if word.strip_prefix(DEADLINE).is_some() {
+            let after = |refusal: Refusal| placed(refusal.shifted(DEADLINE.len()));
+            video.deadline = run_time(&word[DEADLINE.len()..]).map_err(after)?;
+            "deadline"
+        } else if is_time(word) || word.parse::<f64>().is_ok() {
+            video.time = run_time(word).map_err(placed)?;
+            "time"
+        } else {
+            video.rate = video_rate(word).map_err(placed)?;
+            "rate"
+        };
+        if given.contains(&kind) {
+            let problem = format!("`{word}` is a second {kind} of the video");
+            let help = "write `video:60s:2mbit:deadline=200ms`, each at most once";
+            return Err(placed(Refusal::new(word, problem, help)));
+        }
+        given.push(kind);
+        at += word.len() + 1;
+    }
+    Ok(video)
+}
+
+fn video_rate(word: &str) -> Result<Rate, Refusal> {
+    let known = |c: char| c.is_ascii_digit() || c == '.';
+    if !word.starts_with(known) {
+        let problem = format!("`{word}` is no time, rate or deadline of a video");
+        let help = "write `video:60s:2mbit:deadline=200ms`, for example";
+        return Err(Refusal::new(word, problem, help));
+    }
+    let rate = parse_rate(word)?;
+    if (Video { rate, ..Video::of(Video::DEFAULT_TIME) }).frame_bytes() == 0 {
+        let problem = format!("at {rate} a frame has less than a byte");
+        return Err(Refusal::new(word, problem, "write a higher rate, such as `950kbit`"));
+    }
+    Ok(rate)
+}
+
+/// `[RATE][:TIME]` of an on-off source.
+fn on_off(value: &str) -> Result<Traffic, Refusal> {
+    let mut source =
+        OnOff { rate: OnOff::DEFAULT_RATE, time: OnOff::DEFAULT_TIME, draws: Draws::default() };
+    let (first, second) = value.split_once(':').unwrap_or((value, ""));
+    let (rate, time) =
+        if is_time(first) && second.is_empty() { ("", first) } else { (first, second) };
+    let at = if time == first { 0 } else { value.len() - time.len() };
+    if !rate.is_empty() {
+        source.rate = parse_rate(rate)?;
+    }
+    if !time.is_empty() {
+        source.time = run_time(time).map_err(|refusal| refusal.shifted(at))?;
+    }
+    match source.most_frames() {
+        0 => {
+            let problem =
+                format!("at {} no frame of 5000 bytes is sent in {}", source.rate, source.time);
+            Err(Refusal::new(value, problem, "write a higher rate or a longer time"))
+        }
+        1..=MOST_MESSAGES => Ok(Traffic::OnOff(source)),
+        frames => {
+            let problem = format!("these are up to {frames} frames, more than {MOST_MESSAGES}");
+            Err(Refusal::new(value, problem, "write a lower rate or a shorter time"))
+        }
+    }
+}
+
+/// `SERVICE[:TIME]` of a film.
+fn film(value: &str) -> Result<Traffic, Refusal> {
+    let (name, time) = match value.split_once(':') {
+        Some((name, time)) => (name, Some(time)),
+        None => (value, None),
+    };
+    let Some(row) = Service::TABLE.iter().find(|row| row.0.eq_ignore_ascii_case(name)) else {
+        let names = Service::TABLE.map(|row| row.0);
+        let problem = format!("unknown service `{}`", sanitised(name));
+        return Err(Refusal::new(value, problem, nearest_help(name, &names)));
+    };
+    let time = match time {
+        Some(time) => run_time(time).map_err(|refusal| refusal.shifted(name.len() + 1))?,
+        None => Vod::DEFAULT_TIME,
+    };
+    if time > LONGEST_FILM {
+        let problem = format!("{time} is longer than {LONGEST_FILM}, four hours");
+        return Err(Refusal::new(value, problem, "write a shorter time, such as `300s`"));
+    }
+    Ok(Traffic::Vod(Vod { service: row.1, time, draws: Draws::default() }))
+}
+
+fn size(value: &str) -> Result<Traffic, Refusal> {
     match parse_size(value)? {
         0 => Err(Refusal::new(value, "a transfer of zero bytes takes no time", EXAMPLES)),
         bytes => Ok(Traffic::BulkSize(bytes)),
@@ -215,9 +404,34 @@ pub(crate) fn show_traffic(traffic: &Traffic) -> String {
         Traffic::BulkSize(bytes) => format!("bulk:{}", show_size(*bytes)),
         Traffic::BulkTime(time) => format!("bulk:{time}"),
         Traffic::Burst { segments, .. } => format!("burst:{segments}"),
-        Traffic::Video(time) => format!("video:{time}"),
+        Traffic::Video(video) => show_video(video),
+        Traffic::OnOff(OnOff { rate, time, .. }) => format!("onoff:{rate}:{time}"),
+        Traffic::Call(Call { kind: CallKind::OneWay, time }) => format!("video:{ADAPTIVE}:{time}"),
+        Traffic::Call(Call { kind: CallKind::TwoWay, time }) => format!("call:{time}"),
+        Traffic::Vod(Vod { service, time, .. }) => format!("vod:{}:{time}", service.name()),
+        Traffic::Web(web) if web.page.is_session() => web.page.name().to_owned(),
         Traffic::Web(web) => format!("web:{}", web.page.name()),
         Traffic::Conversation(conversation) => conversation.name().to_owned(),
+    }
+}
+
+fn show_video(video: &Video) -> String {
+    let Video { time, rate, deadline } = *video;
+    let mut words = format!("video:{time}");
+    if rate != Video::DEFAULT_RATE {
+        words.push_str(&format!(":{rate}"));
+    }
+    if deadline != Video::DEFAULT_DEADLINE {
+        words.push_str(&format!(":{DEADLINE}{deadline}"));
+    }
+    words
+}
+
+/// A rate in the units of a sentence.
+fn per_second(rate: Rate) -> String {
+    match rate.as_bps() {
+        bps if bps >= 1_000_000 => format!("{} Mbit/s", bps as f64 / 1e6),
+        bps => format!("{} kbit/s", bps as f64 / 1e3),
     }
 }
 
@@ -230,7 +444,27 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
         Traffic::Burst { segments, segment_bytes } => {
             format!("{load} of a burst of {segments} x {segment_bytes} bytes after an idle time")
         }
-        Traffic::Video(time) => format!("video call of {time} ({load}, 950 kbit/s)"),
+        Traffic::Video(Video { time, rate, deadline }) => {
+            let shown = match *deadline {
+                Video::DEFAULT_DEADLINE => String::new(),
+                deadline => format!(", shown after {deadline}"),
+            };
+            format!("video call of {time} ({load}, {}{shown})", per_second(*rate))
+        }
+        Traffic::OnOff(OnOff { rate, time, .. }) => {
+            format!("on-off {load} of {} on average for {time}", per_second(*rate))
+        }
+        Traffic::Call(Call { kind: CallKind::OneWay, time }) => {
+            format!("adaptive video of {time} ({load}, 30 to 950 kbit/s)")
+        }
+        Traffic::Call(Call { kind: CallKind::TwoWay, time }) => {
+            format!("call of {time}, both ways: audio, and video of 150 to 1500 kbit/s")
+        }
+        Traffic::Vod(Vod { service, time, .. }) => {
+            let row = Service::TABLE.iter().find(|row| row.1 == *service);
+            let about = row.map_or("", |row| row.2);
+            format!("film watched for {time}; {about}")
+        }
         Traffic::Web(web) => describe_page(web),
         Traffic::Conversation(conversation) => describe_conversation(conversation, reverse),
     }
@@ -278,6 +512,12 @@ fn describe_page(web: &Web) -> String {
     // Folders are omitted.
     let name = page.name().rsplit('/').next().unwrap_or_default();
     let name = sanitised(name);
+    if page.is_session() {
+        let (_, time) = name.split_once(':').unwrap_or_default();
+        return format!(
+            "map session of {time}: {objects} object{plural}, {kilobytes:.0} kB, over {over}"
+        );
+    }
     format!("page {name}: {objects} object{plural}, {kilobytes:.0} kB, over {over}")
 }
 
@@ -285,11 +525,39 @@ fn describe_page(web: &Web) -> String {
 mod tests {
     use super::*;
 
-    const FETCHING: Fetching = Fetching { http: Http::SIX, per_host: false };
+    const FETCHING: Fetching = Fetching { http: None, per_host: false };
 
     fn read(text: &str) -> Result<Traffic, Refusal> {
         parse_traffic(text, Profile::Linux, Folders::default(), FETCHING)
             .map(|(traffic, _)| traffic)
+    }
+
+    fn on_off_at(kbit: u64, seconds: u64) -> Traffic {
+        Traffic::OnOff(OnOff {
+            rate: Rate::from_bps(1000 * kbit),
+            time: Duration::from_secs(seconds),
+            draws: Draws::default(),
+        })
+    }
+
+    fn film_of(service: Service, seconds: u64) -> Traffic {
+        let (time, draws) = (Duration::from_secs(seconds), Draws::default());
+        Traffic::Vod(Vod { service, time, draws })
+    }
+
+    #[test]
+    fn map_session_is_a_page_over_http_2_whose_result_is_that_of_its_objects() {
+        for (text, shown) in [("maps", "maps:60s"), ("MAPS:20s", "maps:20s")] {
+            let session = read(text).unwrap();
+            assert!(matches!(&session, Traffic::Web(web) if web.http == Http::Two), "{session:?}");
+            assert_eq!(session.metric().name(), "object_time");
+            assert_eq!(show_traffic(&session), shown);
+        }
+        let fetching = Fetching { http: Some(Http::SIX), per_host: false };
+        let session = parse_traffic("maps", Profile::Linux, Folders::default(), fetching);
+        let words = describe_traffic(&session.unwrap().0, false);
+        assert!(words.starts_with("map session of 60s: 43 objects"), "{words}");
+        assert!(words.ends_with("over 6 HTTP/1.1 connections"), "{words}");
     }
 
     fn problem(text: &str) -> String {
@@ -299,17 +567,34 @@ mod tests {
 
     #[test]
     fn every_model_is_read_and_printed() {
+        let (rate, deadline) = (Rate::from_mbit(2), Duration::from_millis(200));
+        let two_mbit = Video { rate, deadline, ..Video::of(Duration::from_secs(60)) };
         for (text, traffic) in [
             ("bulk:4MiB", Traffic::BulkSize(4 << 20)),
             ("bulk:30s", Traffic::BulkTime(Duration::from_secs(30))),
             ("burst:20", Traffic::Burst { segments: 20, segment_bytes: 1420 }),
-            ("video:5s", Traffic::Video(Duration::from_secs(5))),
+            ("video:5s", Traffic::video(Duration::from_secs(5))),
+            ("video:60s:2mbit:deadline=200ms", Traffic::Video(two_mbit)),
+            ("onoff:500kbit:60s", on_off_at(500, 60)),
+            ("onoff:2mbit:5s", on_off_at(2000, 5)),
+            ("video:adaptive:9s", call(CallKind::OneWay, Duration::from_secs(9))),
+            ("call:30s", call(CallKind::TwoWay, Duration::from_secs(30))),
+            ("vod:netflix:300s", film_of(Service::Netflix, 300)),
+            ("vod:dash:20s", film_of(Service::Dash, 20)),
         ] {
             assert_eq!(read(text).unwrap(), traffic);
             assert_eq!(show_traffic(&traffic), text);
         }
-        assert_eq!(read("video").unwrap(), Traffic::Video(Duration::from_secs(60)));
+        assert_eq!(read("video").unwrap(), Traffic::video(Duration::from_secs(60)));
+        assert_eq!(read("video:deadline=200ms:2mbit").unwrap(), Traffic::Video(two_mbit));
         assert_eq!(read("bulk:1500").unwrap(), Traffic::BulkSize(1500));
+        assert_eq!(read("download:8KiB").unwrap(), Traffic::BulkSize(8 << 10));
+        assert_eq!(read("Onoff").unwrap(), on_off_at(500, 60));
+        assert_eq!(read("VOD:YouTube").unwrap(), film_of(Service::Youtube, 300));
+        assert_eq!(read("call").unwrap(), call(CallKind::TwoWay, Call::DEFAULT_TIME));
+        assert_eq!(read("video:Adaptive").unwrap(), call(CallKind::OneWay, Call::DEFAULT_TIME));
+        assert_eq!(read("onoff:5s").unwrap(), on_off_at(500, 5));
+        assert_eq!(read("onoff:2mbit").unwrap(), on_off_at(2000, 60));
         let old = parse_one_way("burst:20", Profile::Linux41).unwrap();
         assert_eq!(old, Traffic::Burst { segments: 20, segment_bytes: 1428 });
     }
@@ -342,11 +627,31 @@ mod tests {
         assert!(problem("burst:0").contains("segments from 1"));
         assert!(problem("burst:-3").contains("segments from 1"));
         assert!(problem("video:0s").contains("is not above 0"));
+        assert!(problem("video:5s:6s").contains("a second time"));
+        assert!(problem("video:20").contains("unit"));
+        assert!(problem("video:adaptive:2mbit").contains("`video:2mbit`"));
+        assert_eq!(read("video:adaptive:5").unwrap_err().span, 15..16);
+        assert!(problem("call:0s").contains("is not above 0"));
+        assert!(problem("video:fast").contains("no time, rate or deadline"));
+        assert!(problem("video:100bit").contains("less than a byte"));
+        assert_eq!(read("video:5s:deadline=5").unwrap_err().span, 18..19);
+        assert_eq!(read("video:5s:5mbps").unwrap_err().span, 9..14);
         assert!(problem("vidoe").contains("did you mean `video`"));
         assert!(problem("web").contains("names no page"));
         assert!(problem("web:").contains("names no page"));
         assert!(problem("web:wikipeda").contains("did you mean `web:wikipedia`"));
         assert!(problem("web:no/such.har").contains("`no/such.har` cannot be read"));
+        assert!(problem("download").contains("needs a size"));
+        assert!(problem("download:30s").contains("`bulk:30s`"));
+        assert!(problem("onoff:1kbit:1s").contains("no frame of 5000 bytes"));
+        assert!(problem("onoff:1gbit:3600s").contains("more than 10000000"));
+        assert!(problem("vod").contains("names no service"));
+        assert!(problem("vod:netflx").contains("did you mean `netflix`"));
+        assert!(problem("vod:dash:20000s").contains("four hours"));
+        assert_eq!(read("vod:dash:20").unwrap_err().span, 9..11);
+        assert!(problem("maps:4000s").contains("longer than an hour"));
         assert_eq!(read("bulk:4M").unwrap_err().span, 5..7);
+        assert_eq!(read("onoff:2mbps").unwrap_err().span, 6..11);
+        assert_eq!(read("onoff:2mbit:0s").unwrap_err().span, 12..14);
     }
 }

@@ -6,6 +6,7 @@
 use base::{Event, EventMask, HostId, Instant, LinkId, Recorder};
 use sha2::{Digest, Sha256};
 use traffic::Outcome;
+use traffic::model::video::OF_PLAYER;
 
 /// Records collected before they are hashed together.
 const BATCH_BYTES: usize = 4096;
@@ -33,7 +34,8 @@ impl ResultHash {
         for delay in &outcome.message_delays {
             self.number("message", *delay);
         }
-        for (name, value) in &outcome.extra {
+        let own = outcome.extra.iter().filter(|(name, _)| !OF_PLAYER.contains(name));
+        for (name, value) in own {
             self.number(name, *value);
         }
         self.state.finalize().into()
@@ -108,6 +110,16 @@ mod tests {
         assert_ne!(base, hash_of(&[(1, delivered(1, 7))], 1.0));
         assert_ne!(base, hash_of(&[(1, delivered(0, 8))], 1.0));
         assert_ne!(base, hash_of(&[(1, delivered(0, 7))], 2.0));
+    }
+
+    #[test]
+    fn numbers_that_follow_from_the_delays_do_not_enter() {
+        let of = |extra| {
+            let outcome = Outcome { extra, ..Outcome::single(Metric::MessageDelay, Some(1.0), 0) };
+            ResultHash::new(LinkId(2)).finish(&outcome)
+        };
+        assert_eq!(of(vec![]), of(vec![("freezes", 2.0), ("frozen_time", 0.3), ("late", 0.1)]));
+        assert_ne!(of(vec![]), of(vec![("jitter", 2.0)]));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! `Half`: one end of any traffic model, so that a world has one type of application.
 
 use crate::application::{Application, StreamFailure, StreamHost};
+use crate::call::{self, Caller};
 use crate::model::conversation::outcome_of_both;
 use crate::model::{Model, Traffic, TrafficModel};
 use crate::one_way::{OneWay, Report, Role};
 use crate::outcome::Outcome;
+use crate::vod::{self, Player};
 use crate::web::{Browser, WebServer};
 use base::{Instant, SocketId};
 
@@ -18,8 +20,12 @@ pub enum Half {
     OneWay(OneWay),
     /// The client of a page.
     Browser(Box<Browser>),
-    /// The server of a page.
+    /// The server of a page or a film.
     WebServer(Box<WebServer>),
+    /// The client of a film.
+    Player(Box<Player>),
+    /// Either half of a call.
+    Caller(Box<Caller>),
 }
 
 /// Calls the same method of every kind of half.
@@ -29,12 +35,14 @@ macro_rules! dispatch {
             Half::OneWay($inner) => $call,
             Half::Browser($inner) => $call,
             Half::WebServer($inner) => $call,
+            Half::Player($inner) => $call,
+            Half::Caller($inner) => $call,
         }
     };
 }
 
 impl Half {
-    /// The half of `role` in `traffic`; pages cannot be reversed. `connection` numbers
+    /// The half of `role` in `traffic`; pages and films cannot be reversed. `connection` numbers
     /// the connections of a world, as for `OneWay`.
     pub fn new(traffic: &Traffic, role: Role, reverse: bool, connection: u32) -> Self {
         match (traffic.model(), role) {
@@ -51,6 +59,13 @@ impl Half {
             }
             (Model::Web(web), Role::Client) => Half::Browser(Box::new(Browser::new(web))),
             (Model::Web(web), Role::Server) => Half::WebServer(Box::new(WebServer::new(web))),
+            (Model::Call(call), role) => {
+                Half::Caller(Box::new(Caller::new(call, role, reverse, connection)))
+            }
+            (Model::Vod(vod), Role::Client) => Half::Player(Box::new(Player::new(vod))),
+            (Model::Vod(vod), Role::Server) => {
+                Half::WebServer(Box::new(WebServer::new(&vod.web())))
+            }
         }
     }
 
@@ -65,6 +80,8 @@ impl Half {
             Half::OneWay(half) => half.socket().into_iter().collect(),
             Half::Browser(half) => half.sockets().collect(),
             Half::WebServer(half) => half.sockets().collect(),
+            Half::Player(half) => half.socket().into_iter().collect(),
+            Half::Caller(half) => half.socket().into_iter().collect(),
         }
     }
 
@@ -72,12 +89,20 @@ impl Half {
     pub fn outcome(traffic: &Traffic, client: &Half, server: &Half, reverse: bool) -> Outcome {
         let (seen, other) = (client.report(), server.report());
         let (sender, receiver) = if reverse { (seen, other) } else { (other, seen) };
+        if let (Model::Call(call), Half::Caller(client), Half::Caller(server)) =
+            (traffic.model(), client, server)
+        {
+            return call::outcome(call, [client, server], reverse);
+        }
         match (traffic.model(), client) {
             (_, Half::Browser(browser)) => browser.outcome(),
+            (_, Half::Player(player)) => player.outcome(),
             (Model::OneWay(model), _) => model.outcome(seen, sender, receiver),
             (Model::TwoWay([up, down]), _) if reverse => outcome_of_both([&down, &up], seen, other),
             (Model::TwoWay([up, down]), _) => outcome_of_both([&up, &down], seen, other),
-            (Model::Web(_), _) => crate::web::nothing_loaded(),
+            (Model::Web(web), _) => crate::web::nothing_loaded(web),
+            (Model::Vod(_), _) => Outcome::single(vod::METRIC, None, 0),
+            (Model::Call(_), _) => Outcome::single(call::METRIC, None, 0),
         }
     }
 }

@@ -7,18 +7,20 @@
 //! left to the lab.
 
 mod application;
+pub mod call;
 mod check;
 mod half;
 mod measure;
 pub mod model;
 mod one_way;
 mod outcome;
+pub mod vod;
 pub mod web;
 
 pub use application::{Application, MessageInfo, StreamFailure, StreamHost};
 pub use check::{StreamCheck, StreamMismatch};
 pub use half::Half;
 pub use measure::{Measure, Silence, Source};
-pub use model::{Due, MODELS, Message, Model, ModelInfo, Traffic, TrafficModel};
+pub use model::{Draws, Due, MODELS, Message, Model, ModelInfo, Traffic, TrafficModel};
 pub use one_way::{OneWay, Report, Role};
 pub use outcome::{Metric, MetricInfo, Outcome, Part};

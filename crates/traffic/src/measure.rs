@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn names_of_a_model_s_measures_differ() {
-        let video = Traffic::Video(Duration::from_secs(60));
+        let video = Traffic::video(Duration::from_secs(60));
         for traffic in [Traffic::BulkSize(1), Traffic::BulkTime(Duration::from_secs(1)), video] {
             let measures = traffic.measures();
             let mut names: Vec<&str> = measures.iter().map(|measure| measure.name()).collect();
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn second_of_silence_moves_a_quantile_if_it_is_longer_than_what_the_quantile_leaves_out() {
         let of = |name: &str| {
-            let measures = Traffic::Video(Duration::from_secs(60)).measures();
+            let measures = Traffic::video(Duration::from_secs(60)).measures();
             measures.into_iter().find(|measure| measure.name() == name).expect("a measure")
         };
         let share = 1.0 / 60.0;

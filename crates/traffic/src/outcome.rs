@@ -44,6 +44,10 @@ pub enum Metric {
     MessageDelay,
     /// Start of the first connect until the page is loaded.
     PageLoadTime,
+    /// Request of an object to its last byte read.
+    ObjectTime,
+    /// Start of connect until a film begins to play.
+    StartupDelay,
 }
 
 /// The parts of a page.
@@ -74,8 +78,14 @@ pub struct MetricInfo {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Metric; 4] =
-        [Metric::CompletionTime, Metric::Goodput, Metric::MessageDelay, Metric::PageLoadTime];
+    pub const ALL: [Metric; 6] = [
+        Metric::CompletionTime,
+        Metric::Goodput,
+        Metric::MessageDelay,
+        Metric::PageLoadTime,
+        Metric::ObjectTime,
+        Metric::StartupDelay,
+    ];
 
     /// The metric of that name.
     pub fn by_name(name: &str) -> Option<Metric> {
@@ -125,6 +135,28 @@ impl Metric {
                 heading: "page load",
                 short: "loads in",
                 verb: "loads the page in",
+                worse: ("takes", "longer"),
+                parts: OBJECTS,
+                least_noticed: 0.005,
+            },
+            Metric::StartupDelay => MetricInfo {
+                name: "startup_delay",
+                unit: "s",
+                larger_is_better: false,
+                heading: "start-up",
+                short: "starts to play after",
+                verb: "starts to play after",
+                worse: ("takes", "longer"),
+                parts: "blocks",
+                least_noticed: 0.005,
+            },
+            Metric::ObjectTime => MetricInfo {
+                name: "object_time",
+                unit: "s",
+                larger_is_better: false,
+                heading: "object",
+                short: "loads an object in",
+                verb: "loads an object in",
                 worse: ("takes", "longer"),
                 parts: OBJECTS,
                 least_noticed: 0.005,

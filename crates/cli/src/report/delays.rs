@@ -74,7 +74,7 @@ pub(super) fn delays(sheet: &Sheet<'_>) -> Figure {
         .map(|(name, path)| (name, traces(sheet, &all, path, &scale)))
         .filter(|(_, traces)| !traces.is_empty())
         .collect();
-    let what = if sheet.scenario.traffic.metric().has_objects() { "object" } else { "message" };
+    let what = sheet.scenario.traffic.metric().info().parts.trim_end_matches('s');
     Figure {
         id: "delays".to_owned(),
         title: format!("Delay of every {what}"),

@@ -27,7 +27,7 @@ const NOT_OF_RESULTS: [&str; 18] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 11] = [
+const OF_SOME: [&str; 15] = [
     "primary",
     "http",
     "endpoints",
@@ -36,6 +36,10 @@ const OF_SOME: [&str; 11] = [
     "flow",
     "deadline",
     "host-cost",
+    "ssthresh",
+    "nagle",
+    "pacing",
+    "hystart",
     "max-burst",
     "max-burst-variant",
     "abc-limit",

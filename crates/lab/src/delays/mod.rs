@@ -128,7 +128,7 @@ pub(crate) fn of_run(
 pub(crate) fn names(scenario: &Scenario) -> Vec<&str> {
     match scenario.traffic.model() {
         Model::Web(web) => web.page.objects().iter().map(|object| object.label.as_str()).collect(),
-        Model::OneWay(_) | Model::TwoWay(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

@@ -18,11 +18,14 @@ pub struct Profile {
 }
 
 /// The names and files of all profiles.
-const PROFILES: [(&str, &str); 8] = [
+const PROFILES: [(&str, &str); 11] = [
     ("wlan", include_str!("../../profiles/wlan.toml")),
     ("3g", include_str!("../../profiles/3g.toml")),
     ("wlan-002", include_str!("../../profiles/wlan-002.toml")),
     ("3g-002", include_str!("../../profiles/3g-002.toml")),
+    ("wifi-comcast", include_str!("../../profiles/wifi-comcast.toml")),
+    ("wifi-coffee-shop", include_str!("../../profiles/wifi-coffee-shop.toml")),
+    ("lte-att", include_str!("../../profiles/lte-att.toml")),
     ("lte", include_str!("../../profiles/lte.toml")),
     ("dsl", include_str!("../../profiles/dsl.toml")),
     ("starlink", include_str!("../../profiles/starlink.toml")),
@@ -66,6 +69,8 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Given;
+    use crate::path_spec::PathSpec;
 
     #[test]
     fn every_profile_is_complete_and_names_its_source() {
@@ -73,6 +78,28 @@ mod tests {
         for profile in Profile::all() {
             let source = &profile.source;
             assert!(source.contains("Table") || source.starts_with("assumed"), "{source}");
+        }
+    }
+
+    /// 001 Tables 3 and 4: mean and standard deviation of the round-trip time, in milliseconds. One
+    /// draw serves both directions.
+    #[test]
+    fn paths_of_001_have_its_round_trips() {
+        for (name, expected) in [
+            ("wifi-comcast", [22.4, 1.46]),
+            ("wifi-coffee-shop", [21.9, 3.1]),
+            ("lte-att", [60.8, 3.5]),
+        ] {
+            let path = PathSpec::parse(&Given::argument("--path", name)).unwrap();
+            let rtt = |run| {
+                let drawn = path.draw(1, run);
+                (drawn.down.delay + drawn.up.delay).as_secs_f64() * 1e3
+            };
+            let all: Vec<f64> = (0..4000).map(rtt).collect();
+            let mean = all.iter().sum::<f64>() / 4000.0;
+            let square = all.iter().map(|rtt| (rtt - mean) * (rtt - mean)).sum::<f64>() / 4000.0;
+            assert!((mean / expected[0] - 1.0).abs() < 0.01, "{name}: {mean} ms");
+            assert!((square.sqrt() / expected[1] - 1.0).abs() < 0.04, "{name}: {square}");
         }
     }
 

@@ -314,6 +314,7 @@ fn page(traffic: &Traffic) -> Value {
         "name": web.page.name(),
         "http": web.http.name(),
         "per_host": web.per_host,
+        "session": web.page.is_session(),
         "hosts": web.page.hosts(),
         "response_bytes": web.page.response_bytes(),
         "objects": web.page.objects().iter().zip(1..).map(object).collect::<Vec<_>>(),

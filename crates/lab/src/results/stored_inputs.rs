@@ -90,7 +90,9 @@ fn page(document: &Value) -> Option<Web> {
         |number| Activity { action: Action::Fetch(number), waits: Vec::new(), before_load: true };
     let activities = (0..u32::try_from(objects.len()).ok()?).map(fetch).collect();
     let name = page.get("name")?.as_str()?.to_owned();
+    let is_session = page.get("session").and_then(Value::as_bool).unwrap_or(false);
     let page_as_stored = Page::new(name, objects, activities).ok()?;
+    let page_as_stored = if is_session { page_as_stored.of_session() } else { page_as_stored };
     let http = page.get("http").and_then(Value::as_str).and_then(|http| parse_http(http).ok());
     let per_host = page.get("per_host").and_then(Value::as_bool).unwrap_or(false);
     Some(Web { page: Arc::new(page_as_stored), http: http.unwrap_or(Http::SIX), per_host })

@@ -22,8 +22,7 @@ use base::chance::owner_of;
 use base::{Chance, Duration, Purpose};
 use simulator::{Carrier, FlowSetup, MOST_FLOWS, Multipath};
 use std::fmt::Write;
-use traffic::Traffic;
-use traffic::web::Http;
+use traffic::{Draws, Traffic};
 use transport::congestion::ControllerChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{CmtConfig, SchedulerRefusal, SendAllKey};
@@ -79,6 +78,11 @@ impl FlowSpec {
             .map_err(|refusal| spec.refuse(refusal.shifted(offset)))
     }
 
+    /// Whether repetitions draw its start or its traffic.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.start.is_drawn() || self.traffic.as_ref().is_some_and(Traffic::is_drawn)
+    }
+
     /// Name of each flow.
     pub fn names(&self) -> Vec<String> {
         match self.count {
@@ -119,13 +123,19 @@ impl FlowSpec {
             }
             Protocol::Tcp => Carrier::Single(self.protocol),
         };
+        let traffic = self.traffic.clone().unwrap_or_else(saturating);
+        let names = self.names();
+        let drawn = |number: u32| {
+            let name = names.get(number as usize).unwrap_or(&self.name);
+            traffic.drawn(Draws::new((seed, run), owner_of(&format!("flow/{name}"))))
+        };
         let one = |number: u32| FlowSetup {
             carrier: carrier.clone(),
             tcp: TcpConfig { congestion: self.congestion.clone(), ..tcp.clone() },
             reverse: self.reverse,
             start: draw_start(&self.start, &format!("flow/{}", self.name), seed, run, number),
             delay: self.delay,
-            ..FlowSetup::new(&self.paths, self.traffic.clone().unwrap_or_else(saturating))
+            ..FlowSetup::new(&self.paths, drawn(number))
         };
         (0..self.count).map(one).collect()
     }
@@ -448,9 +458,15 @@ fn on<'t>(
 }
 
 fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal> {
-    let fetching = Fetching { http: Http::SIX, per_host: false };
-    if value.text.starts_with("web") {
+    let fetching = Fetching { http: None, per_host: false };
+    if ["web", "maps"].iter().any(|model| value.text.starts_with(model)) {
         return Err(value.refuse("a flow loads no pages", FLOW_EXAMPLES));
+    }
+    if value.text.starts_with("call") || value.text.contains(":adaptive") {
+        return Err(value.refuse("a flow has no adaptive video", FLOW_EXAMPLES));
+    }
+    if value.text.starts_with("vod") {
+        return Err(value.refuse("a flow plays no films", FLOW_EXAMPLES));
     }
     if ["game", "pcap", "table"].iter().any(|model| value.text.starts_with(model)) {
         return Err(value.refuse("a flow repeats no recording", FLOW_EXAMPLES));

@@ -2,8 +2,11 @@
 //!
 //! A host with a cost does one thing after the other: the simulator's `ProcessingCost`.
 
-use super::Options;
+use super::row::{Counts, OptionRow, list};
+use super::schema::Pattern::Of;
+use super::show::maybe;
 use super::table::Key;
+use super::{Options, schema};
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::show_time;
 use crate::units::parse_time;
@@ -18,6 +21,24 @@ pub(super) const PARTS: [&str; 3] = ["segment", "decision", "gap"];
 /// Largest time: more than any host takes for one step.
 const MOST: Duration = Duration::from_secs(1);
 const EXAMPLE: &str = "write what takes time and how long, `segment=5us,gap=100ns`, or `none`";
+
+/// The row of `--host-cost`.
+pub(super) const ROW: OptionRow = list(
+    "host-cost",
+    "Processing time of the hosts: of each segment received or sent, of each scheduling \
+     decision, of each gap entry that SCTP visits: `segment=5us,decision=1us,gap=100ns`. \
+     Default: none.",
+)
+.argument(
+    35,
+    "LIST",
+    "Processing time of the hosts: of each segment received or sent, of each scheduling \
+     decision, of each gap entry that sctp visits: segment=5us,decision=1us,gap=100ns \
+     [default: none]",
+)
+.pattern(Of(schema::host_cost))
+.shown(|s| maybe(show(&s.ends.cost).as_ref()))
+.counts(Counts::StudyKey, "segment=5us");
 
 /// The cost in `options`; `has_sctp`: SCTP, which alone has gap entries, is compared or competes.
 pub(super) fn resolve(options: &Options, has_sctp: bool) -> Result<ProcessingCost, InputError> {

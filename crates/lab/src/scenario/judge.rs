@@ -139,7 +139,7 @@ mod tests {
     use base::Duration;
 
     fn video() -> Vec<Measure> {
-        measures(&Traffic::Video(Duration::from_secs(60)), &[], &[])
+        measures(&Traffic::video(Duration::from_secs(60)), &[], &[])
     }
 
     #[test]

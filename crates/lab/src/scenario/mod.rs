@@ -21,6 +21,7 @@ mod primary;
 mod row;
 mod schema;
 mod sctp;
+mod sender;
 mod show;
 mod single;
 mod table;
@@ -38,6 +39,7 @@ pub use options::{Options, PathOption};
 pub use primary::Primary;
 pub use schema::schema as scenario_schema;
 pub use sctp::{SCTP_FAILOVERS, SctpChoices, SctpFailover};
+pub use sender::SenderSwitches;
 pub use single::{SingleChoices, SingleOptions, control_of_sctp};
 use table::quoted;
 pub use table::{Argument, Counts, Key, OptionRow, Takes, Verbs};
@@ -183,6 +185,8 @@ pub struct Ends {
     pub path_noise: Duration,
     /// Processing time of both hosts, and of those of competing flows.
     pub cost: ProcessingCost,
+    /// How senders deviate from the profile.
+    pub sender: SenderSwitches,
     /// Whether the client sends.
     pub reverse: bool,
     /// Index of the path of the first subflow.
@@ -252,13 +256,16 @@ impl Scenario {
     fn has_random_input(&self) -> bool {
         self.paths.iter().chain(&self.links).any(PathSpec::is_random)
             || self.start.is_drawn()
-            || self.flows.iter().any(|flow| flow.start.is_drawn())
+            || self.traffic.is_drawn()
+            || self.flows.iter().any(FlowSpec::is_drawn)
     }
 
     /// Whether repetitions over this path alone differ randomly.
     pub(crate) fn is_random_on(&self, path: usize) -> bool {
         match self.paths.get(path) {
-            Some(spec) if self.is_two_hosts() => !self.path_noise().is_zero() || spec.is_random(),
+            Some(spec) if self.is_two_hosts() => {
+                !self.path_noise().is_zero() || spec.is_random() || self.traffic.is_drawn()
+            }
             _ => self.is_random(),
         }
     }
@@ -445,6 +452,9 @@ impl Scenario {
         }
         if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");
+        }
+        if self.ends.sender != SenderSwitches::default() {
+            let _ = write!(key, "{:?}", self.ends.sender);
         }
         if let Some(deadline) = self.own_deadline() {
             let _ = write!(key, "deadline {deadline}");

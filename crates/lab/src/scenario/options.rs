@@ -3,6 +3,7 @@
 use super::choice::Chosen;
 use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpChoices};
+use super::sender::{self, SenderSwitches};
 use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
@@ -180,7 +181,9 @@ impl Options {
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
+        let sender = sender::resolve(self, &chosen.protocols)?;
         let ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
+        let ends = Ends { sender, ..ends };
         notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
         let choices = Choices {
             primaries: Primary::resolve(self, &paths, &chosen.protocols)?,
@@ -332,6 +335,7 @@ impl Options {
             path_noise: said(self.text(Key::PathNoise), values::path_noise)?
                 .unwrap_or(DEFAULT_PATH_NOISE),
             cost: host_cost::resolve(self, has_sctp)?,
+            sender: SenderSwitches::default(),
             reverse: self.switch(Key::Reverse).unwrap_or(false),
             first,
         })
@@ -374,7 +378,7 @@ impl Options {
             parse_http(&given.text).map_err(|refusal| given.refuse(refusal))
         })?;
         let per_host = self.switch(Key::PerHost).unwrap_or(false);
-        let fetching = Fetching { http: http.unwrap_or(Http::SIX), per_host };
+        let fetching = Fetching { http, per_host };
         let data = self.data_folder()?;
         let folders = Folders { relative_to: given.folder(), data: data.as_deref() };
         let (traffic, source) = parse_traffic(&given.text, profile, folders, fetching)
@@ -390,6 +394,12 @@ impl Options {
                 "this option is for fetching pages, and no page is fetched",
                 "leave it out, or load a page: `--traffic web:page.har`",
             )),
+            _ if matches!(traffic, Traffic::Vod(_)) && self.switch(Key::Reverse) == Some(true) => {
+                Err(given.refuse_whole(
+                    "a film is always a download and cannot be combined with `--reverse`",
+                    "leave out `--reverse`",
+                ))
+            }
             (Some(_), _) if self.switch(Key::Reverse) == Some(true) => Err(given.refuse_whole(
                 "a page is always a download and cannot be combined with `--reverse`",
                 "leave out `--reverse`",

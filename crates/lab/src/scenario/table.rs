@@ -11,7 +11,9 @@ use super::row::{cmt_switch, described, list, switch, text};
 use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
 use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, policies, primaries, schedulers};
-use super::{Runs, SctpChoices, endpoints, flow, host_cost, names_of, schema, show_buffers};
+use super::{
+    Runs, SctpChoices, endpoints, flow, host_cost, names_of, schema, sender, show_buffers,
+};
 use crate::path_spec::show_time;
 use crate::traffic_spec;
 use transport::Protocol;
@@ -712,22 +714,11 @@ options! {
         .pattern(Regex(r"^(0|[0-9.]+ ?[a-zA-Z]+)$"))
         .shown(|s| Some(quoted(&show_time(s.ends.path_noise))).filter(|_| s.has_own_noise()))
         .counts(Counts::StudyKey, "0.3ms");
-    HostCost: list(
-            "host-cost",
-            "Processing time of the hosts: of each segment received or sent, of each scheduling \
-             decision, of each gap entry that SCTP visits: `segment=5us,decision=1us,gap=100ns`. \
-             Default: none.",
-        )
-        .argument(
-            35,
-            "LIST",
-            "Processing time of the hosts: of each segment received or sent, of each scheduling \
-             decision, of each gap entry that sctp visits: segment=5us,decision=1us,gap=100ns \
-             [default: none]",
-        )
-        .pattern(Of(schema::host_cost))
-        .shown(|s| maybe(host_cost::show(&s.ends.cost).as_ref()))
-        .counts(Counts::StudyKey, "segment=5us");
+    Ssthresh: sender::SSTHRESH;
+    Nagle: sender::NAGLE;
+    Pacing: sender::PACING;
+    Hystart: sender::HYSTART;
+    HostCost: host_cost::ROW;
     GapStructure: text(
             "gap-structure",
             "Structure of sctp's gap entries: tree, or list, which visits one after the other \

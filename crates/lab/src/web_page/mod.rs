@@ -8,6 +8,7 @@ mod document;
 mod graph;
 mod har;
 mod har_graph;
+pub(crate) mod maps;
 mod sizes;
 mod tree;
 mod urls;
@@ -19,6 +20,7 @@ use crate::built_in;
 use crate::error::sanitised;
 use crate::traffic_source::{TrafficSource, located};
 use crate::words::nearest;
+use base::Duration;
 use document::{Document, Fault};
 use std::fs::File;
 use std::io::Read;
@@ -53,6 +55,26 @@ impl PageSource {
                 None => from_file(value, value, &located(folder, value)),
             },
         }
+    }
+
+    /// A map session of this length.
+    pub(crate) fn map_session(time: Duration) -> Result<PageSource, Fault> {
+        let page = maps::session(time).map_err(|fault| unsound("maps", &fault.to_string()))?;
+        let notes = vec![format!(
+            "maps: a model of {} objects and {} bytes in total (002 sV-D prints neither): times \
+             and sizes are assumed",
+            page.objects().len(),
+            page.response_bytes()
+        )];
+        let source = TrafficSource {
+            model: "maps",
+            anchored: time.to_string(),
+            options: String::new(),
+            digest: None,
+            is_data: false,
+            notes,
+        };
+        Ok(PageSource { page: Arc::new(page), source })
     }
 }
 

@@ -458,6 +458,6 @@ mod tests {
     #[test]
     fn traffic_with_pauses_is_refused() {
         assert_eq!(amount(&Traffic::BulkSize(5)).expect("bulk"), 5);
-        assert!(amount(&Traffic::Video(Duration::from_secs(1))).is_err());
+        assert!(amount(&Traffic::video(Duration::from_secs(1))).is_err());
     }
 }

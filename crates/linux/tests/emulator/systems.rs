@@ -82,7 +82,7 @@ fn call_and_burst_over_emulated_links_have_delays_above_the_links() {
     let Some(mut emulator) = emulator(&paths, false) else { return };
     let limit = Duration::from_secs(30);
     for traffic in [
-        Traffic::Video(Duration::from_secs(2)),
+        Traffic::video(Duration::from_secs(2)),
         Traffic::Burst { segments: 20, segment_bytes: 1420 },
     ] {
         for (name, system) in systems() {

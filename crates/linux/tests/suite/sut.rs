@@ -243,7 +243,7 @@ fn timed_bulk_ends_with_its_time() {
 fn bursts_and_calls_have_every_message_delayed() {
     let Some(bench) = Bench::new() else { return };
     let burst = Traffic::Burst { segments: 30, segment_bytes: 1420 };
-    let video = Traffic::Video(base::Duration::from_millis(1500));
+    let video = Traffic::video(base::Duration::from_millis(1500));
     for (traffic, messages) in [(burst, 1), (video, 45)] {
         for system in [tcp(0), mptcp(), engine()] {
             let record = bench.run(&system, &traffic);

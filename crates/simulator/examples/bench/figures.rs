@@ -176,7 +176,7 @@ pub(crate) fn connections(count: u16) -> Result<(), String> {
 pub(crate) fn idle(count: u16) -> Result<(), String> {
     let before = resident_kib();
     // The first frame of a video is due half a second after the request.
-    let shape = slow_connections(count, Traffic::Video(Duration::from_secs(60)));
+    let shape = slow_connections(count, Traffic::video(Duration::from_secs(60)));
     let mut world = build(&shape)?;
     let unconnected = resident_kib();
     run_millis(&mut world, 450)?;

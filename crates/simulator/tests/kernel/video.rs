@@ -7,7 +7,7 @@ use traffic::Traffic;
 /// Kernel: median 78.4 ms, mean 78.5 ms, exactly one of 1800 messages above 100 ms (119.4 ms).
 #[test]
 fn one_message_waits_for_the_window() {
-    let traffic = Traffic::Video(Duration::from_secs(60));
+    let traffic = Traffic::video(Duration::from_secs(60));
     let record = Bench::SLOW.run("cubic", traffic, 0);
     let mut delays: Vec<f64> = record.outcome.message_delays.iter().map(|s| s * 1e3).collect();
     assert_eq!(delays.len(), 1800);

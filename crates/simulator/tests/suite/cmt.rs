@@ -58,7 +58,7 @@ fn objects_arrive_whole_over_all_paths() {
 
 /// The share of the second, slower path in a video of a light load.
 fn share_of_slow_path(scheduler: Option<&str>) -> f64 {
-    let video = Traffic::Video(Duration::from_secs(10));
+    let video = Traffic::video(Duration::from_secs(10));
     let setup = change(cmt(&[link(25, 20), link(25, 70)], video), |config| {
         config.scheduler = scheduler.map(|name| name.parse().expect("a scheduler"));
     });

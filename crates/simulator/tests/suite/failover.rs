@@ -41,7 +41,7 @@ fn bulk() -> Traffic {
 }
 
 fn video() -> Traffic {
-    Traffic::Video(Duration::from_secs(9))
+    Traffic::video(Duration::from_secs(9))
 }
 
 /// The only time that it took.
@@ -182,7 +182,7 @@ fn heard_again(setup: &RunSetup, from: Duration) -> Option<Duration> {
 fn path_that_returns_is_noticed_within_a_quarter_of_its_absence() {
     let back = Duration::from_secs(45);
     for (rule, most) in [(Failover::Probe, 10_000), (Failover::Rto, 40_000)] {
-        let traffic = Traffic::Video(Duration::from_secs(90));
+        let traffic = Traffic::video(Duration::from_secs(90));
         let mut setup = setup("lrf", Some(rule), traffic, true);
         // Between two frames: what waits in a queue would arrive at the return.
         setup.network.paths[0].events =

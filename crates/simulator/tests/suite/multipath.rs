@@ -243,7 +243,7 @@ fn weights_of_round_robin_are_the_shares_of_its_paths() {
         for first in [0, 1] {
             // Windows never bind.
             let links = [link(100, 10), link(100, 10)];
-            let video = Traffic::Video(Duration::from_secs(10));
+            let video = Traffic::video(Duration::from_secs(10));
             let mut setup = over(&links, weights, video);
             setup.flows[0].first = first;
             let sent = record(&setup).measured().sent.first_sent_bytes.clone();

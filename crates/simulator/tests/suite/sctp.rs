@@ -215,7 +215,7 @@ fn video_over_3g_takes_propagation_and_serialisation() {
             limit: Limit::Packets(3750),
             ..LinkConfig::default()
         };
-        let traffic = Traffic::Video(Duration::from_secs(60));
+        let traffic = Traffic::video(Duration::from_secs(60));
         let mut setup = sctp(std::slice::from_ref(&link), traffic);
         let inet = SctpConfig::of(SctpProfile::Inet000);
         let config = SctpConfig { message_size: Some(1452), ..inet };
@@ -239,7 +239,7 @@ fn video_over_3g_takes_propagation_and_serialisation() {
 /// Regression: a frame whose last fragments were still to come counted as waiting behind a gap.
 #[test]
 fn nothing_waits_at_the_receiver_without_loss() {
-    let mut setup = sctp(&[link(4, 70)], Traffic::Video(Duration::from_secs(5)));
+    let mut setup = sctp(&[link(4, 70)], Traffic::video(Duration::from_secs(5)));
     setup.recording.accounts = true;
     let waited = record(&setup).account().expect("accounts were asked for").head_of_line;
     assert_eq!((waited.time, waited.bytes), (Duration::ZERO, 0));

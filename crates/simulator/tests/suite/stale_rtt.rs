@@ -59,7 +59,7 @@ impl Recorder for Watch {
 }
 
 fn seen(scheduler: &'static str) -> Seen {
-    let video = Traffic::Video(ENDS - Instant::ZERO);
+    let video = Traffic::video(ENDS - Instant::ZERO);
     let mut setup = over(&[link(20, 10), link(20, 20)], scheduler, video);
     setup.flows[0].tcp.profile = Profile::Linux41;
     let rate = |at: Instant, kbit: u64| PathEvent {

@@ -7,7 +7,7 @@
 //! Reading recordings is left to the lab.
 
 use crate::measure::Measure;
-use crate::model::delays::{MEDIAN, P95, P99, distribution, late};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution, late};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome, Part, mean};
@@ -24,8 +24,7 @@ const LATE: Measure = late(
     "over_60ms",
 );
 /// Delays beyond which the shares of messages are counted.
-const SHARES: &[(&str, Duration)] =
-    &[("over_60ms", Duration::from_millis(60)), ("over_150ms", Duration::from_millis(150))];
+const SHARES: &[(&str, Duration)] = &[("over_60ms", Duration::from_millis(60)), OVER_150MS];
 
 /// Recorded messages.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -9,22 +9,25 @@ use base::Duration;
 /// The metric that the numbers are of.
 const METRIC: &str = Metric::MessageDelay.name();
 
+/// Delays above 150 ms, the longest of live video (000 s3.1): name and limit of their share.
+pub(crate) const OVER_150MS: (&str, Duration) = ("over_150ms", Duration::from_millis(150));
+
 /// The median of the delays of a run.
-pub(super) const MEDIAN: Measure = Measure::delay(
+pub(crate) const MEDIAN: Measure = Measure::delay(
     ("median", METRIC),
     ("median", "median"),
     ["median delay", "median message delay", "has a median message delay of"],
     Silence::Above(0.5),
 );
 /// Their 95 % quantile.
-pub(super) const P95: Measure = Measure::delay(
+pub(crate) const P95: Measure = Measure::delay(
     ("p95", METRIC),
     ("p95", "p95"),
     ["p95 delay", "95 % of messages within", "delivers 95 % of messages within"],
     Silence::Above(0.05),
 );
 /// Their 99 % quantile.
-pub(super) const P99: Measure = Measure::delay(
+pub(crate) const P99: Measure = Measure::delay(
     ("p99", METRIC),
     ("p99", "p99"),
     ["p99 delay", "99 % of messages within", "delivers 99 % of messages within"],
@@ -59,7 +62,7 @@ pub(super) const fn late(
 
 /// Quantiles of the delays, the share above each limit, by name, and the jitter; empty without a
 /// message.
-pub(super) fn distribution(
+pub(crate) fn distribution(
     delays: &[f64],
     limits: &[(&'static str, Duration)],
 ) -> Vec<(&'static str, f64)> {

@@ -6,17 +6,23 @@
 pub mod bulk;
 pub mod burst;
 pub mod conversation;
-mod delays;
+pub(crate) mod delays;
+mod draws;
+pub mod onoff;
 pub mod video;
 
+use crate::call::{self, Call};
 use crate::measure::Measure;
 use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome};
-use crate::web::{self, Web};
+use crate::vod::{self, Vod};
+use crate::web::Web;
 use base::Duration;
 use bulk::{BulkSize, BulkTime};
 use burst::Burst;
 use conversation::{Conversation, Direction};
+pub use draws::Draws;
+use onoff::{Frames, OnOff};
 use std::sync::Arc;
 use video::Video;
 
@@ -95,8 +101,14 @@ pub enum Traffic {
         /// Payload of one segment, in bytes.
         segment_bytes: u32,
     },
-    /// Constant bit rate for this long.
-    Video(Duration),
+    /// Constant bit rate.
+    Video(Video),
+    /// Frames in on periods of random length.
+    OnOff(OnOff),
+    /// Video whose rate adapts, and calls.
+    Call(Call),
+    /// Watch a film.
+    Vod(Vod),
     /// Load a page.
     Web(Web),
     /// Repeat recorded messages.
@@ -111,6 +123,10 @@ pub enum Model<'a> {
     TwoWay([Direction; 2]),
     /// A page.
     Web(&'a Web),
+    /// A film.
+    Vod(&'a Vod),
+    /// A call.
+    Call(&'a Call),
 }
 
 impl Traffic {
@@ -122,8 +138,11 @@ impl Traffic {
             Traffic::Burst { segments, segment_bytes } => {
                 Box::new(Burst { segments, segment_bytes })
             }
-            Traffic::Video(time) => Box::new(Video { time }),
+            Traffic::Video(video) => Box::new(video),
+            Traffic::OnOff(onoff) => Box::new(Frames::new(onoff)),
             Traffic::Web(ref web) => return Model::Web(web),
+            Traffic::Vod(ref vod) => return Model::Vod(vod),
+            Traffic::Call(ref call) => return Model::Call(call),
             Traffic::Conversation(ref conversation) => {
                 let of = |from| Direction { conversation: Arc::clone(conversation), from };
                 if !conversation.is_download() {
@@ -134,12 +153,34 @@ impl Traffic {
         })
     }
 
+    /// The video call of this length, with the other defaults.
+    pub const fn video(time: Duration) -> Traffic {
+        Traffic::Video(Video::of(time))
+    }
+
+    /// Whether repetitions differ.
+    pub const fn is_drawn(&self) -> bool {
+        matches!(self, Traffic::OnOff(_) | Traffic::Vod(_))
+    }
+
+    /// The same with the random numbers of one repetition.
+    #[must_use]
+    pub fn drawn(&self, draws: Draws) -> Traffic {
+        match *self {
+            Traffic::OnOff(onoff) => Traffic::OnOff(OnOff { draws, ..onoff }),
+            Traffic::Vod(vod) => Traffic::Vod(Vod { draws, ..vod }),
+            ref traffic => traffic.clone(),
+        }
+    }
+
     /// What the value of a run is.
     pub fn metric(&self) -> Metric {
         match self.model() {
             Model::OneWay(model) => model.metric(),
             Model::TwoWay([up, _]) => up.metric(),
-            Model::Web(_) => web::METRIC,
+            Model::Web(web) => web.metric(),
+            Model::Vod(_) => vod::METRIC,
+            Model::Call(_) => call::METRIC,
         }
     }
 
@@ -148,7 +189,9 @@ impl Traffic {
         let further = match self.model() {
             Model::OneWay(model) => model.further(),
             Model::TwoWay([up, _]) => up.further(),
-            Model::Web(_) => web::FURTHER,
+            Model::Web(web) => web.further(),
+            Model::Vod(vod) => vod.further(),
+            Model::Call(_) => call::FURTHER,
         };
         let metric = Measure::of_metric(self.metric());
         [metric].into_iter().chain(further.iter().copied()).collect()
@@ -160,6 +203,8 @@ impl Traffic {
             Model::OneWay(model) => model.duration(),
             Model::TwoWay([up, _]) => up.duration(),
             Model::Web(_) => None,
+            Model::Vod(vod) => Some(vod.time),
+            Model::Call(call) => Some(call.time),
         }
     }
 }
@@ -179,7 +224,7 @@ pub struct ModelInfo {
 pub const MODELS: &[ModelInfo] = &[
     ModelInfo {
         name: "bulk",
-        summary: "transfers SIZE bytes, or saturates the connection for TIME",
+        summary: "transfers SIZE bytes (also download:SIZE), or saturates the connection for TIME",
         source: "bulk transfers of papers 000 to 004",
     },
     ModelInfo {
@@ -188,10 +233,28 @@ pub const MODELS: &[ModelInfo] = &[
         source: "002 sV-B",
     },
     ModelInfo {
+        name: "call",
+        summary: "talks for TIME: audio, and video of 150 to 1500 kbit/s whose rate follows the \
+                  delay, both ways",
+        source: "RFC 8698",
+    },
+    ModelInfo {
         name: "game",
         summary: "sends the messages of an online game at their times: game:aoc-1, game:aoc-2, \
                   game:aoc-3, or game:FILE of a recording",
         source: "000 s4.3.2",
+    },
+    ModelInfo {
+        name: "maps",
+        summary: "loads the few small objects of a user's map session of TIME, an assumed one, \
+                  over one HTTP/2-like connection (--http)",
+        source: "002 sV-D",
+    },
+    ModelInfo {
+        name: "onoff",
+        summary: "sends frames of 5000 bytes in on periods of random length, 500 kbit/s or RATE on \
+                  average, for TIME: onoff[:RATE][:TIME]",
+        source: "000 s4.4",
     },
     ModelInfo {
         name: "pcap",
@@ -206,8 +269,16 @@ pub const MODELS: &[ModelInfo] = &[
     },
     ModelInfo {
         name: "video",
-        summary: "sends 950 kbit/s as 30 messages of 3958 bytes a second",
+        summary: "sends 950 kbit/s or RATE as 30 frames a second for TIME: \
+                  video[:TIME][:RATE][:deadline=TIME]; video:adaptive[:TIME] sends 30 to 950 \
+                  kbit/s as the delay allows",
         source: "000 s4.3.1",
+    },
+    ModelInfo {
+        name: "vod",
+        summary: "watches a film for TIME: a prefetch and blocks in periods as vod:netflix, \
+                  vod:netflix-ipad or vod:youtube, or segments as vod:dash",
+        source: "001 Table 7",
     },
     ModelInfo {
         name: "web",

@@ -1,44 +1,106 @@
-//! `video[:TIME]`: constant bit rate, 950 kbit/s as 30 messages of 3958 bytes a second.
+//! `video[:TIME][:RATE][:deadline=TIME]`: constant bit rate, 950 kbit/s as 30 frames of 3958 bytes
+//! a second, and a player that shows each frame at its deadline.
 //!
 //! 000 s4.3.1 (a Skype-like video call). Delays count from the *scheduled* send time, so that the
 //! time in which a sender is blocked is included. The thresholds of 100 and 150 ms are those of 000
-//! s3.1.
+//! s3.1. The player's buffer is a constant delay: a frame that is not there by its deadline is not
+//! shown, and the picture before it freezes until a frame is in time again.
 
-use crate::measure::Measure;
-use crate::model::delays::{MEDIAN, P95, P99, distribution, late};
+use crate::measure::{Measure, Silence};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution, late};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
-use crate::outcome::{Metric, Outcome, mean};
-use base::Duration;
+use crate::outcome::{Metric, Outcome, mean, share_above};
+use base::{Duration, Rate};
 
 /// Messages per second.
 const MESSAGES_PER_SECOND: u64 = 30;
-/// 950 kbit/s over 30 messages, in whole bytes.
-const MESSAGE_BYTES: u64 = 3958;
 /// From the request to the first message.
 const LEAD_IN: Duration = Duration::from_millis(500);
 /// Delays beyond which the shares of messages are counted.
-const SHARES: &[(&str, Duration)] =
-    &[("over_100ms", Duration::from_millis(100)), ("over_150ms", Duration::from_millis(150))];
+pub(crate) const SHARES: &[(&str, Duration)] =
+    &[("over_100ms", Duration::from_millis(100)), OVER_150MS];
 
 /// Numbers of a call that may be compared in place of the mean delay.
-const FURTHER: &[Measure] = &[MEDIAN, P95, P99, LATE];
+const FURTHER: &[Measure] = &[MEDIAN, P95, P99, LATE, FROZEN];
+/// The same with a deadline of the user's.
+const WITH_DEADLINE: &[Measure] = &[MEDIAN, P95, P99, LATE_FOR_DEADLINE, FROZEN];
 /// Share of messages later than 150 ms.
-const LATE: Measure = late(
+pub(crate) const LATE: Measure = late(
     ["over 150 ms", "messages later than 150 ms:", "has messages later than 150 ms:"],
-    "over_150ms",
+    OVER_150MS.0,
 );
+/// Share of messages later than the deadline.
+const LATE_FOR_DEADLINE: Measure = late(
+    ["late", "messages after their deadline:", "has messages after their deadline:"],
+    LATE_SHARE,
+);
+/// How long pictures are frozen.
+pub(crate) const FROZEN: Measure = Measure::delay(
+    (FROZEN_TIME, FROZEN_TIME),
+    (FROZEN_TIME, FROZEN_TIME),
+    ["frozen", "is frozen for", "is frozen for"],
+    Silence::Whole,
+);
+/// Numbers that follow from the delays of the messages and the deadline. The hash of a result has
+/// the delays, and leaves these out.
+pub const OF_PLAYER: [&str; 3] = [LATE_SHARE, FREEZES, FROZEN_TIME];
+/// Names of further numbers.
+const LATE_SHARE: &str = "late";
+pub(crate) const FREEZES: &str = "freezes";
+pub(crate) const FROZEN_TIME: &str = "frozen_time";
 
 /// A video call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Video {
     /// Length of the call.
     pub time: Duration,
+    /// Rate of the payload, at least a byte in each frame.
+    pub rate: Rate,
+    /// From the scheduled time of a frame until the player shows it.
+    pub deadline: Duration,
 }
 
 impl Video {
     /// The default length.
     pub const DEFAULT_TIME: Duration = Duration::from_secs(60);
+    /// The rate of paper 000.
+    pub const DEFAULT_RATE: Rate = Rate::from_bps(950_000);
+    /// The longest delay of live video (000 s3.1).
+    pub const DEFAULT_DEADLINE: Duration = OVER_150MS.1;
+
+    /// A call of this length, with the other defaults.
+    pub const fn of(time: Duration) -> Video {
+        Video { time, rate: Video::DEFAULT_RATE, deadline: Video::DEFAULT_DEADLINE }
+    }
+
+    /// Whole bytes of a frame.
+    pub const fn frame_bytes(&self) -> u64 {
+        self.rate.as_bps() / 8 / MESSAGES_PER_SECOND
+    }
+
+    /// How often the picture freezes, and for how long in all, in seconds: each frame that is not
+    /// in time leaves the one before it on the screen.
+    fn freezes(&self, delays: &[f64]) -> (usize, f64) {
+        let late: Vec<bool> =
+            delays.iter().map(|delay| *delay > self.deadline.as_secs_f64()).collect();
+        let count = late.iter().filter(|late| **late).count();
+        let before = std::iter::once(false).chain(late.iter().copied());
+        let begins = late.iter().zip(before).filter(|(late, before)| **late && !before).count();
+        (begins, count as f64 / MESSAGES_PER_SECOND as f64)
+    }
+
+    /// The numbers of the player.
+    fn shown(&self, delays: &[f64]) -> Vec<(&'static str, f64)> {
+        if delays.is_empty() {
+            return Vec::new();
+        }
+        let (freezes, frozen) = self.freezes(delays);
+        let own = self.deadline != Video::DEFAULT_DEADLINE;
+        let late = share_above(delays, self.deadline).filter(|_| own);
+        let late = late.map(|share| (LATE_SHARE, share));
+        late.into_iter().chain([(FREEZES, freezes as f64), (FROZEN_TIME, frozen)]).collect()
+    }
 
     /// Messages due within `time`.
     fn messages(&self) -> u64 {
@@ -54,7 +116,7 @@ impl TrafficModel for Video {
         let offset = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         (index < self.messages()).then_some(Message {
             due: Due::SinceStart(LEAD_IN + offset),
-            len: MESSAGE_BYTES,
+            len: self.frame_bytes(),
             measured: true,
         })
     }
@@ -73,7 +135,7 @@ impl TrafficModel for Video {
     }
 
     fn further(&self) -> &'static [Measure] {
-        FURTHER
+        if self.deadline == Video::DEFAULT_DEADLINE { FURTHER } else { WITH_DEADLINE }
     }
 
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
@@ -83,7 +145,7 @@ impl TrafficModel for Video {
             metric: self.metric(),
             value: mean(&delays).filter(|_| complete),
             bytes_read: receiver.bytes_read,
-            extra: distribution(&delays, SHARES),
+            extra: [distribution(&delays, SHARES), self.shown(&delays)].concat(),
             message_delays: delays,
             parts: receiver.parts_since(sender, client),
         }
@@ -93,21 +155,23 @@ impl TrafficModel for Video {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Source;
     use base::Instant;
 
     #[test]
     fn sixty_seconds_are_1800_messages_that_do_not_drift() {
-        let video = Video { time: Video::DEFAULT_TIME };
+        let video = Video::of(Video::DEFAULT_TIME);
         let last = video.message(1799).expect("1800 messages");
         assert_eq!(last.due, Due::SinceStart(Duration::from_nanos(60_466_666_666)));
         assert_eq!(video.message(1800), None);
-        let bits = 1800 * MESSAGE_BYTES * 8;
+        assert_eq!(video.frame_bytes(), 3958);
+        let bits = 1800 * video.frame_bytes() * 8;
         assert_eq!(bits / 60, 949_920, "950 kbit/s in whole bytes");
     }
 
     #[test]
     fn outcome_has_mean_quantiles_shares_and_jitter() {
-        let video = Video { time: Duration::from_millis(100) };
+        let video = Video::of(Duration::from_millis(100));
         let sent = vec![Instant::ZERO; 3];
         let arrived = [80, 160, 120].map(Instant::from_millis).to_vec();
         let sender = Report { sent, ..Report::default() };
@@ -122,8 +186,29 @@ mod tests {
     }
 
     #[test]
+    fn late_frames_freeze_the_picture_until_one_is_in_time() {
+        let video = Video::of(Duration::from_secs(1));
+        let delays = [0.1, 0.16, 0.2, 0.151, 0.15, 0.1, 0.3, 0.1];
+        // Frames 1 to 3 and frame 6.
+        assert_eq!(video.freezes(&delays), (2, 4.0 / 30.0));
+        assert_eq!(video.freezes(&[0.2]), (1, 1.0 / 30.0), "the first frame may be late");
+        let short = Video { deadline: Duration::from_millis(100), ..video };
+        assert_eq!(short.freezes(&delays), (2, 5.0 / 30.0));
+        let shown = short.shown(&delays);
+        assert_eq!(shown[0], ("late", 5.0 / 8.0));
+        assert_eq!(video.shown(&delays)[0], ("freezes", 2.0), "named by its time: over_150ms");
+        assert!(short.further().iter().any(|measure| measure.source == Source::Further("late")));
+    }
+
+    #[test]
+    fn rate_decides_the_bytes_of_a_frame() {
+        let video = Video { rate: Rate::from_mbit(3), ..Video::of(Duration::from_secs(1)) };
+        assert_eq!(video.message(0).map(|message| message.len), Some(12_500));
+    }
+
+    #[test]
     fn a_missing_message_leaves_the_run_incomplete() {
-        let video = Video { time: Duration::from_millis(100) };
+        let video = Video::of(Duration::from_millis(100));
         let sender = Report { sent: vec![Instant::ZERO; 3], ..Report::default() };
         let receiver = Report { arrived: vec![Instant::from_millis(80); 2], ..Report::default() };
         let outcome = video.outcome(&Report::default(), &sender, &receiver);

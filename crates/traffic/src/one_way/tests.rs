@@ -166,7 +166,9 @@ impl Pair {
 fn model_of(traffic: &Traffic) -> Box<dyn TrafficModel + Send> {
     match traffic.model() {
         Model::OneWay(model) => model,
-        Model::TwoWay(_) | Model::Web(_) => panic!("not a one-way model"),
+        Model::TwoWay(_) | Model::Web(_) | Model::Vod(_) | Model::Call(_) => {
+            panic!("not a one-way model")
+        }
     }
 }
 
@@ -225,7 +227,7 @@ fn burst_delay_counts_from_the_write_after_the_idle_time() {
 
 #[test]
 fn video_delays_count_from_the_schedule_even_when_the_buffer_is_full() {
-    let traffic = Traffic::Video(Duration::from_secs(1));
+    let traffic = Traffic::video(Duration::from_secs(1));
     assert!((value_of(&traffic, false, u64::MAX) - 0.01).abs() < 1e-9);
     // Half a message per 10 ms: the second half waits for one more round.
     assert!((value_of(&traffic, false, 1979) - 0.02).abs() < 1e-9);
@@ -233,7 +235,7 @@ fn video_delays_count_from_the_schedule_even_when_the_buffer_is_full() {
 
 #[test]
 fn first_video_message_is_due_half_a_second_after_the_request() {
-    let pair = Pair::run(&Traffic::Video(Duration::from_secs(1)), false, u64::MAX);
+    let pair = Pair::run(&Traffic::video(Duration::from_secs(1)), false, u64::MAX);
     let sent = &pair.halves[1].report().sent;
     assert_eq!(sent.len(), 30);
     assert_eq!(sent[0], Instant::from_millis(530));
@@ -258,7 +260,7 @@ fn frames_and_segments_are_whole_messages_and_bulk_is_bytes() {
         assert!(pair.outcome(traffic, false).is_complete());
         pair.ends[1].messages.clone()
     };
-    let video = Traffic::Video(Duration::from_millis(100));
+    let video = Traffic::video(Duration::from_millis(100));
     assert_eq!(messages(&video, u64::MAX, u32::MAX), [3958; 3]);
     assert_eq!(messages(&video, u64::MAX, 1452), [1452, 1452, 1054].repeat(3));
     assert_eq!(messages(&video, 5000, 1452), [1452, 1452, 1054].repeat(3), "none is cut short");

@@ -78,7 +78,7 @@ impl Browser {
             connections: self.connections.len(),
             bytes_read: self.report.bytes_read,
         };
-        outcome::outcome(&times, &self.fetches, started)
+        outcome::outcome(self.web.metric(), &times, &self.fetches, started)
     }
 
     /// When each object's request was written.

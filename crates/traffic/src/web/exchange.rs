@@ -22,7 +22,7 @@ const LEAST_BYTES: u64 = 2 * HEADER_BYTES as u64;
 
 /// Direction of a message; each has virtual streams of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(crate) enum Way {
     Request,
     Response,
 }
@@ -37,13 +37,13 @@ impl Way {
 }
 
 /// Bytes of data in a message of `bytes`.
-pub(super) const fn content_bytes(bytes: u64) -> u64 {
+pub(crate) const fn content_bytes(bytes: u64) -> u64 {
     bytes.saturating_sub(LEAST_BYTES)
 }
 
 /// The writing side.
 #[derive(Debug)]
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     way: Way,
     longest: u32,
     /// Streams of the association that frames are messages on; `None`: frames are on a byte
@@ -70,7 +70,7 @@ struct Message {
 }
 
 impl Outbox {
-    pub(super) fn new(way: Way, http: Http) -> Self {
+    pub(crate) fn new(way: Way, http: Http) -> Self {
         let longest = match http {
             Http::One { .. } => LONGEST,
             Http::Two | Http::Streams(_) => SHARED_FRAME,
@@ -84,7 +84,7 @@ impl Outbox {
     }
 
     /// Queue a message of `bytes` about an object, in the exchange of this number.
-    pub(super) fn push(&mut self, object: u32, urgency: u8, bytes: u64, exchange: u64) {
+    pub(crate) fn push(&mut self, object: u32, urgency: u8, bytes: u64, exchange: u64) {
         let content = content_bytes(bytes);
         let served = self.turn;
         self.turn += 1;
@@ -93,7 +93,7 @@ impl Outbox {
     }
 
     /// Write as much as the socket accepts.
-    pub(super) fn flush(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+    pub(crate) fn flush(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         loop {
             if self.pending.is_empty() {
                 // Messages have the headers of two frames at most.
@@ -151,7 +151,7 @@ impl Outbox {
 
 /// The reading side.
 #[derive(Debug)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     way: Way,
     frames: FrameReader,
     open: BTreeMap<u32, StreamCheck>,
@@ -159,7 +159,7 @@ pub(super) struct Inbox {
 
 /// Progress of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     pub object: u32,
     /// Bytes of its data read so far.
     pub content: u64,
@@ -168,12 +168,12 @@ pub(super) struct Arrival {
 }
 
 impl Inbox {
-    pub(super) fn new(way: Way) -> Self {
+    pub(crate) fn new(way: Way) -> Self {
         Inbox { way, frames: FrameReader::default(), open: BTreeMap::new() }
     }
 
     /// The progress made by `payload`, which is untrusted.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         payload: &Payload,
         page: &Page,

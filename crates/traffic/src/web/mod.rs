@@ -16,7 +16,7 @@
 //! left to the lab.
 
 mod browser;
-mod exchange;
+pub(crate) mod exchange;
 mod frame;
 mod outcome;
 mod page;
@@ -25,7 +25,7 @@ mod progress;
 mod server;
 
 pub use browser::Browser;
-pub(crate) use outcome::{FURTHER, METRIC, nothing_loaded};
+pub(crate) use outcome::nothing_loaded;
 pub use page::{
     Action, Activity, LEAST_URGENT, MOST_ACTIVITIES, Object, Page, PageFault, Trigger, Wait,
 };
@@ -83,7 +83,11 @@ impl Http {
     }
 
     /// The next bytes of a connection with their stream; `None` if there are none.
-    fn read(self, host: &mut dyn StreamHost, socket: SocketId) -> Option<(u16, Payload)> {
+    pub(crate) fn read(
+        self,
+        host: &mut dyn StreamHost,
+        socket: SocketId,
+    ) -> Option<(u16, Payload)> {
         if let Http::Streams(_) = self {
             return host.receive_message(socket);
         }

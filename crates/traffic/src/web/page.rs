@@ -17,6 +17,7 @@ pub struct Page {
     name: String,
     objects: Vec<Object>,
     activities: Vec<Activity>,
+    is_session: bool,
 }
 
 /// An object to fetch.
@@ -137,7 +138,24 @@ impl Page {
         if let Some(activity) = find_circle(&activities) {
             return Err(PageFault::Circle { activity });
         }
-        Ok(Page { name, objects, activities })
+        Ok(Page { name, objects, activities, is_session: false })
+    }
+
+    /// The same as a user's session: its result is the mean time of its objects, since the user
+    /// decides how long it lasts.
+    #[must_use]
+    pub fn of_session(self) -> Page {
+        Page { is_session: true, ..self }
+    }
+
+    /// The pieces of a film, in any order: each is one of the objects, which a player requests.
+    pub(crate) fn of_film(objects: Vec<Object>) -> Page {
+        Page { name: String::new(), objects, activities: Vec::new(), is_session: false }
+    }
+
+    /// Whether it is a user's session.
+    pub const fn is_session(&self) -> bool {
+        self.is_session
     }
 
     /// The name of the page.

@@ -36,6 +36,8 @@ pub struct TcpConfig {
     pub pacing: bool,
     /// Segments; `None`: infinite.
     pub initial_ssthresh_segs: Option<u32>,
+    /// CUBIC leaves slow start by HyStart (the module parameter `hystart` of Linux).
+    pub hystart: bool,
     /// Unsent bytes below which a writer is woken; `None`: no limit.
     pub notsent_lowat: Option<u32>,
 }
@@ -49,6 +51,7 @@ impl Default for TcpConfig {
             nagle: false,
             pacing: false,
             initial_ssthresh_segs: None,
+            hystart: true,
             notsent_lowat: None,
         }
     }
@@ -63,7 +66,7 @@ impl TcpConfig {
     fn controller_options(&self) -> Options {
         // The papers' kernels compute coupled controls in integers.
         let kernel_compat = self.profile.is_old();
-        Options { kernel_compat, ..Options::LINUX }
+        Options { kernel_compat, hystart: self.hystart, ..Options::LINUX }
     }
 }
 

@@ -43,6 +43,7 @@ fn arguments_of_emulate() {
         &["--stack", "kernel-tpc,anabranch"],
         &["--stack", ""],
         &["--cc", "lia"],
+        &["--stack", "kernel-tcp,anabranch", "--nagle"],
         &["--protocols", "tcp,sctp"],
         &["--stack", "kernel-tcp,usrsctp", "--protocols", "tcp"],
         &["--stack", "usrsctp,anabranch-sctp", "--interleaving", "on"],

@@ -59,6 +59,8 @@ fn flows_that_make_no_sense() {
         "x=tcp on a start soon",
         "x=tcp on a delay 700s",
         "x=tcp on a traffic web:wikipedia",
+        "x=tcp on a traffic vod:netflix",
+        "x=tcp on a traffic call",
         "x=tcp on a traffic bulk:4M",
         "x=tcp on a count 0",
         "x=tcp on a count 1001",

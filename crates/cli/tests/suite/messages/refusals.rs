@@ -129,10 +129,15 @@ fn options_over_several_paths() {
         &["--policy", "drepas:share=0.2"],
         &["--baseline", "average"],
         &["--baseline", "mptcp/lrf/cubik"],
+        &["--ssthresh", "1p"],
+        &["--ssthresh", "64"],
+        &["--hystart", "maybe"],
     ];
     for more in options {
         session.call(&[&TWO[..], more].concat());
     }
+    let alone = ["compare", "--traffic", "video", "--path", "wlan", "--protocols", "sctp"];
+    session.call(&[&alone[..], &["--pacing"]].concat());
     let paths: Vec<String> = (0..9).map(|n| format!("p{n}=rate 5mbit")).collect();
     let paths: Vec<&str> = paths.iter().flat_map(|path| ["--path", path]).collect();
     session
@@ -157,11 +162,28 @@ fn traffic_of_compare() {
         "burst:many",
         "video:0s",
         "video:20",
+        "video:5s:6s",
+        "video:fast",
+        "video:adaptive:2mbit",
+        "call:20",
+        "video:100bit",
+        "video:5s:deadline=soon",
         "web",
         "web:",
+        "download",
+        "download:30s",
+        "onoff:1mbps",
+        "onoff:1kbit:1s",
+        "onoff:1gbit:3600s",
+        "maps:4000s",
+        "vod",
+        "vod:netflx",
+        "vod:dash:20",
+        "vod:dash:20000s",
     ] {
         session.call(&["compare", "--path", "wlan", "--traffic", traffic]);
     }
+    session.call(&["compare", "--path", "wlan", "--traffic", "vod:dash", "--reverse"]);
     let page = ["compare", "--path", "wlan", "--traffic", "web:google"];
     session.call(&[&page[..], &["--http", "3"]].concat());
     session.call(&[&page[..], &["--reverse"]].concat());

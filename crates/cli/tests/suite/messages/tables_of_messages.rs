@@ -37,6 +37,24 @@ fn files_that_are_no_tables_of_messages() {
     session.end();
 }
 
+/// What models without a file print: headings, notes and numbers.
+#[test]
+fn generated_traffic() {
+    let mut session = Session::new("generated");
+    for traffic in [
+        "video:2s:2mbit:deadline=100ms",
+        "video:adaptive:5s",
+        "call:5s",
+        "onoff:1mbit:5s",
+        "maps:10s",
+        "vod:netflix-ipad:30s",
+        "vod:dash:20s",
+    ] {
+        call(&mut session, traffic);
+    }
+    session.end();
+}
+
 /// A pcap file of raw IP with UDP datagrams, cut to their headers, those of port 7 from host 1:
 /// source port, payload.
 fn udp(datagrams: &[(u16, u16)]) -> Vec<u8> {
