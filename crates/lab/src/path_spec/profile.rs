@@ -18,7 +18,7 @@ pub struct Profile {
 }
 
 /// The names and files of all profiles.
-const PROFILES: [(&str, &str); 11] = [
+const PROFILES: [(&str, &str); 14] = [
     ("wlan", include_str!("../../profiles/wlan.toml")),
     ("3g", include_str!("../../profiles/3g.toml")),
     ("wlan-002", include_str!("../../profiles/wlan-002.toml")),
@@ -26,6 +26,9 @@ const PROFILES: [(&str, &str); 11] = [
     ("wifi-comcast", include_str!("../../profiles/wifi-comcast.toml")),
     ("wifi-coffee-shop", include_str!("../../profiles/wifi-coffee-shop.toml")),
     ("lte-att", include_str!("../../profiles/lte-att.toml")),
+    ("monroe-wlan", include_str!("../../profiles/monroe-wlan.toml")),
+    ("monroe-3g", include_str!("../../profiles/monroe-3g.toml")),
+    ("5g", include_str!("../../profiles/5g.toml")),
     ("lte", include_str!("../../profiles/lte.toml")),
     ("dsl", include_str!("../../profiles/dsl.toml")),
     ("starlink", include_str!("../../profiles/starlink.toml")),
@@ -77,7 +80,9 @@ mod tests {
         assert_eq!(Profile::all().len(), PROFILES.len());
         for profile in Profile::all() {
             let source = &profile.source;
-            assert!(source.contains("Table") || source.starts_with("assumed"), "{source}");
+            assert!(source.contains("(paper ") || source.starts_with("assumed"), "{source}");
+            let has_figure = source.contains("Table") || source.contains("section");
+            assert!(has_figure || source.starts_with("assumed"), "{source}");
         }
     }
 
@@ -100,6 +105,16 @@ mod tests {
             let square = all.iter().map(|rtt| (rtt - mean) * (rtt - mean)).sum::<f64>() / 4000.0;
             assert!((mean / expected[0] - 1.0).abs() < 0.01, "{name}: {mean} ms");
             assert!((square.sqrt() / expected[1] - 1.0).abs() < 0.04, "{name}: {square}");
+        }
+    }
+
+    /// 002 s6: round trips of about 25 and 75 ms.
+    #[test]
+    fn paths_of_monroe_have_the_round_trips_of_002() {
+        for (name, millis) in [("monroe-wlan", 25), ("monroe-3g", 75)] {
+            let path = PathSpec::parse(&Given::argument("--path", name)).unwrap();
+            let drawn = path.draw(1, 0);
+            assert_eq!((drawn.down.delay + drawn.up.delay).as_millis(), millis, "{name}");
         }
     }
 
