@@ -57,7 +57,10 @@ impl Fragments {
 
     /// `len` bytes are written at offset `at`, which is where the last piece ends.
     pub fn append(&mut self, at: u64, len: u32, is_pending: bool) {
-        debug_assert!(self.pieces.back().is_none_or(|last| last.end == at), "the stream has no gap");
+        debug_assert!(
+            self.pieces.back().is_none_or(|last| last.end == at),
+            "the stream has no gap"
+        );
         let (mut end, mut left, mut is_pending) = (at, len, is_pending);
         while left > 0 {
             let step = self.room(is_pending).min(left);
@@ -146,9 +149,10 @@ mod tests {
         // 40 + 28,401 bytes of the page, 7 to align, 40, and 4,280 are left.
         assert_eq!(ends(&fragments), [28_401, 32_681, 65_409, 71_001]);
         assert_eq!(fragments.overhead_bytes(), 40 + 47 + 40 + 40);
-        assert_eq!([1, 28_401, 28_402, 71_001, 80_000].map(|at| fragments.end_of(at)), [
-            28_401, 28_401, 32_681, 71_001, 80_000
-        ]);
+        assert_eq!(
+            [1, 28_401, 28_402, 71_001, 80_000].map(|at| fragments.end_of(at)),
+            [28_401, 28_401, 32_681, 71_001, 80_000]
+        );
     }
 
     /// As seen of Linux 6.18: 20 segments of 1420 bytes, and after their acknowledgement 30 more.

@@ -108,7 +108,8 @@ impl Linux {
         }
         let burst = most.min(u64::from(self.burst));
         self.average(path, burst);
-        let len = granted(&view.data, path, offer.offset, burst).min(most).min(offer.end - offer.offset);
+        let len =
+            granted(&view.data, path, offer.offset, burst).min(most).min(offer.end - offer.offset);
         self.granted = Some((path.id, offer.offset..offer.offset + len));
         send(path, What::New, len)
     }
