@@ -6,8 +6,9 @@
 //! and the lowest number wins a tie. If its send buffer is full: wait. Otherwise it is granted up
 //! to 65,428 bytes, bounded by the peer's window, which it queues at once regardless of its
 //! congestion window, and `avg = (avg * queued + pacing * burst) / (queued + burst)`; `avg` begins
-//! as the pacing rate. The kernel looks at what is left of a grant, and at the path's send buffer, only
-//! where a fragment of what was written ends (`buffer::Fragments`): grants end there, or at the window.
+//! as the pacing rate. The kernel looks at what is left of a grant, and at the path's send buffer,
+//! only where a fragment of what was written ends (`buffer::Fragments`): grants end there, or at
+//! the window.
 //! What the window takes goes at once, be it a few bytes (`mptcp_check_allowed_size`).
 //!
 //! What goes a second time because the connection's timer fired waits for a path with nothing

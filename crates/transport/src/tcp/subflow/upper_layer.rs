@@ -372,8 +372,9 @@ impl Subflow {
         self.rtt.rto()
     }
 
-    /// Time until the retransmission or probe timer fires; `None` if none runs. Queued data count
-    /// as sent if `counts_unsent`: two round trips to a probe, or the time-out for a single segment.
+    /// Time until the retransmission or probe timer fires; `None` if none runs. With
+    /// `counts_unsent` queued data count as sent: two round trips to a probe, or the time-out for a
+    /// single segment.
     pub fn retransmission_in(&self, now: Instant, counts_unsent: bool) -> Option<Duration> {
         let running = self.timers.retransmit_at().map(|at| at - now);
         if !counts_unsent {
