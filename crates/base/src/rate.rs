@@ -29,14 +29,21 @@ impl Rate {
     /// that the rounding of single packets does not add up over a busy period.
     ///
     /// At a rate of zero the time is `Duration::MAX`.
+    #[inline]
     pub fn serialisation(self, bytes: u64, carry: u64) -> (Duration, u64) {
+        let work = bytes.checked_mul(8_000_000_000).and_then(|work| work.checked_add(carry));
+        match work {
+            Some(work) if self.0 > 0 => (Duration::from_nanos(work / self.0), work % self.0),
+            _ => self.long_serialisation(bytes, carry),
+        }
+    }
+
+    #[cold]
+    fn long_serialisation(self, bytes: u64, carry: u64) -> (Duration, u64) {
         if self.0 == 0 {
             return (Duration::MAX, 0);
         }
         let work = u128::from(bytes) * 8_000_000_000 + u128::from(carry);
-        if let Ok(work) = u64::try_from(work) {
-            return (Duration::from_nanos(work / self.0), work % self.0);
-        }
         let rate = u128::from(self.0);
         let nanos = u64::try_from(work / rate).unwrap_or(u64::MAX);
         (Duration::from_nanos(nanos), (work % rate) as u64)

@@ -12,7 +12,7 @@ const SMALL: usize = 32;
 #[inline]
 pub fn pop_front<T>(queue: &mut VecDeque<T>) -> Option<T> {
     let first = queue.pop_front();
-    if queue.len() < queue.capacity() / 3 && queue.capacity() > SMALL {
+    if queue.capacity() > SMALL && queue.len() < queue.capacity() / 3 {
         shrink(queue);
     }
     first

@@ -286,7 +286,7 @@ impl<A: Application> LiveHost<A> {
 
     /// Passes a packet to the kernel. It has departed then: the engine has no queue behind it.
     fn send(&mut self, now: Instant, transmit: &Transmit) -> Result<(), LiveError> {
-        let Transmit { interface, packet } = transmit;
+        let Transmit { interface, packet, .. } = transmit;
         let number = interface.index();
         match self.interfaces.get_mut(number).map(|interface| &mut interface.port) {
             Some(Port::Tun(tun)) => {

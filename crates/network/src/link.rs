@@ -16,7 +16,7 @@ use crate::jitter::Variation;
 use crate::link_config::{Capacity, Limit, LinkChange, LinkConfig};
 use crate::link_stats::LinkStats;
 use crate::loss::{Draw, Loss, LossModel};
-use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, TailDiscipline};
+use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, Tail, TailDiscipline};
 use crate::server::Server;
 use base::{
     Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch, ring,
@@ -150,7 +150,7 @@ impl Link {
     }
 
     /// Take the next packet that has arrived at the far end by now.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         if matches!(self.queue, Queue::Head(_)) {
             self.advance(cx);
@@ -286,6 +286,7 @@ impl Link {
         }
     }
 
+    #[inline(never)]
     fn advance_head(&mut self, cx: &mut Context<'_>) {
         while !self.down {
             if let Some(first) = self.service.front() {
@@ -313,7 +314,7 @@ impl Link {
     }
 
     /// Put an accepted packet into service. Returns its flight, unless it is lost.
-    #[inline]
+    #[inline(always)]
     fn serve(
         &mut self,
         cx: &mut Context<'_>,
@@ -373,6 +374,11 @@ impl Link {
     fn admit(&mut self, cx: &mut Context<'_>, len: u32) -> Result<(), DropReason> {
         if self.down {
             return Err(DropReason::Down);
+        }
+        if let (Queue::Tail(Tail::DropTail(_)), Limit::Packets(most)) = (&self.queue, self.limit) {
+            // The usual queue: nothing but its length counts.
+            let fits = self.service.len() <= most as usize || self.service.is_empty();
+            return if fits { Ok(()) } else { Err(DropReason::QueueFull) };
         }
         let room = self.room(cx.now);
         let backlog = self.waiting();

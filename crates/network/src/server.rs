@@ -65,11 +65,13 @@ impl Server {
 
     /// The time at which `bytes` have been served whose service begins at `start`, or as soon as
     /// the packet before them has left.
+    #[inline]
     pub(crate) fn finish(&mut self, start: Instant, bytes: u32) -> Instant {
         self.finish_work(start, bytes, 0)
     }
 
     /// As `serve`, for `bytes` after `work` (in 10^-9 bits) of a packet in service before.
+    #[inline]
     pub(crate) fn finish_work(&mut self, start: Instant, bytes: u32, work: u64) -> Instant {
         let start = if start > self.busy_until {
             self.carry = 0;

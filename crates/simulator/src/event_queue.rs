@@ -63,6 +63,7 @@ impl EventQueue {
     }
 
     /// Wake `target` at `at`, or not at all.
+    #[inline]
     pub(crate) fn set(&mut self, target: Target, at: Option<Instant>) {
         let at = at.map_or(u64::MAX, Instant::as_nanos);
         if self.armed[target.0 as usize].at != at {
@@ -72,6 +73,7 @@ impl EventQueue {
 
     /// Wake `target` at `at` or earlier, for targets that tolerate an early wake-up. Saves an
     /// insertion whenever a timer only moves further away.
+    #[inline]
     pub(crate) fn set_latest(&mut self, target: Target, at: Option<Instant>) {
         let at = at.map_or(u64::MAX, Instant::as_nanos);
         if at < self.armed[target.0 as usize].at {
@@ -143,6 +145,7 @@ impl EventQueue {
     }
 
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
+    #[inline]
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
         while let Some(&entry) = self.near.last() {
             if entry.at > limit.as_nanos() {

@@ -337,6 +337,7 @@ impl Fabric {
         if self.through_codec { self.push_through(packet) } else { Some(packet) }
     }
 
+    #[cold]
     fn push_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
         match packet.roundtrip() {
             // A damaged packet must not parse; the receiver sees its mark.

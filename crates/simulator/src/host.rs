@@ -318,13 +318,13 @@ impl<A: Application> Host<A> {
     }
 
     fn send(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, transmit: Transmit) {
-        let Transmit { interface, packet } = transmit;
+        let Transmit { interface, packet, bytes } = transmit;
         fabric.tap(cx.now, self.id, interface, &packet);
         let Some(packet) = fabric.pass_through(packet) else { return };
         match self.first_hops.get(interface.index()) {
             Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet),
             Some(FirstHop::Link(link)) => {
-                let (flow, bytes) = (packet.flow, packet.wire_len());
+                let flow = packet.flow;
                 fabric.enqueue(cx, *link, packet, bytes);
                 self.departed_at_once(cx, flow, bytes);
             }

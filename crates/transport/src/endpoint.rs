@@ -52,6 +52,15 @@ pub struct Transmit {
     pub interface: InterfaceId,
     /// The packet, with its IP header.
     pub packet: Box<Packet>,
+    /// `Packet::wire_len`.
+    pub bytes: u32,
+}
+
+impl Transmit {
+    /// Of any packet.
+    pub(crate) fn new(interface: InterfaceId, packet: Box<Packet>) -> Self {
+        Transmit { interface, bytes: packet.wire_len(), packet }
+    }
 }
 
 /// Where a packet arrived.
@@ -118,6 +127,14 @@ pub(crate) enum AddressChange {
     Removed,
 }
 
+/// A connection that has nothing to send for now; the fields are the answers of the methods.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    pub has_events: bool,
+    pub is_closed: bool,
+    pub deadline: Instant,
+}
+
 /// A connection.
 pub(crate) trait Endpoint {
     /// The stack's record of the socket.
@@ -170,10 +187,21 @@ pub(crate) trait Endpoint {
 
     fn has_events(&self) -> bool;
 
-    fn take_events(&mut self) -> Vec<ConnectionEvent>;
+    /// Moves the events to the end of `events`.
+    // The memory of both lists stays: an allocation for each event costs a tenth of a packet.
+    fn take_events(&mut self, events: &mut Vec<ConnectionEvent>);
 
     /// The connection is over, and everything is sent.
     fn is_closed(&self) -> bool;
+
+    /// What the stack asks when nothing more is sent for now, in one call.
+    fn rest(&self) -> Rest {
+        Rest {
+            has_events: self.has_events(),
+            is_closed: self.is_closed(),
+            deadline: self.deadline(),
+        }
+    }
 
     fn info(&self) -> ConnectionInfo;
 

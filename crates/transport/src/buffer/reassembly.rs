@@ -101,12 +101,26 @@ impl Reassembly {
     }
 
     /// Bytes `offset..offset + payload.len()` arrived.
+    // Inlined as far as the expected bytes need it.
+    #[inline]
     pub fn insert(&mut self, offset: u64, payload: Payload) -> Inserted {
         let len = u64::from(payload.len());
         let end = offset.saturating_add(len);
+        if offset == self.next && offset == self.highest && end > offset {
+            (self.next, self.highest) = (end, end);
+            self.push_ready(payload);
+            return Inserted { new_bytes: len, advanced: len, ..Inserted::default() };
+        }
+        self.insert_unexpected(offset, end, payload)
+    }
+
+    /// The same, where bytes wait behind a gap, or arrived before.
+    #[inline(never)]
+    fn insert_unexpected(&mut self, offset: u64, end: u64, payload: Payload) -> Inserted {
         if end == offset {
             return Inserted::default();
         }
+        let len = end - offset;
         self.check();
         let behind = offset >= self.highest;
         self.highest = self.highest.max(end);
@@ -205,7 +219,15 @@ impl Reassembly {
         self.recent.insert(0, changed);
     }
 
+    #[inline]
     fn push_ready(&mut self, payload: Payload) {
+        if self.ready.is_empty() && matches!(payload, Payload::Virtual(_)) {
+            return self.ready.push_back(payload);
+        }
+        self.push_piece(payload);
+    }
+
+    fn push_piece(&mut self, payload: Payload) {
         match payload {
             Payload::Mixed(_) => {
                 for piece in payload.into_pieces() {
@@ -227,12 +249,17 @@ impl Reassembly {
     }
 
     /// Takes the next bytes, at most `max`; empty if there are none.
+    #[inline]
     pub fn read(&mut self, max: u32) -> Payload {
         if self.ready.len() == 1 && self.readable() <= u64::from(max) {
             // The usual case: everything, and it is one piece.
             self.read = self.next;
             return self.ready.pop_front().unwrap_or_default();
         }
+        self.read_pieces(max)
+    }
+
+    fn read_pieces(&mut self, max: u32) -> Payload {
         let mut left = max;
         let mut pieces = Vec::new();
         let mut first = Payload::Empty;

@@ -286,8 +286,7 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        let (packet, interface) = self.poll_packet(cx)?;
-        Some(Transmit { interface, packet })
+        self.poll_packet(cx)
     }
 
     fn deadline(&self) -> Instant {
@@ -391,8 +390,8 @@ impl Endpoint for Connection {
         self.lifecycle.has_events()
     }
 
-    fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        self.lifecycle.take_events()
+    fn take_events(&mut self, events: &mut Vec<ConnectionEvent>) {
+        self.lifecycle.take_events(events);
     }
 
     fn is_closed(&self) -> bool {

@@ -197,7 +197,7 @@ fn accepts_join(connection: &Connection) -> bool {
 impl EarlyJoin {
     fn answer(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
         let packet = self.subflow.poll_syn_ack(cx)?;
-        Some(Transmit { interface: self.interface, packet })
+        Some(Transmit::new(self.interface, packet))
     }
 
     /// The third packet, to be handled by the connection that adopted the subflow.

@@ -70,15 +70,21 @@ impl Lifecycle {
         !self.events.is_empty()
     }
 
-    /// Take the events.
-    pub(super) fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        std::mem::take(&mut self.events)
+    /// Move the events to the end of `events`.
+    pub(super) fn take_events(&mut self, events: &mut Vec<ConnectionEvent>) {
+        events.append(&mut self.events);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn taken(lifecycle: &mut Lifecycle) -> Vec<ConnectionEvent> {
+        let mut events = Vec::new();
+        lifecycle.take_events(&mut events);
+        events
+    }
 
     #[test]
     fn connection_ends_once() {
@@ -87,7 +93,7 @@ mod tests {
         lifecycle.close();
         lifecycle.fail(SocketError::TimedOut);
         assert!(lifecycle.is_closed());
-        assert_eq!(lifecycle.take_events(), [ConnectionEvent::Failed(SocketError::Reset)]);
+        assert_eq!(taken(&mut lifecycle), [ConnectionEvent::Failed(SocketError::Reset)]);
         let mut aborted = Lifecycle::default();
         aborted.abort();
         aborted.close();
@@ -102,6 +108,6 @@ mod tests {
         lifecycle.push(ConnectionEvent::Writable);
         lifecycle.push_readable();
         let (readable, writable) = (ConnectionEvent::Readable, ConnectionEvent::Writable);
-        assert_eq!(lifecycle.take_events(), [readable, writable, readable]);
+        assert_eq!(taken(&mut lifecycle), [readable, writable, readable]);
     }
 }

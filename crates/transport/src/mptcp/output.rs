@@ -9,14 +9,13 @@ use super::paths::SubflowPaths;
 use super::remove_addr::KeepAlive;
 use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
-use crate::endpoint::{AddressChange, FLOW_PATH_SHIFT};
+use crate::endpoint::{AddressChange, FLOW_PATH_SHIFT, Transmit};
 use crate::multipath::{Dispatched, Sender, Signs};
 use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
 use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
 use std::net::IpAddr;
-use wire::Packet;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
 
 /// Longest time without a segment of a peer that is not considered dead: two intervals of
@@ -43,11 +42,8 @@ impl Connection {
         (&mut self.sender, paths)
     }
 
-    /// The next packet to send and its interface, until `None`.
-    pub(crate) fn poll_packet(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Option<(Box<Packet>, InterfaceId)> {
+    /// The next packet to send, until `None`.
+    pub(crate) fn poll_packet(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
         // Everything that fits is dispatched before anything leaves, so that a subflow knows
         // whether its window or the data end first, and where a burst ends (as Linux, which
         // pushes after filling). Older kernels send what a subflow has, then each segment before
@@ -64,7 +60,8 @@ impl Connection {
                     // Siblings announce no less from now on.
                     let window = entry.tcp.announced_window();
                     self.receive.on_announced(window);
-                    return Some((packet, self.subflows[index].interface));
+                    let (interface, bytes) = (entry.interface, entry.tcp.last_len());
+                    return Some(Transmit { interface, packet, bytes });
                 }
                 self.subflows.pop_queued();
             }

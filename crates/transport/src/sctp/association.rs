@@ -708,7 +708,7 @@ impl Association {
         let body = Body::Sctp(packet);
         let mut packet = Box::new(Packet::new(to.local.address, to.remote, body));
         packet.flow = (self.socket.0 + 1) | u32::from(number.0) << FLOW_PATH_SHIFT;
-        Some(Transmit { interface: to.local.interface, packet })
+        Some(Transmit::new(to.local.interface, packet))
     }
 
     /// The next packet of the handshake or of the end.

@@ -15,7 +15,7 @@ const EPHEMERAL: std::ops::Range<u16> = 32_768..61_000;
 /// Both ends of a connection and its IP protocol, in a form that is quick to compare: addresses,
 /// then protocol and ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum FlowKey {
+pub(super) enum FlowKey {
     V4(u64, u64),
     V6(u128, u128, u64),
 }
@@ -25,9 +25,19 @@ impl FlowKey {
     #[inline]
     fn new(protocol: IpProtocol, ends: &Tuple) -> Self {
         let Tuple { local, remote } = ends;
-        let ports = u64::from(local.port()) << 16 | u64::from(remote.port());
+        FlowKey::of(protocol, (local.ip(), local.port()), (remote.ip(), remote.port()))
+    }
+
+    /// The key of a local and a remote end.
+    #[inline(always)]
+    pub(super) fn of(
+        protocol: IpProtocol,
+        (local, local_port): (IpAddr, u16),
+        (remote, remote_port): (IpAddr, u16),
+    ) -> Self {
+        let ports = u64::from(local_port) << 16 | u64::from(remote_port);
         let rest = (protocol as u64) << 32 | ports;
-        match (local.ip(), remote.ip()) {
+        match (local, remote) {
             (IpAddr::V4(local), IpAddr::V4(remote)) => {
                 FlowKey::V4(u64::from(local.to_bits()) << 32 | u64::from(remote.to_bits()), rest)
             }
@@ -59,6 +69,7 @@ struct Flows {
 }
 
 impl Flows {
+    #[inline]
     fn get(&self, key: FlowKey) -> Option<FlowRef> {
         match key {
             FlowKey::V4(addresses, rest) => self.v4.get(&(addresses, rest)),
@@ -184,10 +195,16 @@ impl Addressing {
     /// at an address of the host, so the address is looked up only after one was removed.
     #[inline]
     pub(super) fn receiver(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
-        if self.shrunk && self.interface_of(ends.local.ip()).is_none() {
+        self.receiver_of(FlowKey::new(protocol, ends), ends.local.ip())
+    }
+
+    /// The same by the key of both ends.
+    #[inline]
+    pub(super) fn receiver_of(&self, key: FlowKey, local: IpAddr) -> Option<FlowRef> {
+        if self.shrunk && self.interface_of(local).is_none() {
             return None;
         }
-        self.flow(protocol, ends)
+        self.flows.get(key)
     }
 
     /// All addresses of this host with their interfaces, in the order of the interfaces; one that

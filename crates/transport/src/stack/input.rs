@@ -1,7 +1,7 @@
 //! Packets that arrive: for a connection, a listener or a UDP port, or answered by the host itself
 //! (ICMP echo and unreachable, RFC 792 and RFC 4443).
 
-use super::addressing::FlowRef;
+use super::addressing::{FlowKey, FlowRef};
 use super::icmp::{port_unreachable, quoted_ends, quoted_tags};
 use super::paths::View;
 use super::sctp::SctpInput;
@@ -33,10 +33,19 @@ impl Stack {
         let (src, dst) = (packet.src, packet.dst);
         match &mut packet.body {
             Body::Tcp(segment) => {
-                let local = SocketAddr::new(dst, segment.dst_port);
-                let remote = SocketAddr::new(src, segment.src_port);
-                let ends = Tuple { local, remote };
-                self.handle_flow(cx, interface, (IpProtocol::Tcp, &ends), &mut packet.body);
+                let (local, remote) = ((dst, segment.dst_port), (src, segment.src_port));
+                let key = FlowKey::of(IpProtocol::Tcp, local, remote);
+                let known = self.addressing.receiver_of(key, dst);
+                if let Some(flow) = known.filter(|flow| !self.is_replaced_by(*flow, &packet.body)) {
+                    self.deliver(cx, flow, &mut packet.body);
+                    if self.mptcp.has_waiting() {
+                        self.adopt_paths(cx);
+                    }
+                } else if self.addressing.interface_of(dst).is_some() {
+                    let ends = Tuple { local: local.into(), remote: remote.into() };
+                    let arrival = Arrival { interface, ends };
+                    self.handle_unknown(cx, IpProtocol::Tcp, &arrival, &packet.body);
+                }
             }
             Body::Sctp(sctp) => {
                 SctpInput::new(self, interface, (src, dst), sctp).handle(cx, &mut packet.body);
@@ -49,26 +58,7 @@ impl Stack {
         }
     }
 
-    /// A packet of a connection, or one that opens a connection.
     #[inline]
-    fn handle_flow(
-        &mut self,
-        cx: &mut Context<'_>,
-        interface: InterfaceId,
-        (protocol, ends): (IpProtocol, &Tuple),
-        body: &mut Body,
-    ) {
-        let known = self.addressing.receiver(protocol, ends);
-        if let Some(flow) = known.filter(|flow| !self.is_replaced_by(*flow, body)) {
-            self.deliver(cx, flow, body);
-            if self.mptcp.has_waiting() {
-                self.adopt_paths(cx);
-            }
-        } else if self.addressing.interface_of(ends.local.ip()).is_some() {
-            self.handle_unknown(cx, protocol, &Arrival { interface, ends: *ends }, body);
-        }
-    }
-
     pub(super) fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
         let marks = match self.sockets.get_mut(flow.socket) {
             Some(Socket::Tcp(connection)) => {
@@ -233,6 +223,6 @@ impl Stack {
         body: Body,
     ) {
         let packet = Box::new(Packet::new(src, dst, body));
-        self.send_stray_packet(Transmit { interface, packet });
+        self.send_stray_packet(Transmit::new(interface, packet));
     }
 }

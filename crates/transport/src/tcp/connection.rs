@@ -101,7 +101,8 @@ impl Endpoint for Connection {
             let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
             self.account.stops(cx, socket, why, end, unsent);
         }
-        Some(Transmit { interface: self.interface, packet: packet? })
+        let bytes = self.subflow.last_len();
+        Some(Transmit { interface: self.interface, packet: packet?, bytes })
     }
 
     fn deadline(&self) -> Instant {
@@ -156,8 +157,8 @@ impl Endpoint for Connection {
         self.subflow.has_events()
     }
 
-    fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        self.subflow.take_events()
+    fn take_events(&mut self, events: &mut Vec<ConnectionEvent>) {
+        self.subflow.move_events(events);
     }
 
     fn is_closed(&self) -> bool {

@@ -102,7 +102,12 @@ impl Handshake {
         self.due = false;
     }
 
-    /// Whether a SYN or SYN/ACK is to be sent now; it counts as sent.
+    /// Whether a SYN or SYN/ACK is to be sent now.
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// The same; it counts as sent.
     pub(super) const fn take_due(&mut self, now: Instant) -> bool {
         if !self.due {
             return false;

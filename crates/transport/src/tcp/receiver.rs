@@ -396,6 +396,10 @@ impl Receiver {
     /// The part of `len` payload bytes from `start` on that is in the stream and in the window;
     /// `None` if there is none (RFC 9293 s3.10.7.4).
     pub(crate) fn acceptable_part(&self, start: i64, len: u32) -> Option<Accepted> {
+        if start == self.nxt() as i64 && u64::from(len) <= self.window_left() {
+            // The expected bytes.
+            return Some(Accepted { offset: start as u64, skipped: 0, len });
+        }
         let skipped = u32::try_from((-start).max(0)).unwrap_or(u32::MAX).min(len);
         let offset = (start + i64::from(skipped)) as u64;
         let room = (self.nxt() + self.window_left()).saturating_sub(offset);
@@ -458,6 +462,7 @@ impl Receiver {
     /// changed, while the blocks of one acknowledgement are all in use: acknowledgements that are
     /// held back must go first, or a range would never be reported (Linux
     /// `TCP_SACK_BLOCKS_EXPECTED`).
+    #[cold]
     fn would_crowd_sacks(&self, start: u64, end: u64) -> bool {
         let recent = self.data.sack_ranges();
         let touched = recent.iter().position(|range| range.start <= end && start <= range.end);
@@ -465,6 +470,7 @@ impl Receiver {
     }
 
     /// Acknowledges the next segments at once: something unusual arrived.
+    #[cold]
     fn enter_quick_acks(&mut self) {
         self.ack.enter_quick(self.announced_window, self.buffer.segment_size());
     }

@@ -56,6 +56,13 @@ struct Outbox {
     keep_alive: bool,
 }
 
+impl Outbox {
+    const fn is_empty(&self) -> bool {
+        let Outbox { reset_with, probe_copy, probe_new, window_probe, keep_alive } = self;
+        reset_with.is_none() && !(*probe_copy || *probe_new || *window_probe || *keep_alive)
+    }
+}
+
 /// Totals of one subflow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
@@ -436,6 +443,11 @@ impl Subflow {
     /// Events for the owner, in order.
     pub fn take_events(&mut self) -> Vec<ConnectionEvent> {
         std::mem::take(&mut self.events)
+    }
+
+    /// The same, to the end of `events`.
+    pub fn move_events(&mut self, events: &mut Vec<ConnectionEvent>) {
+        events.append(&mut self.events);
     }
 
     /// Whether there are events for the owner.

@@ -37,9 +37,7 @@ impl TcpSegment {
     /// Sequence space taken: payload plus one each for SYN and FIN.
     #[inline]
     pub fn sequence_len(&self) -> u32 {
-        self.payload.len()
-            + u32::from(self.flags.contains(Flags::SYN))
-            + u32::from(self.flags.contains(Flags::FIN))
+        self.payload.len() + self.flags.sequence_len()
     }
 }
 
@@ -48,6 +46,12 @@ impl TcpSegment {
 pub struct Flags(pub u8);
 
 impl Flags {
+    /// Sequence space taken: one each for SYN and FIN.
+    #[inline]
+    pub const fn sequence_len(self) -> u32 {
+        self.contains(Flags::SYN) as u32 + self.contains(Flags::FIN) as u32
+    }
+
     /// No bit.
     pub const NONE: Flags = Flags(0);
     /// No more data from the sender.

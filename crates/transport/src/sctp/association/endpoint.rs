@@ -226,15 +226,14 @@ impl Endpoint for Association {
         has_failures || !self.events.is_empty()
     }
 
-    fn take_events(&mut self) -> Vec<ConnectionEvent> {
-        let mut events = std::mem::take(&mut self.events);
+    fn take_events(&mut self, events: &mut Vec<ConnectionEvent>) {
+        events.append(&mut self.events);
         if let Phase::Open(open) = &mut self.phase
             && open.transfer.sender.has_failures()
         {
             let failures = open.transfer.sender.take_failures();
             events.extend(failures.into_iter().map(ConnectionEvent::SendFailed));
         }
-        events
     }
 
     fn is_closed(&self) -> bool {

@@ -85,6 +85,11 @@ impl CwndValidation {
         self.last_data_sent
     }
 
+    /// Whether segments were sent that `validate` has not judged.
+    pub(crate) const fn has_round(&self) -> bool {
+        self.round_sent > 0
+    }
+
     /// Ends a round of sending; returns the number of new segments.
     pub(crate) const fn take_round(&mut self) -> u32 {
         std::mem::replace(&mut self.round_sent, 0)

@@ -7,6 +7,8 @@
 pub(crate) struct NicQueue {
     /// IP bytes sent to the interface that have not left it.
     bytes: u64,
+    /// IP length of the last packet that was made.
+    pub last_len: u32,
     /// The queue kept new data from being sent.
     throttled: bool,
 }

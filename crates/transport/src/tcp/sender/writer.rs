@@ -40,6 +40,11 @@ impl Writer {
         self.check_due = true;
     }
 
+    /// Whether `take_check` has anything to answer or forget.
+    pub(crate) const fn is_check_due(&self) -> bool {
+        self.check_due
+    }
+
     /// Whether a waiting writer is to be considered now.
     pub(crate) const fn take_check(&mut self) -> bool {
         std::mem::replace(&mut self.check_due, false) && self.waits

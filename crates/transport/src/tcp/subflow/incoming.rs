@@ -23,6 +23,14 @@ const DEFAULT_MSS: u16 = 536;
 /// `tcp_min_snd_mss`, CVE-2019-11479).
 const MIN_MSS: u16 = 48;
 
+/// The payload of a segment in the peer's stream. Every step needs it, so it is computed once.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// Offset of the first byte, negative before the beginning of the stream.
+    start: i64,
+    len: u32,
+}
+
 impl Subflow {
     /// A segment of this connection arrived.
     pub fn handle_segment(
@@ -38,7 +46,8 @@ impl Subflow {
             self.handle_in_syn_sent(cx, cc, segment);
             return;
         }
-        if !self.accept_segment(cx, segment) || !segment.flags.contains(Flags::ACK) {
+        let extent = Extent { start: self.offset_of(segment), len: segment.payload.len() };
+        if !self.accept_segment(cx, segment, extent) || !segment.flags.contains(Flags::ACK) {
             return;
         }
         if self.fsm.is_syn_received() {
@@ -49,21 +58,21 @@ impl Subflow {
             self.accept_ack_of_syn(cx, cc, segment);
         }
         if let Some(timestamps) = segment.options.timestamps {
-            self.rx.on_timestamp(cx.now, timestamps.value, self.offset_of(segment));
+            self.rx.on_timestamp(cx.now, timestamps.value, extent.start);
         }
         let (una, window) = (self.tx.una(), self.tx.window.size());
-        if !self.process_ack(cx, cc, segment) {
+        if !self.process_ack(cx, cc, segment, extent.len) {
             return;
         }
         // The fast path of a kernel does not look at timestamps of acknowledgements.
-        if self.mp.is_some() || !segment.payload.is_empty() || self.tx.window.size() != window {
-            self.sample_receiver_rtt(cx, segment);
+        if self.mp.is_some() || extent.len > 0 || self.tx.window.size() != window {
+            self.sample_receiver_rtt(cx, segment, extent.len);
         }
         if self.mp.is_some() {
-            let offset = u64::try_from(self.offset_of(segment)).unwrap_or(0);
+            let offset = u64::try_from(extent.start).unwrap_or(0);
             self.summarise(segment, offset, self.tx.una() > una);
         }
-        self.receive_payload(cx, segment);
+        self.receive_payload(cx, segment, extent);
         self.decide_acknowledgement(cx);
     }
 
@@ -85,6 +94,7 @@ impl Subflow {
     }
 
     /// SYN-SENT: a segment came (RFC 9293 s3.10.7.3).
+    #[cold]
     fn handle_in_syn_sent(
         &mut self,
         cx: &mut Context<'_>,
@@ -124,6 +134,7 @@ impl Subflow {
     }
 
     /// SYN-RECEIVED: `segment` acknowledges our SYN.
+    #[cold]
     fn accept_ack_of_syn(
         &mut self,
         cx: &mut Context<'_>,
@@ -135,6 +146,7 @@ impl Subflow {
         self.events.push(ConnectionEvent::Accepted);
     }
 
+    #[cold]
     fn become_established(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
         self.fsm.establish(cx);
         self.timers.stop_retransmit();
@@ -166,6 +178,7 @@ impl Subflow {
         self.update_pacing_rate(cc);
     }
 
+    #[cold]
     fn acks_something_sent(&self, segment: &TcpSegment) -> bool {
         let ack = segment.ack.to_offset(self.handshake.first_seq(), self.tx.una());
         (0..=self.tx.nxt() as i64).contains(&ack)
@@ -198,7 +211,12 @@ impl Subflow {
     }
 
     /// RFC 9293 s3.10.7.4 first to fourth check, with PAWS and RFC 5961.
-    fn accept_segment(&mut self, cx: &mut Context<'_>, segment: &TcpSegment) -> bool {
+    fn accept_segment(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &TcpSegment,
+        Extent { start, len }: Extent,
+    ) -> bool {
         let reset = segment.flags.contains(Flags::RST);
         if self.is_old_by_timestamp(cx, segment) {
             if !reset {
@@ -206,8 +224,7 @@ impl Subflow {
             }
             return false;
         }
-        let start = self.offset_of(segment);
-        let end = start + i64::from(segment.sequence_len());
+        let end = start + i64::from(len) + i64::from(segment.flags.sequence_len());
         if !self.rx.is_acceptable(start, end) {
             if self.is_repeated_syn(segment) {
                 self.handshake.repeat();
@@ -256,6 +273,7 @@ impl Subflow {
     }
 
     /// Answers an old or unacceptable segment.
+    #[cold]
     fn answer_unacceptable(&mut self, segment: &TcpSegment) {
         let start = self.offset_of(segment);
         self.rx.on_unacceptable(start, start + i64::from(segment.payload.len()));
@@ -268,6 +286,7 @@ impl Subflow {
         cx: &mut Context<'_>,
         cc: &mut Controller,
         segment: &TcpSegment,
+        len: u32,
     ) -> bool {
         let una = self.tx.una();
         let ack = segment.ack.to_offset(self.handshake.first_seq(), una);
@@ -278,7 +297,7 @@ impl Subflow {
         self.tx.window.on_answer();
         let mut info = self.loss.ack_info(una);
         // RFC 8684 s3: a segment with an option other than a DSS is no duplicate acknowledgement.
-        info.not_dup = !segment.payload.is_empty() || !segment.options.mptcp.others().is_empty();
+        info.not_dup = len > 0 || !segment.options.mptcp.others().is_empty();
         info.echo = segment.options.timestamps.map(|timestamps| timestamps.echo);
         let sacks = &segment.options.sack;
         if ack < una as i64 {
@@ -295,7 +314,10 @@ impl Subflow {
         self.update_window(segment, acked, &mut info);
         if self.loss.is_idle() {
             self.after_empty_ack();
-            self.process_late_dsack(cx, cc, segment, &mut info);
+            // A receiver hardly ever has either.
+            if !sacks.is_empty() || self.loss.is_probing() {
+                self.process_late_dsack(cx, cc, segment, &mut info);
+            }
             return true;
         }
         // Cumulative acknowledgement first: what it covers cannot have been overtaken by what the
@@ -303,7 +325,9 @@ impl Subflow {
         if acked > una {
             self.advance_una(cx, &mut info, acked);
         }
-        self.process_sacks(cx, &mut info, ack, sacks);
+        if !sacks.is_empty() {
+            self.process_sacks(cx, &mut info, ack, sacks);
+        }
         let (loss, mut rcx) = self.recovery(cx, cc);
         loss.after_delivery(&mut rcx, &mut info);
         let dubious = loss.is_dubious(&info);
@@ -338,6 +362,7 @@ impl Subflow {
     }
 
     /// Nothing was outstanding, but a D-SACK may report a needless retransmission.
+    #[cold]
     fn process_late_dsack(
         &mut self,
         cx: &mut Context<'_>,
@@ -345,16 +370,12 @@ impl Subflow {
         segment: &TcpSegment,
         info: &mut AckInfo,
     ) {
-        let sacks = &segment.options.sack;
-        if sacks.is_empty() && !self.loss.is_probing() {
-            // The usual case of a receiver.
-            return;
-        }
-        self.process_sacks(cx, info, self.tx.una() as i64, sacks);
+        self.process_sacks(cx, info, self.tx.una() as i64, &segment.options.sack);
         let (loss, mut rcx) = self.recovery(cx, cc);
         loss.after_late_dsack(&mut rcx, info);
     }
 
+    #[cold]
     fn process_sacks(
         &mut self,
         cx: &Context<'_>,
@@ -362,9 +383,6 @@ impl Subflow {
         ack: i64,
         blocks: &SackBlocks,
     ) {
-        if blocks.is_empty() {
-            return;
-        }
         let first = self.handshake.first_seq();
         let sacks = SackRanges::new(blocks, first, ack, self.tx.una(), self.tx.nxt());
         // Only what was sent on this connection can be a duplicate.
@@ -445,22 +463,20 @@ impl Subflow {
         );
     }
 
-    fn receive_payload(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment) {
+    fn receive_payload(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment, extent: Extent) {
         let fin = segment.flags.contains(Flags::FIN);
-        if segment.payload.is_empty() && !fin {
+        if extent.len == 0 && !fin {
             return;
         }
         if !self.fsm.may_receive() {
             self.receive_after_end(cx, segment);
             return;
         }
-        let start = self.offset_of(segment);
-        let len = i64::from(segment.payload.len());
         if fin {
-            self.rx.on_fin(start + len);
+            self.rx.on_fin(extent.start + i64::from(extent.len));
         }
-        if len > 0 {
-            self.insert_payload(cx, segment, start);
+        if extent.len > 0 {
+            self.insert_payload(cx, segment, extent);
         }
         if fin {
             self.rx.ack.now();
@@ -475,6 +491,7 @@ impl Subflow {
     }
 
     /// Payload or a FIN came although the peer's FIN was received: a retransmission.
+    #[cold]
     fn receive_after_end(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
         if segment.sequence_len() > 0 {
             self.answer_unacceptable(segment);
@@ -485,8 +502,12 @@ impl Subflow {
         }
     }
 
-    fn insert_payload(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment, start: i64) {
-        let segment_len = segment.payload.len();
+    fn insert_payload(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &mut TcpSegment,
+        Extent { start, len: segment_len }: Extent,
+    ) {
         let Some(part) = self.rx.acceptable_part(start, segment_len) else {
             self.answer_unacceptable(segment);
             return;
@@ -494,7 +515,7 @@ impl Subflow {
         let arrived = ArrivedData {
             now: cx.now,
             segment_len,
-            truesize: received_truesize(segment.wire_len() + 20),
+            truesize: received_truesize(40 + segment.options.padded_len() + segment_len),
             push: segment.flags.contains(Flags::PSH),
             acks_held: self.timers.compressed_ack_runs(),
             rto: self.rtt.rto(),
@@ -518,9 +539,9 @@ impl Subflow {
 
     /// RFC 7323 s4: the echo of our own timestamps gives the receiver an RTT sample, too, if the
     /// first segment with that echo is a full one.
-    fn sample_receiver_rtt(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
+    fn sample_receiver_rtt(&mut self, cx: &Context<'_>, segment: &TcpSegment, len: u32) {
         let Some(timestamps) = segment.options.timestamps else { return };
-        if !self.rx.is_sampled_echo(timestamps.echo, segment.payload.len()) {
+        if !self.rx.is_sampled_echo(timestamps.echo, len) {
             return;
         }
         let ticks = self.handshake.ts_value(cx.now).wrapping_sub(timestamps.echo);

@@ -45,13 +45,13 @@ impl Subflow {
 
     /// Takes the next bytes in order, at most `max`.
     pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
+        if self.rx.data().readable() == 0 || max == 0 {
+            let ended = self.rx.is_fin_received() || self.fsm.is_closed();
+            return if ended { Err(SocketError::Closed) } else { Ok(Payload::Empty) };
+        }
         let offset = self.rx.data().read_offset();
         let (payload, opened) = self.rx.read(cx.now, max, self.handshake.our_shift());
         let len = payload.len();
-        if len == 0 {
-            let ended = self.rx.is_fin_received() || self.fsm.is_closed();
-            return if ended { Err(SocketError::Closed) } else { Ok(payload) };
-        }
         let socket = self.id.socket;
         cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
         let urgent = self.rx.on_all_read();
