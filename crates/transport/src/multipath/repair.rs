@@ -209,10 +209,11 @@ impl Sender {
             return true;
         };
         match stale {
-            Some(path) if paths.accepts_copies() => self.send_head_on(paths, path, start),
-            // Its timer has nothing to do before there is a choice.
-            Some(_) => {}
             None => self.repeat_head(cx, paths, start),
+            Some(None) => {}
+            Some(Some(path)) if paths.accepts_copies() => self.send_head_on(paths, path, start),
+            // All may have arrived and the answer be lost: another one is asked for.
+            Some(Some(_)) => self.probe_window(cx, paths),
         }
         false
     }
@@ -272,8 +273,7 @@ impl Sender {
 
     /// The head of the data again, on the path found for it: what the fragment of the send queue
     /// holds that begins them (Linux `__mptcp_retrans`).
-    fn send_head_on(&mut self, paths: &mut impl Paths, path: Option<PathId>, start: u64) {
-        let Some(path) = path else { return };
+    fn send_head_on(&mut self, paths: &mut impl Paths, path: PathId, start: u64) {
         let end = self.queue.nxt().min(self.queue.fragment_end(start + 1));
         // The rest is on one path only, and is reinjected if that fails.
         self.queue.cut(end);

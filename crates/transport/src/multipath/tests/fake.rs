@@ -64,6 +64,10 @@ impl Paths for Fake {
         !self.vetoes
     }
 
+    fn accepts_copies(&self) -> bool {
+        !self.vetoes
+    }
+
     fn enqueue(&mut self, id: PathId, piece: Piece) {
         let range = piece.offset..piece.offset + u64::from(piece.payload.len());
         self.paths[id.index()].given.push(range);

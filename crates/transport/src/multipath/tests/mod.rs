@@ -225,6 +225,28 @@ fn data_timer_has_the_time_that_is_left_when_a_path_is_looked_for() {
     assert_eq!(bench.timer_ms(), 60, "a write looks for one: its time-out is 20 ms");
 }
 
+/// Regression: a DATA_ACK that was lost after the path had acknowledged everything was never asked
+/// for, where no copy may be sent.
+#[test]
+fn lost_data_ack_is_asked_for_before_a_path_joined() {
+    let mut bench = Bench::new("linux", Failover::Stale, &[(10, 9000)]);
+    bench.fake.vetoes = true;
+    bench.write(4);
+    for is_acknowledged in [false, true] {
+        if is_acknowledged {
+            bench.fake.paths[0].una = bench.fake.paths[0].given.len();
+        }
+        bench.now = bench.sender.timer_at();
+        bench.sender.count_timeout(bench.now, &bench.fake);
+        let cx = Context::quiet(bench.now, Chance::new(0, 0));
+        bench.sender.on_data_timeout(&cx, &mut bench.fake);
+        let prompts: &[(PathId, Prompt)] =
+            if is_acknowledged { &[(FAST, Prompt::Window)] } else { &[] };
+        assert_eq!(bench.fake.prompts, prompts);
+    }
+    assert_eq!(bench.given(FAST), 4000, "no copy");
+}
+
 #[test]
 fn data_timer_probes_a_closed_window_and_gives_up_after_fifteen_tries() {
     let mut bench = Bench::new("lrf", Failover::Rto, &[(10, 4000), (50, 9000)]);
