@@ -31,7 +31,7 @@ pub struct Fragment {
 impl Fragment {
     /// The field of flags and offset; DF is not set.
     pub(crate) const fn flags_and_offset(&self) -> u16 {
-        (self.more as u16) << 13 | self.offset / UNIT as u16
+        ((self.more as u16) << 13) | (self.offset / UNIT as u16)
     }
 
     /// Where the part ends in the content of the datagram, in bytes; may be beyond what a datagram
@@ -118,10 +118,14 @@ mod tests {
         let parts = fragments(&datagram(5000), 1500);
         let places: Vec<(u16, u32, bool)> =
             parts.iter().map(|part| (part.offset, part.payload.len(), part.more)).collect();
-        let expected = [(0, 1480, true), (1480, 1480, true), (2960, 1480, true), (4440, 568, false)];
+        let expected =
+            [(0, 1480, true), (1480, 1480, true), (2960, 1480, true), (4440, 568, false)];
         assert_eq!(places, expected);
         let packets = datagram(5000).fragmented(1500, 77);
-        assert_eq!(packets.iter().map(Packet::wire_len).collect::<Vec<_>>(), [1500, 1500, 1500, 588]);
+        assert_eq!(
+            packets.iter().map(Packet::wire_len).collect::<Vec<_>>(),
+            [1500, 1500, 1500, 588]
+        );
         assert!(packets.iter().all(|part| (part.ecn, part.hop_limit) == (2, 9)));
     }
 

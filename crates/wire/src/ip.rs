@@ -109,8 +109,7 @@ impl Packet {
                 *payload = std::mem::take(payload).reshaped_like(sent);
             }
             (Body::Fragment(parsed), Body::Fragment(sent)) => {
-                parsed.payload =
-                    std::mem::take(&mut parsed.payload).reshaped_like(&sent.payload);
+                parsed.payload = std::mem::take(&mut parsed.payload).reshaped_like(&sent.payload);
             }
             (Body::Sctp(parsed), Body::Sctp(sent)) => parsed.reshape_like(sent),
             _ => {}
@@ -245,7 +244,10 @@ impl Packet {
     /// Append a part, which has no checksum of its own; damage shows in the whole.
     fn emit_part(&self, fragment: &Fragment, out: &mut Vec<u8>) {
         fragment.payload.write_to(out);
-        if self.corrupted && let Some(last) = out.last_mut().filter(|_| fragment.payload.len() > 0) {
+        if self.corrupted
+            && !fragment.payload.is_empty()
+            && let Some(last) = out.last_mut()
+        {
             *last ^= 1;
         }
     }

@@ -2,9 +2,9 @@
 //!
 //! A datagram that is longer than the MTU of its interface is sent in fragments (RFC 791 s3.2).
 
-use super::{Stack, Transmit};
 use super::io::{SocketEvent, SocketEventKind};
 use super::sockets::Socket;
+use super::{Stack, Transmit};
 use crate::socket::SocketError;
 use base::{Context, Purpose, SocketId};
 use std::collections::VecDeque;

@@ -52,8 +52,7 @@ fn long_datagram_goes_in_fragments_and_arrives_whole() {
     for len in [5000, 65_507] {
         assert_eq!(send(&mut pair, len), Ok(()));
         pair.drive();
-        let (_, payload) =
-            pair.with(Side::Server, |end, _| end.stack.udp_receive(server)).unwrap();
+        let (_, payload) = pair.with(Side::Server, |end, _| end.stack.udp_receive(server)).unwrap();
         assert_eq!(payload, Payload::virtual_range(4, 0, len));
     }
     assert_eq!(send(&mut pair, 65_508), Err(SocketError::MessageTooLong));
