@@ -1,4 +1,4 @@
-//! `Fragment`: a part of an IPv4 datagram (RFC 791 s3.2), and the way from a datagram to its fragments.
+//! `Fragment`: a part of an IPv4 datagram (RFC 791 s3.2), and how a datagram becomes fragments.
 //!
 //! Only UDP datagrams are split: TCP and SCTP choose the size of their packets. Collecting the
 //! fragments of a datagram is left to hosts, their bytes to `ip`. IPv6 fragments are not supported.

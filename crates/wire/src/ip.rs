@@ -1,10 +1,11 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) datagrams as bytes: emit and parse.
 //!
 //! What is emitted is an atomic datagram (RFC 6864), DF set, or an IPv4 fragment: no options, DSCP
-//! and flow label 0. Parsing skips IPv4 options and IPv6 hop-by-hop and destination options, ignores
-//! DSCP and flow label, and refuses IPv6 fragments, and all of them in captures. Bytes beyond the length a header names are padding
-//! of the link below and ignored. Transport headers are left to their own modules; their checksums
-//! are filled in and verified here, because they cover the addresses.
+//! and flow label 0. Parsing skips IPv4 options and IPv6 hop-by-hop and destination options,
+//! ignores DSCP and flow label, and refuses fragments of IPv6, and in captures those of IPv4, too.
+//! Bytes beyond the length a header names are padding of the link below and ignored. Transport
+//! headers are left to their own modules; their checksums are filled in and verified here, because
+//! they cover the addresses.
 
 use crate::checksum::Checksum;
 use crate::error::{Layer, ParseError, at_least, be16};
@@ -54,8 +55,8 @@ impl Packet {
     /// Append the datagram to `out`, checksums filled in. A `corrupted` one gets a wrong checksum.
     ///
     /// # Panics
-    /// If the addresses are of two families, or of IPv6 in a fragment, the TCP options take more than
-    /// 40 bytes or the datagram more than 65,535. Nothing that `parse` gives does.
+    /// If the addresses are of two families, or of IPv6 in a fragment, the TCP options take more
+    /// than 40 bytes or the datagram more than 65,535. Nothing that `parse` gives does.
     pub fn emit(&self, out: &mut Vec<u8>) {
         if let Body::Opaque(datagram) = &self.body {
             return datagram.emit(self.ecn, out);

@@ -26,7 +26,8 @@ impl Stack {
         interface: InterfaceId,
         packet: &mut Packet,
     ) {
-        // A damaged packet has a wrong checksum, a damaged fragment makes that of its datagram wrong.
+        // A damaged packet has a wrong checksum; a damaged fragment makes that of its datagram
+        // wrong.
         if packet.corrupted && !matches!(packet.body, Body::Fragment(_)) {
             return;
         }

@@ -1,9 +1,9 @@
 //! `Stack`: the transport of a host, its sockets and the calls that drive it.
 //!
 //! Socket calls, the list of sockets that may have something to send, and timers are here; `input`
-//! has the packets that arrive, `reassembly` their fragments, `paths` the paths of connections, `udp`
-//! UDP. Addresses and ports
-//! are `addressing`'s, and what a connection does is its protocol's: see [`Endpoint`].
+//! has the packets that arrive, `reassembly` their fragments, `paths` the paths of connections,
+//! `udp` UDP. Addresses and ports are `addressing`'s, and what a connection does is its protocol's:
+//! see [`Endpoint`].
 
 mod addressing;
 mod icmp;
