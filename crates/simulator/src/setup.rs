@@ -140,7 +140,7 @@ pub struct FlowSetup {
 /// What carries the traffic of a flow.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Carrier {
-    /// Connections of this protocol on the first path.
+    /// Connections of this protocol, or datagrams of UDP, on the first path.
     Single(Protocol),
     /// Connections over all paths of the flow.
     Multipath(Multipath),

@@ -7,7 +7,7 @@
 use super::flow::{FlowSpec, Surroundings, check_flow_name, parse_start, split_name};
 use super::options::said;
 use super::table::Key;
-use super::{Options, PathOption};
+use super::{Options, PathOption, background};
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{Change, PathSpec, RUN_LIMIT, Span};
 use crate::units::parse_time;
@@ -124,9 +124,17 @@ impl Options {
     pub(super) fn deadline(&self, length: Option<Duration>) -> Duration {
         let given = self.text(Key::Deadline).and_then(|given| parse_time(&given.text).ok());
         let start = self.text(Key::Start).and_then(|given| parse_start(&given.text).ok());
-        let start = start.unwrap_or(Span::fixed(Duration::ZERO));
+        let start = start.unwrap_or(self.usual_start());
         let given = given.filter(|deadline| !deadline.is_zero());
         given.unwrap_or_else(|| default_deadline(&start, length))
+    }
+
+    /// Start of the compared connection unless it is given: background traffic starts before it.
+    fn usual_start(&self) -> Span<Duration> {
+        Span::fixed(match self.switch(Key::Background) {
+            Some(true) => background::FOREGROUND_START,
+            _ => Duration::ZERO,
+        })
     }
 
     /// Start of the compared connection, warm-up, and the end of incomplete runs.
@@ -136,7 +144,7 @@ impl Options {
         };
         let start = said(self.text(Key::Start), |given| refusing(given, parse_start))?;
         let timing = Timing {
-            start: start.unwrap_or(Span::fixed(Duration::ZERO)),
+            start: start.unwrap_or(self.usual_start()),
             warm_up: said(self.text(Key::WarmUp), |given| {
                 parse_time(&given.text).map_err(|refusal| given.refuse(refusal))
             })?

@@ -8,12 +8,15 @@ use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
     About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_PATH_NOISE, DEFAULT_RUNS_MAX, DEFAULT_SEED,
-    Ends, FlowSpec, Goal, Matters, Runs, Scenario, endpoints, host_cost, judge, measures, values,
+    Ends, FlowSpec, Goal, Matters, Runs, Scenario, background, endpoints, host_cost, judge,
+    measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
 use crate::traffic_source::TrafficSource;
-use crate::traffic_spec::{EXAMPLES, Fetching, Folders, parse_http, parse_traffic};
+use crate::traffic_spec::{
+    DATAGRAM_EXAMPLES, EXAMPLES, Fetching, Folders, parse_http, parse_traffic, show_traffic,
+};
 use crate::words::nearest_help;
 use base::Duration;
 use simulator::NicSetup;
@@ -166,7 +169,8 @@ impl Options {
         let timing = self.resolve_timing(&traffic)?;
         let links = self.resolve_links(&paths, timing.deadline)?;
         let over_at = timing.over_at(&traffic).unwrap_or(timing.deadline);
-        let flows = self.resolve_flows(&paths, profile, over_at)?;
+        let mut flows = self.resolve_flows(&paths, profile, over_at)?;
+        flows.extend(background::flows(self, (&paths, &links), timing.deadline));
         let chosen = Chosen::resolve(self, paths.len(), profile)?;
         let mut notes = chosen.notes.clone();
         notes.extend(source.iter().flat_map(|source| source.notes.iter().cloned()));
@@ -179,6 +183,7 @@ impl Options {
         let unused = |kernel| endpoints::unused_announcements(kernel, &paths, first);
         notes.extend(kernel.iter().flat_map(unused));
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
+        self.check_datagrams(&chosen.protocols, &traffic)?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
         let sender = sender::resolve(self, &chosen.protocols)?;
@@ -242,6 +247,17 @@ impl Options {
             self.check_paths_of_sctp(paths, compares)?;
         }
         SctpChoices::resolve(self, (is_used, concurrent), chosen.sctp.clone(), traffic)
+    }
+
+    /// Refuses UDP for traffic that needs a connection, or whose messages do not fit datagrams.
+    fn check_datagrams(&self, protocols: &[Protocol], traffic: &Traffic) -> Result<(), InputError> {
+        match self.text(Key::Protocols).filter(|_| protocols.contains(&Protocol::Udp)) {
+            Some(given) if !traffic.fits_datagrams() => {
+                let problem = format!("`udp` does not carry `{}`", show_traffic(traffic));
+                Err(given.refuse_whole(problem, DATAGRAM_EXAMPLES))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A note on protocols without streams where a page is fetched over streams; refuses that

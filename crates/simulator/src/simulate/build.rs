@@ -14,12 +14,13 @@ use crate::failover::{Gaps, disruptions};
 use crate::host::Endpoint;
 use crate::result_hash::ResultHash;
 use crate::run_error::RunError;
-use crate::setup::RunSetup;
+use crate::setup::{Carrier, RunSetup};
 use crate::world::World;
 use base::{Chance, Instant, LinkId};
 use network::{Direction, LinkConfig, PathSetup};
 use std::net::SocketAddr;
 use traffic::{Half, Role};
+use transport::Protocol;
 
 /// The world of a run, everything in it but the caller's recorder.
 pub(super) fn build(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<World<Half>, RunError> {
@@ -79,8 +80,11 @@ fn add_applications(
             starts_at: if is_server { starts_at } else { starts_at + flow.flow.start },
             socket: host_config(setup, flow, role),
         };
-        let application =
-            Half::new(&flow.flow.traffic, role, flow.flow.reverse, flow.number as u32);
+        let half = match &flow.flow.carrier {
+            Carrier::Single(Protocol::Udp) => Half::over_datagrams,
+            _ => Half::new,
+        };
+        let application = half(&flow.flow.traffic, role, flow.flow.reverse, flow.number as u32);
         let host = flow.host(role);
         world.add_application(host, application, endpoint).map_err(RunError::Socket)?;
     }

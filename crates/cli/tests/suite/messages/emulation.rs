@@ -45,6 +45,7 @@ fn arguments_of_emulate() {
         &["--cc", "lia"],
         &["--stack", "kernel-tcp,anabranch", "--nagle"],
         &["--protocols", "tcp,sctp"],
+        &["--protocols", "tcp,udp"],
         &["--stack", "kernel-tcp,usrsctp", "--protocols", "tcp"],
         &["--stack", "usrsctp,anabranch-sctp", "--interleaving", "on"],
         &["--out", "file"],
