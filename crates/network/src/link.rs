@@ -164,15 +164,20 @@ impl Link {
     }
 
     /// When to poll next; `None` if no packet is on the link.
-    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
+        let next = self.next_poll();
+        (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    /// The same; the end of time if no packet is on the link.
+    #[inline]
+    pub fn next_poll(&self) -> Instant {
         let arrival = self.flights.next_arrival();
         if let Queue::Head(head) = &self.queue
             && head.backlog().packets > 0
             && let Some(service) = self.service.front()
-            && service.depart != Instant::FAR_FUTURE
         {
-            return Some(arrival.map_or(service.depart, |arrival| arrival.min(service.depart)));
+            return arrival.min(service.depart);
         }
         arrival
     }

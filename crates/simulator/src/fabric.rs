@@ -144,7 +144,7 @@ impl Fabric {
                 return;
             }
             attached.link.take(cx, packet, len);
-            self.queue.set(attached.target, attached.next_deadline());
+            self.queue.set_at(attached.target, attached.next_poll());
         }
     }
 
@@ -183,11 +183,18 @@ impl Fabric {
         }
     }
 
-    /// Give a packet to a NIC.
-    pub(crate) fn enqueue_nic(&mut self, cx: &mut Context<'_>, nic: usize, packet: Box<Packet>) {
+    /// Give a packet of `len` bytes to a NIC.
+    #[inline]
+    pub(crate) fn enqueue_nic(
+        &mut self,
+        cx: &mut Context<'_>,
+        nic: usize,
+        packet: Box<Packet>,
+        len: u32,
+    ) {
         let (nic, target) = &mut self.nics[nic];
-        nic.enqueue(cx, packet);
-        self.queue.set(*target, nic.next_deadline());
+        nic.enqueue(cx, packet, len);
+        self.queue.set_at(*target, nic.next_departure());
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
@@ -218,7 +225,7 @@ impl Fabric {
     ) -> Option<(HostId, u32, u32)> {
         let (nic, target) = &mut self.nics[nic];
         let Some(Leaving { packet, len, .. }) = nic.poll(cx.now) else {
-            self.queue.set(*target, nic.next_deadline());
+            self.queue.set_at(*target, nic.next_departure());
             return None;
         };
         let (host, next, flow) = (nic.host, nic.next, packet.flow);
@@ -230,23 +237,26 @@ impl Fabric {
     /// scheduled for the next packet, which saves a `poll`.
     pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
         let attached = &self.links[link.index()];
-        let next = attached.next_deadline();
         // Only `poll` has the packets that a middlebox let through.
-        if attached.behind.is_some() || next.is_some_and(|next| next <= now) {
+        if attached.behind.is_some() {
             return false;
         }
-        self.queue.set(attached.target, next);
+        let next = attached.link.next_poll();
+        if next <= now {
+            return false;
+        }
+        self.queue.set_at(attached.target, next);
         true
     }
 
     /// As `link_rests`, for a NIC.
     pub(crate) fn nic_rests(&mut self, now: Instant, nic: usize) -> bool {
         let (nic, target) = &self.nics[nic];
-        let next = nic.next_deadline();
-        if next.is_some_and(|next| next <= now) {
+        let next = nic.next_departure();
+        if next <= now {
             return false;
         }
-        self.queue.set(*target, next);
+        self.queue.set_at(*target, next);
         true
     }
 
@@ -314,7 +324,7 @@ impl Fabric {
         let attached = &mut self.links[link.index()];
         attached.is_wire = false;
         attached.link.apply(cx, change);
-        self.queue.set(attached.target, attached.next_deadline());
+        self.queue.set_at(attached.target, attached.next_poll());
     }
 
     /// Capture a packet that passes an interface of a host.
@@ -376,17 +386,18 @@ impl FabricLink {
             Some(behind) => behind.poll(cx, &mut self.link),
         };
         if packet.is_none() {
-            queue.set(self.target, self.next_deadline());
+            queue.set_at(self.target, self.next_poll());
         }
         packet
     }
 
+    /// When to poll next, the end of time if there is nothing.
     #[inline]
-    fn next_deadline(&self) -> Option<Instant> {
-        let link = self.link.next_deadline();
-        match self.behind.as_ref().and_then(|behind| behind.middlebox.next_deadline()) {
+    fn next_poll(&self) -> Instant {
+        let link = self.link.next_poll();
+        match &self.behind {
             None => link,
-            Some(held) => Some(link.map_or(held, |link| link.min(held))),
+            Some(behind) => behind.middlebox.next_deadline().map_or(link, |held| held.min(link)),
         }
     }
 }

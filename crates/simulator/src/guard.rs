@@ -14,7 +14,8 @@ const PER_SECOND_LIMIT: u64 = 200_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
     instant: Instant,
-    second: u64,
+    /// When the present second ends.
+    second_ends: Instant,
     at_instant: u64,
     in_second: u64,
 }
@@ -37,9 +38,8 @@ impl Guard {
         self.in_second += self.at_instant;
         self.instant = now;
         self.at_instant = 0;
-        let second = now.as_millis() / 1000;
-        if second != self.second {
-            self.second = second;
+        if now >= self.second_ends {
+            self.second_ends = Instant::from_secs(now.as_millis() / 1000 + 1);
             self.in_second = 0;
         }
     }

@@ -24,12 +24,6 @@ const HEADERS: u64 = 52;
 /// Option space of a TCP header, in bytes.
 const OPTION_SPACE: u32 = 40;
 
-/// New data to send, or why there are none.
-enum NewData {
-    Segment(Box<Packet>),
-    Blocked(Blocked),
-}
-
 impl Subflow {
     /// The next segment to send, until `None`.
     pub fn poll_segment(
@@ -37,10 +31,37 @@ impl Subflow {
         cx: &mut Context<'_>,
         cc: &mut Controller,
     ) -> Option<Box<Packet>> {
-        if self.is_quiet() {
-            self.tx.bursts.on_nothing_unsent();
-            return None;
+        if self.has_rare() {
+            return self.poll_rare(cx, cc);
         }
+        if self.tx.has_unsent() {
+            let segment = self.next_new(cx, cc);
+            if segment.is_some() {
+                return segment;
+            }
+        } else {
+            self.tx.bursts.on_nothing_unsent();
+            // A receiver has neither after half of the segments that it gets.
+            if self.tx.validation.has_round() || self.tx.writer.is_check_due() {
+                self.finish_round(cx, cc, false);
+            }
+        }
+        self.poll_ack(cx)
+    }
+
+    /// Whether anything may be due but new data and an acknowledgement: asked once, instead of
+    /// each question of `poll_rare` for each segment.
+    #[inline]
+    fn has_rare(&self) -> bool {
+        !self.fsm.is_synchronised()
+            || !self.outbox.is_empty()
+            || self.loss.rexmit() != Rexmit::None
+            || self.handshake.is_due()
+    }
+
+    /// The next segment where anything may be due.
+    #[inline(never)]
+    fn poll_rare(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if let Some(seq) = self.outbox.reset_with.take() {
             return Some(self.reset_segment(cx, seq));
         }
@@ -54,25 +75,16 @@ impl Subflow {
         if data.is_some() {
             return data;
         }
+        self.poll_ack(cx)
+    }
+
+    /// The acknowledgement that is urgent, or an option that is.
+    #[inline]
+    fn poll_ack(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         if self.rx.ack.is_urgent() || self.mp.as_ref().is_some_and(|mp| mp.owes_option()) {
             return Some(self.pure_ack(cx));
         }
         None
-    }
-
-    /// Whether nothing is due, as after half of the segments that a receiver gets: the questions of
-    /// `poll_segment` one by one cost five times as much.
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        !self.tx.has_unsent()
-            && !self.rx.ack.is_urgent()
-            && self.fsm.is_synchronised()
-            && self.outbox.is_empty()
-            && self.loss.rexmit() == Rexmit::None
-            && !self.tx.validation.has_round()
-            && !self.tx.writer.is_check_due()
-            && !self.handshake.is_due()
-            && self.mp.as_ref().is_none_or(|mp| !mp.owes_option())
     }
 
     /// The SYN or SYN/ACK that is due.
@@ -162,31 +174,34 @@ impl Subflow {
             self.finish_round(cx, cc, false);
             return None;
         }
-        match self.next_new(cx, cc) {
-            NewData::Segment(segment) => Some(segment),
-            NewData::Blocked(why) => {
-                let FlowId { socket, path } = self.id;
-                cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
-                self.tx.on_blocked(why);
-                self.finish_round(cx, cc, why == Blocked::CongestionWindow);
-                self.check_persist(cx);
-                None
-            }
-        }
+        self.next_new(cx, cc)
     }
 
-    fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> NewData {
+    /// What new data wait for.
+    fn on_blocked(&mut self, cx: &mut Context<'_>, cc: &mut Controller, why: Blocked) {
+        let FlowId { socket, path } = self.id;
+        cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
+        self.tx.on_blocked(why);
+        self.finish_round(cx, cc, why == Blocked::CongestionWindow);
+        self.check_persist(cx);
+    }
+
+    /// The next segment of new data, of which there are some.
+    fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         // With a processing cost a loss may be detected in the middle of a burst: the burst then
         // ends, because its size was computed for the earlier window.
         if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
             self.restart_after_idle(cx, cc);
             match self.size_burst(cx, cc) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
-                Err(why) => return NewData::Blocked(why),
+                Err(why) => {
+                    self.on_blocked(cx, cc, why);
+                    return None;
+                }
             }
         }
         self.tx.bursts.on_segment();
-        NewData::Segment(self.send_new(cx, cc))
+        Some(self.send_new(cx, cc))
     }
 
     /// The number of segments that may be sent at once; at least one.
@@ -555,7 +570,7 @@ impl Subflow {
             options,
             payload,
         });
-        self.tx.nic.on_packet(packet.wire_len());
+        self.tx.nic.on_packet(self.tx.nic.last_len);
         packet
     }
 
