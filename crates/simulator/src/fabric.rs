@@ -198,6 +198,7 @@ impl Fabric {
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
+    #[inline]
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -218,6 +219,7 @@ impl Fabric {
 
     /// Send the next packet that leaves a NIC now. Returns the host, the flow and the bytes of the
     /// packet, for the notification of the departure.
+    #[inline]
     pub(crate) fn poll_nic(
         &mut self,
         cx: &mut Context<'_>,
@@ -235,6 +237,7 @@ impl Fabric {
 
     /// Whether `link`, which returned a packet just now, has no other one at `now`. It is then
     /// scheduled for the next packet, which saves a `poll`.
+    #[inline]
     pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
         let attached = &self.links[link.index()];
         // Only `poll` has the packets that a middlebox let through.
@@ -250,6 +253,7 @@ impl Fabric {
     }
 
     /// As `link_rests`, for a NIC.
+    #[inline]
     pub(crate) fn nic_rests(&mut self, now: Instant, nic: usize) -> bool {
         let (nic, target) = &self.nics[nic];
         let next = nic.next_departure();
@@ -379,7 +383,7 @@ impl Fabric {
 }
 
 impl FabricLink {
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {
         let packet = match &mut self.behind {
             None => self.link.poll(cx),

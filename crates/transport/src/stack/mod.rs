@@ -26,7 +26,7 @@ use crate::sctp::StreamChange;
 use crate::sctp::association::Association;
 use crate::sctp::host::SctpHost;
 use crate::sctp::streams::{Message, Received};
-use crate::socket::{ConnectionEvent, SocketError};
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::connection::Connection;
 use addressing::Addressing;
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
@@ -414,10 +414,10 @@ impl Stack {
     /// A connection has nothing more to send for now: its events are collected and its deadline is
     /// set, or it is removed.
     fn settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
-        let (rest, marks) = match self.sockets.get_mut(id) {
-            Some(Socket::Tcp(connection)) => (connection.rest(), connection.marks()),
-            Some(Socket::Mptcp(connection)) => (connection.rest(), connection.marks()),
-            Some(Socket::Sctp(association)) => (association.rest(), association.marks()),
+        let (rest, is_readable_only, marks) = match self.sockets.get_mut(id) {
+            Some(Socket::Tcp(connection)) => at_rest(&mut **connection),
+            Some(Socket::Mptcp(connection)) => at_rest(&mut **connection),
+            Some(Socket::Sctp(association)) => at_rest(&mut **association),
             _ => return,
         };
         let Rest { has_events, is_closed, deadline } = rest;
@@ -427,7 +427,12 @@ impl Stack {
             self.deadlines.push(Reverse((deadline.max(cx.now), id)));
         }
         if has_events {
-            self.collect_events(id);
+            if is_readable_only {
+                let kind = SocketEventKind::Readable;
+                self.events.push_back(SocketEvent { socket: id, kind });
+            } else {
+                self.collect_events(id);
+            }
         }
         if is_closed {
             self.bury(id);
@@ -528,4 +533,14 @@ impl Stack {
             self.wake(id);
         }
     }
+}
+
+/// A connection that has nothing to send for now; whether its only event is that data can be read,
+/// as for most segments with data, which is taken then; and its record.
+#[inline]
+fn at_rest<E: Endpoint>(connection: &mut E) -> (Rest, bool, &mut SocketMarks) {
+    let rest = connection.rest();
+    let quick = rest.has_events && connection.marks().listener.is_none();
+    let is_readable_only = quick && connection.take_readable();
+    (rest, is_readable_only, connection.marks())
 }

@@ -11,7 +11,7 @@ use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::ack_info::{AckInfo, SackRanges};
 use crate::tcp::ack_policy::Verdict;
 use crate::tcp::loss::{Delivery, Rexmit};
-use crate::tcp::multipath::SegmentInfo;
+use crate::tcp::multipath::AcceptedSegment;
 use crate::tcp::profile::SubflowWindow;
 use crate::tcp::receiver::{ArrivedData, Inserted};
 use base::{Context, Duration, Event, EventMask, Instant};
@@ -193,8 +193,7 @@ impl Subflow {
             self.handshake.scaled_window(segment)
         };
         if let Some(mp) = self.mp.as_mut() {
-            mp.on_segment(SegmentInfo {
-                options: segment.options.mptcp.clone(),
+            mp.on_segment(AcceptedSegment {
                 offset,
                 len: segment.payload.len(),
                 window,
