@@ -140,6 +140,7 @@ impl EventQueue {
     }
 
     /// Whether the memory of all targets exceeds the cache.
+    #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
         !self.far.is_empty()
     }

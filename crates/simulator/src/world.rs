@@ -279,11 +279,15 @@ impl<A: Application> World<A> {
     /// Prefetch the memory that the next events need while this one is handled. Each event is
     /// prefetched in several steps, since each step follows a pointer that the step before loaded:
     /// the link, its first packet and the return path, the socket.
+    #[inline]
     fn look_ahead(&self) {
-        let fabric = &self.fabric;
-        if !fabric.queue.is_crowded() {
-            return;
+        if self.fabric.queue.is_crowded() {
+            self.prefetch();
         }
+    }
+
+    fn prefetch(&self) {
+        let fabric = &self.fabric;
         let arrival = |ahead| match self.wakes[fabric.queue.upcoming(ahead)?.0 as usize] {
             Wake::Link(link) => Some(link),
             _ => None,
@@ -338,7 +342,14 @@ impl<A: Application> World<A> {
     }
 
     /// Passes the bytes sent so far to the watch for gaps, if it needs them.
+    #[inline]
     fn count_sent(&mut self) {
+        if self.recorders.gaps.is_some() {
+            self.count_for_gaps();
+        }
+    }
+
+    fn count_for_gaps(&mut self) {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)
         {
