@@ -241,10 +241,9 @@ impl Multipath {
         self.mappings.left_from(offset)
     }
 
-    /// Bytes from `offset` to the end of its offload buffer; `None` where buffers do not depend on
-    /// mappings.
-    pub fn buffered_from(&self, offset: u64) -> Option<u64> {
-        if self.mappings.are_joined() { self.mapped_from(offset) } else { None }
+    /// Whether mappings are offload buffers.
+    pub const fn is_buffered(&self) -> bool {
+        self.mappings.are_joined() && !self.fallen_back
     }
 
     /// Everything below `offset` is acknowledged.

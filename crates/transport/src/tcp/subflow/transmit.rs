@@ -24,6 +24,15 @@ const HEADERS: u64 = 52;
 /// Option space of a TCP header, in bytes.
 const OPTION_SPACE: u32 = 40;
 
+/// New data that may be sent next.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    /// Payload bytes of the next segment, which is within one mapping; 0 if only a FIN is left.
+    len: u64,
+    /// Unsent payload that one burst may have: all, or what the next offload buffer has.
+    head: u64,
+}
+
 impl Subflow {
     /// The next segment to send, until `None`.
     pub fn poll_segment(
@@ -190,9 +199,10 @@ impl Subflow {
     fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         // With a processing cost a loss may be detected in the middle of a burst: the burst then
         // ends, because its size was computed for the earlier window.
+        let ready = self.ready();
         if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
             self.restart_after_idle(cx, cc);
-            match self.size_burst(cx, cc) {
+            match self.size_burst(cx, cc, ready) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
                 Err(why) => {
                     self.on_blocked(cx, cc, why);
@@ -201,11 +211,16 @@ impl Subflow {
             }
         }
         self.tx.bursts.on_segment();
-        Some(self.send_new(cx, cc))
+        Some(self.send_range(cx, cc, ready.len as u32))
     }
 
     /// The number of segments that may be sent at once; at least one.
-    fn size_burst(&mut self, cx: &Context<'_>, cc: &Controller) -> Result<u32, Blocked> {
+    fn size_burst(
+        &mut self,
+        cx: &Context<'_>,
+        cc: &Controller,
+        Ready { len, head }: Ready,
+    ) -> Result<u32, Blocked> {
         if self.options.pacing
             && let Some(at) = self.tx.pacer.blocked_until(cx.now)
         {
@@ -217,7 +232,6 @@ impl Subflow {
         if room == 0 {
             return Err(Blocked::CongestionWindow);
         }
-        let len = self.next_len();
         if len > self.tx.window_left() {
             return Err(Blocked::ReceiveWindow);
         }
@@ -227,7 +241,6 @@ impl Subflow {
             return Err(Blocked::Nagle);
         }
         let most = self.most_per_burst();
-        let head = self.head();
         if head > mss && self.is_deferred(cx, cc, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
@@ -243,10 +256,15 @@ impl Subflow {
         Ok(segs as u32)
     }
 
-    /// Unsent payload that one burst may have: all, or what the next offload buffer has.
-    fn head(&self) -> u64 {
-        let buffer = self.mp.as_ref().and_then(|mp| mp.buffered_from(self.tx.nxt()));
-        self.tx.unsent().min(buffer.unwrap_or(u64::MAX))
+    /// What may be sent next.
+    #[inline]
+    fn ready(&self) -> Ready {
+        let unsent = self.tx.unsent();
+        let mss = u64::from(self.tx.mss());
+        let Some(mp) = &self.mp else { return Ready { len: unsent.min(mss), head: unsent } };
+        let mapped = mp.mapped_from(self.tx.nxt()).map_or(unsent, |left| left.min(unsent));
+        let head = if mp.is_buffered() { mapped } else { unsent };
+        Ready { len: mapped.min(mss), head }
     }
 
     /// A millisecond's worth at the pacing rate (Linux TSO autosizing).
@@ -341,9 +359,7 @@ impl Subflow {
 
     /// Payload bytes of the next new segment, which is within one mapping; 0 if only a FIN is left.
     pub(super) fn next_len(&self) -> u64 {
-        let len = self.tx.unsent().min(u64::from(self.tx.mss()));
-        let mapped = self.mp.as_ref().and_then(|mp| mp.mapped_from(self.tx.nxt()));
-        mapped.map_or(len, |left| len.min(left))
+        self.ready().len
     }
 
     /// After a round of sending: judges the use of the congestion window, sets the probe timer, and
