@@ -587,10 +587,12 @@ fn position(service: &VecDeque<Service>, base: u64, number: u64) -> Option<usize
     (service.get(index)?.number == number).then_some(index)
 }
 
-/// The event of a delivery; TCP's sequence number distinguishes packets of one flow.
+/// The event of a delivery; TCP's sequence number, or the place of a fragment in its datagram,
+/// distinguishes packets of one flow.
 fn delivered(link: LinkId, len: u32, packet: &Packet) -> Event {
     let seq = match &packet.body {
         Body::Tcp(segment) => segment.seq.0,
+        Body::Fragment(part) => u32::from(part.identification) << 16 | u32::from(part.offset),
         Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Opaque(_) => 0,
     };
     let (flow, payload_len) = (packet.flow, packet.payload_len());

@@ -1,14 +1,16 @@
 //! `Stack`: the transport of a host, its sockets and the calls that drive it.
 //!
 //! Socket calls, the list of sockets that may have something to send, and timers are here; `input`
-//! has the packets that arrive, `paths` the paths of connections, `udp` UDP. Addresses and ports
-//! are `addressing`'s, and what a connection does is its protocol's: see [`Endpoint`].
+//! has the packets that arrive, `reassembly` their fragments, `paths` the paths of connections,
+//! `udp` UDP. Addresses and ports are `addressing`'s, and what a connection does is its protocol's:
+//! see [`Endpoint`].
 
 mod addressing;
 mod icmp;
 mod input;
 mod io;
 mod paths;
+mod reassembly;
 mod sctp;
 mod sockets;
 mod udp;
@@ -31,6 +33,7 @@ use crate::tcp::connection::Connection;
 use addressing::Addressing;
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
 use paths::View;
+use reassembly::Reassembly;
 use sockets::{Listener, Socket, Sockets};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -60,6 +63,10 @@ pub struct Stack {
     backups: Vec<(InterfaceId, bool)>,
     mptcp: MptcpHost,
     sctp: SctpHost,
+    /// Identification of the next datagram that is sent in fragments.
+    next_identification: u16,
+    /// Boxed, since few hosts receive fragments.
+    reassembly: Box<Reassembly>,
 }
 
 impl Stack {
@@ -79,6 +86,8 @@ impl Stack {
             backups: Vec::new(),
             mptcp: MptcpHost::default(),
             sctp: SctpHost::default(),
+            next_identification: 0,
+            reassembly: Box::default(),
         }
     }
 
