@@ -118,7 +118,12 @@ impl Connection {
     }
 
     /// Processes the options of an accepted segment.
-    fn handle_segment_info(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo<'_>) {
+    fn handle_segment_info(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo<'_>,
+    ) {
         if self.subflows[index].stage() == Stage::Gone {
             return;
         }

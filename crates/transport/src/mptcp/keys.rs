@@ -163,7 +163,11 @@ impl Keys {
     /// The implied mapping of first data that carry the keys (RFC 8684 s3.1); the peer's stream
     /// begins at `first_dsn`.
     #[inline]
-    pub(crate) fn implied_mapping(&self, segment: &SegmentInfo<'_>, first_dsn: u64) -> Option<Mapping> {
+    pub(crate) fn implied_mapping(
+        &self,
+        segment: &SegmentInfo<'_>,
+        first_dsn: u64,
+    ) -> Option<Mapping> {
         let Capable::V1 { form, .. } = segment.options.capable()? else { return None };
         let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
         if self.remote() != Some(sender) || receiver != self.local {
