@@ -48,7 +48,8 @@ impl Nic {
         }
     }
 
-    /// Queue a packet of `len` bytes, or drop it if the queue is full. The packet in service is not counted.
+    /// Queue a packet of `len` bytes, or drop it if the queue is full. The packet in service is not
+    /// counted.
     #[inline]
     pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) {
         debug_assert_eq!(len, packet.wire_len());

@@ -4,7 +4,8 @@
 
 use base::{Context, Event, EventMask, SocketId};
 
-/// The states of RFC 9293, those before the end of the handshake first. LISTEN belongs to the stack.
+/// The states of RFC 9293, those before the end of the handshake first. LISTEN belongs to the
+/// stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 enum State {
     Closed,
