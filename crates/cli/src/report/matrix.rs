@@ -121,8 +121,9 @@ pub(crate) fn matrix_page(plan: &MatrixPlan, result: &MatrixResult<'_>) -> Strin
 }
 
 const CAPTION: &str = "<p class=\"small\">A cell has the outcome of several paths at once, the \
-     difference from the baseline's mean and the 95 % interval that decides, both as shares of that \
-     mean; of times, less is a gain. A cell links to its comparison, with the same numbers.</p>";
+     difference from the baseline's mean and the 95 % interval that decides, both as shares of \
+     that mean; of times, less is a gain. A cell links to its comparison, with the same \
+     numbers.</p>";
 
 fn introduction(result: &MatrixResult<'_>) -> String {
     let runs = match result.scenario.runs {
@@ -181,7 +182,8 @@ fn html(cell: &MatrixCell) -> String {
     let (difference, interval) = figures(cell);
     let goal = cell.goal.map_or(String::new(), |goal| format!("<i>goal {}</i>", goal.name()));
     format!(
-        "<td class=\"{}\"><a href=\"{}/report.html\" title=\"{}\"><b>{}</b>{}<i>{}</i>{goal}</a></td>",
+        "<td class=\"{}\"><a href=\"{}/report.html\" title=\"{}\"><b>{}</b>{}<i>{}</i>{goal}</a>\
+         </td>",
         style(grade),
         escaped(&cell.place.folder),
         escaped(&means(cell)),
