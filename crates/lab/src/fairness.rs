@@ -1,13 +1,12 @@
 //! Competing connections: goodputs, the share against TCP, Jain's index, and convergence.
 //!
 //! With x_i the goodputs of all n connections, Jain's index is (sum x_i)^2 / (n sum x_i^2): 1 when
-//! all are equal, 1/n when one has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). The share is
-//! the goodput of the compared connection over the mean goodput of the competing TCP flows. Flows of
-//! UDP are not elastic and do not enter the index. The
-//! time of convergence is the earliest second after the last start from which on the index stays at
-//! 0.9 or above until the end. The index is taken over windows of five seconds and over the
-//! connections that last to the end of the window. A run keeps these as further numbers by name, so
-//! that every file has them.
+//! all are equal, 1/n when one has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). The share
+//! is the goodput of the compared connection over the mean goodput of the competing TCP flows.
+//! Flows of UDP are not elastic and do not enter the index. The time of convergence is the
+//! earliest second after the last start from which on the index stays at 0.9 or above until the
+//! end. The index is taken over windows of five seconds and over the connections that last to the
+//! end of the window. A run keeps these as further numbers by name, so that every file has them.
 
 use crate::run::Run;
 use crate::scenario::{Protocol, Scenario};

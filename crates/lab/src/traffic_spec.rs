@@ -65,21 +65,25 @@ pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` o
 pub(crate) const DATAGRAM_EXAMPLES: &str =
     "datagrams carry `udp:2mbit`, `onoff:500kbit:60s` and `video`";
 /// Regular expression of all forms.
-pub(crate) const PATTERN: &str = r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?|(bulk|download|web|vod|game|pcap|table|udp):.+)$";
+pub(crate) const PATTERN: &str = concat!(
+    r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?",
+    r"|(bulk|download|web|vod|game|pcap|table|udp):.+)$"
+);
 /// Regular expression of the forms for a competing connection.
 pub(crate) const FLOW_PATTERN: &str =
     r"^(bulk:.+|download:.+|udp:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], \
-    vod:SERVICE[:TIME], onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], web:FILE, web:NAME, maps[:TIME], game:NAME, \
-    game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file names are relative to this file.";
+    vod:SERVICE[:TIME], onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], web:FILE, web:NAME, \
+    maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file \
+    names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], vod:netflix (youtube, \
-    dash), onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] \
-    (time, direction, size) or pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency \
-    graph) or web:NAME, or maps[:TIME]";
+    dash), onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3) or game:FILE, \
+    messages of table:FILE[:paced] (time, direction, size) or pcap:FILE[:N|:udp], or a page \
+    to load: web:FILE (HAR, dependency graph) or web:NAME, or maps[:TIME]";
 /// Help on the key of a competing connection.
 pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], \
      onoff[:RATE][:TIME] or udp:RATE[:TIME][:bytes=N]. Default: saturating to the end; udp needs \

@@ -202,12 +202,13 @@ impl Options {
         Ok(())
     }
 
-    /// The competing flows.
+    /// The competing flows, those of background traffic last.
     pub(super) fn resolve_flows(
         &self,
-        paths: &[PathSpec],
+        (paths, links): (&[PathSpec], &[PathSpec]),
         profile: Profile,
         over_at: Duration,
+        deadline: Duration,
     ) -> Result<Vec<FlowSpec>, InputError> {
         let around = Surroundings { paths, profile, over_at };
         let mut flows: Vec<FlowSpec> = Vec::new();
@@ -236,6 +237,7 @@ impl Options {
             }
             flows.push(flow);
         }
+        flows.extend(background::flows(self, (paths, links), deadline));
         Ok(flows)
     }
 }

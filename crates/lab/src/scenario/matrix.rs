@@ -172,6 +172,7 @@ const fn compared(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Tcp | Protocol::Mptcp => "tcp,mptcp",
         Protocol::Sctp | Protocol::CmtSctp => "sctp,cmt-sctp",
+        Protocol::Udp => "tcp,udp",
     }
 }
 

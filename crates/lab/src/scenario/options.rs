@@ -8,8 +8,7 @@ use super::table::{Key, Takes};
 use super::variants::{Protocol, variants_of};
 use super::{
     About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_PATH_NOISE, DEFAULT_RUNS_MAX, DEFAULT_SEED,
-    Ends, FlowSpec, Goal, Matters, Runs, Scenario, background, endpoints, host_cost, judge,
-    measures, values,
+    Ends, FlowSpec, Goal, Matters, Runs, Scenario, endpoints, host_cost, judge, measures, values,
 };
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
@@ -169,8 +168,7 @@ impl Options {
         let timing = self.resolve_timing(&traffic)?;
         let links = self.resolve_links(&paths, timing.deadline)?;
         let over_at = timing.over_at(&traffic).unwrap_or(timing.deadline);
-        let mut flows = self.resolve_flows(&paths, profile, over_at)?;
-        flows.extend(background::flows(self, (&paths, &links), timing.deadline));
+        let flows = self.resolve_flows((&paths, &links), profile, over_at, timing.deadline)?;
         let chosen = Chosen::resolve(self, paths.len(), profile)?;
         let mut notes = chosen.notes.clone();
         notes.extend(source.iter().flat_map(|source| source.notes.iter().cloned()));
@@ -183,7 +181,6 @@ impl Options {
         let unused = |kernel| endpoints::unused_announcements(kernel, &paths, first);
         notes.extend(kernel.iter().flat_map(unused));
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
-        self.check_datagrams(&chosen.protocols, &traffic)?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
         let sender = sender::resolve(self, &chosen.protocols)?;
@@ -233,13 +230,14 @@ impl Options {
         Ok(scenario)
     }
 
-    /// What only SCTP has, with the number of streams that a page takes.
+    /// What only SCTP has, and what UDP lacks, with the number of streams that a page takes.
     fn resolve_sctp(
         &self,
         chosen: &Chosen,
         (paths, flows): (&[PathSpec], &[FlowSpec]),
         traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
+        self.check_datagrams(&chosen.protocols, traffic)?;
         let compares = chosen.protocols.iter().copied().any(Protocol::is_sctp);
         let concurrent = chosen.protocols.contains(&Protocol::CmtSctp);
         let is_used = uses_sctp(&chosen.protocols, flows);

@@ -391,8 +391,8 @@ impl Stack {
         }
     }
 
-    /// The state of a connection or a UDP socket with a peer, for measurement; `None` for other sockets, and after the end of a
-    /// released connection.
+    /// The state of a connection or a UDP socket with a peer, for measurement; `None` for other
+    /// sockets, and after the end of a released connection.
     pub fn info(&self, socket: SocketId) -> Option<ConnectionInfo> {
         self.sockets.endpoint(socket).map(Endpoint::info).or_else(|| self.udp_info(socket))
     }
