@@ -22,27 +22,29 @@ pub fn chain<'a>(boxes: impl IntoIterator<Item = &'a MiddleBoxConfig>) -> Option
 }
 
 impl Chain {
-    /// Pass `packets` through the middleboxes from number `first` on.
+    /// Pass `packet` through the middleboxes from number `first` on.
     fn pass(
         &mut self,
         cx: &mut Context<'_>,
         first: usize,
-        mut packets: Vec<Box<Packet>>,
-    ) -> Vec<Box<Packet>> {
-        for next in self.0.iter_mut().skip(first) {
-            let mut out = Vec::new();
-            for packet in packets {
-                next.handle(cx, packet, &mut out);
-            }
-            packets = out;
+        packet: Box<Packet>,
+        out: &mut Vec<Box<Packet>>,
+    ) {
+        let Some(next) = self.0.get_mut(first) else {
+            out.push(packet);
+            return;
+        };
+        let mut through = Vec::new();
+        next.handle(cx, packet, &mut through);
+        for packet in through {
+            self.pass(cx, first + 1, packet, out);
         }
-        packets
     }
 }
 
 impl MiddleBox for Chain {
     fn handle(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, out: &mut Vec<Box<Packet>>) {
-        out.extend(self.pass(cx, 0, vec![packet]));
+        self.pass(cx, 0, packet, out);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -53,7 +55,9 @@ impl MiddleBox for Chain {
         for number in 0..self.0.len() {
             let mut held = Vec::new();
             self.0[number].release(cx, &mut held);
-            out.extend(self.pass(cx, number + 1, held));
+            for packet in held {
+                self.pass(cx, number + 1, packet, out);
+            }
         }
     }
 }
