@@ -28,10 +28,10 @@ impl Chain {
         cx: &mut Context<'_>,
         first: usize,
         packet: Box<Packet>,
-        out: &mut Vec<Box<Packet>>,
+        out: &mut impl Extend<Box<Packet>>,
     ) {
         let Some(next) = self.0.get_mut(first) else {
-            out.push(packet);
+            out.extend([packet]);
             return;
         };
         let mut through = Vec::new();
