@@ -145,7 +145,7 @@ fn reported(result: &MatrixResult<'_>) -> Option<Table> {
         column("there", &|_, of| of.class.to_owned()),
         column("here", &|cell, _| cell.grade().name().to_owned()),
         column("agrees", &|cell, _| agreement(cell).to_owned()),
-        column("section", &|_, of| of.source.trim_start_matches("000 ").to_owned()),
+        column("section", &|_, of| of.source.to_owned()),
     ];
     (!of_paper.is_empty()).then_some(Table { columns })
 }

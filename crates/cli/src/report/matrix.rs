@@ -190,7 +190,7 @@ fn html(cell: &MatrixCell) -> String {
     let goal = cell.goal.map_or(String::new(), |goal| format!("<i>goal {}</i>", goal.name()));
     let reported = cell.place.reported.map_or(String::new(), |of| {
         let sign = if cell.agrees() == Some(false) { " \u{2260}" } else { "" };
-        format!("<i title=\"{}\">000: {}{sign}</i>", of.source, of.class)
+        format!("<i title=\"000 {}\">000: {}{sign}</i>", of.source, of.class)
     });
     format!(
         "<td class=\"{}\"><a href=\"{}/report.html\" title=\"{}\"><b>{}</b>{}<i>{}</i>{goal}\

@@ -242,7 +242,8 @@ fn cell(cell: &MatrixCell) -> Value {
         "goal": goal.map(Outcome::name),
         "share": share,
         "reported": place.reported.map(|of| {
-            json!({"class": of.class, "source": of.source, "agrees": cell.agrees()})
+            let source = format!("000 {}", of.source);
+            json!({"class": of.class, "source": source, "agrees": cell.agrees()})
         }),
         "stopped": stopped.name(),
         "folder": place.folder,

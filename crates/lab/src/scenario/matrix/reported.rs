@@ -10,7 +10,7 @@ use super::Protocol;
 pub struct Reported {
     /// Class, or `gain`, where the text does not say how large.
     pub class: &'static str,
-    /// Section and figure.
+    /// Section and figure of 000.
     pub source: &'static str,
 }
 
@@ -20,11 +20,11 @@ const SLIGHT: &str = "slight gain";
 const SIGNIFICANT: &str = "significant gain";
 const DEGRADED: &str = "degraded";
 
-const VIDEO_CMT: &str = "000 s5.1.1, Fig. 6";
-const VIDEO_MPTCP: &str = "000 s5.1.2, Fig. 7";
-const GAME_CMT: &str = "000 s5.2.1, Fig. 9";
-const GAME_MPTCP: &str = "000 s5.2.2, Fig. 11";
-const WEB_CMT: &str = "000 s5.3.1, Fig. 16";
+const VIDEO_CMT: &str = "s5.1.1, Fig. 6";
+const VIDEO_MPTCP: &str = "s5.1.2, Fig. 7";
+const GAME_CMT: &str = "s5.2.1, Fig. 9";
+const GAME_MPTCP: &str = "s5.2.2, Fig. 11";
+const WEB_CMT: &str = "s5.3.1, Fig. 16";
 
 /// Traffic@paths, protocol, class and source.
 type Row = (&'static str, Protocol, &'static str, &'static str);
