@@ -18,7 +18,7 @@ fuzz_target!(|input: Input| {
             Body::Tcp(_) => Layer::Tcp,
             Body::Udp(_) => Layer::Udp,
             Body::Sctp(_) => Layer::Sctp,
-            Body::Icmp(_) | Body::Opaque(_) => Layer::Icmp,
+            Body::Icmp(_) | Body::Fragment(_) | Body::Opaque(_) => Layer::Icmp,
         };
         assert_eq!(answer, Err(ParseError::Checksum(layer)));
     } else {

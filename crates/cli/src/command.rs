@@ -27,6 +27,9 @@ pub(crate) enum Command {
     /// Compare protocols and schedulers that send the same traffic over the same paths
     #[command(after_help = EXAMPLES, after_long_help = long_help())]
     Compare(Box<CompareArgs>),
+    /// Compare for several kinds of traffic, pairs of paths and protocols: one table of classes
+    #[command(after_help = crate::matrix::EXAMPLES)]
+    Matrix(Box<crate::matrix::MatrixArgs>),
     /// Run one repetition of each variant with full recording
     #[command(after_help = crate::run::EXAMPLES)]
     Run(Box<crate::run::RunArgs>),

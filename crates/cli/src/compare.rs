@@ -5,11 +5,10 @@ use crate::cost::warn_of_cost;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print, stdout_is_terminal};
 use crate::progress::{Progress, Shown, real_time};
-use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_folder};
+use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_results};
 use crate::table;
-use lab::results::{Provenance, Records, ResultFolder, Written, document, use_copies};
+use lab::results::{Provenance, Records, ResultFolder, document, use_copies};
 use lab::scenario::{Key, Runs, variants_of};
-use lab::series::representative_series;
 use lab::{InputError, Report, Scenario, Study, run_study};
 
 /// Real time of a study on a terminal, where somebody waits.
@@ -93,9 +92,8 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     if let Some(folder) = pcap {
         write_captures(folder, progress.take_captures())?;
     }
-    let saved = out
-        .as_ref()
-        .map_or(Ok(()), |out| save(out, prepared, (&study, &report), &provenance, args.quiet));
+    let saved =
+        out.as_ref().map_or(Ok(()), |out| save(out, prepared, (&study, &report), &provenance));
     let ask = table::Ask { pairs: args.pairs, why: args.why, wide: args.wide };
     show(args, (scenario, scenario), &report, ask);
     saved?;
@@ -118,29 +116,17 @@ pub(crate) fn show(
     }
 }
 
-/// Writes the result folder. On failure the runs remain in their journal.
+/// Writes the result folder.
 fn save(
     folder: &ResultFolder,
     prepared: &Prepared,
-    (study, report): (&Study, &Report),
+    result: (&Study, &Report),
     provenance: &Provenance,
-    quiet: bool,
 ) -> Result<(), String> {
-    let Prepared { scenario, records, .. } = prepared;
-    let series = representative_series(scenario, study).map_err(|error| error.to_string())?;
-    let (series, records) = (series.as_slice(), records.as_ref());
-    let delays = &records.map(Records::delays).unwrap_or_default();
-    let written =
-        Written { scenario, study, report, series, delays, repetition: None, records, stacks: &[] };
-    let name = folder.path().display();
-    write_folder(folder, &written, provenance, &[]).map_err(|e| {
-        format!(
-            "cannot write to `{name}`: {e}\n  all runs are saved there; free some space and run \
-             the command again to write the files without repeating them"
-        )
-    })?;
-    if !quiet {
-        message(&format!("wrote {name}"));
+    let Prepared { args, scenario, records, .. } = prepared;
+    write_results(folder, scenario, result, records.as_ref(), provenance)?;
+    if !args.quiet {
+        message(&format!("wrote {}", folder.path().display()));
     }
     Ok(())
 }

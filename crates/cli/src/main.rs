@@ -22,6 +22,7 @@ mod list;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
 mod man;
+mod matrix;
 mod meanings;
 mod metrics;
 mod options;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
 fn carry_out(command: Command) -> u8 {
     match command {
         Command::Compare(args) => compare::compare(&args),
+        Command::Matrix(args) => matrix::matrix(&args),
         Command::Run(args) => run::run(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Report(args) => stored::report(&args),

@@ -3,9 +3,10 @@
 
 use crate::output::message;
 use crate::report::{Sheet, page};
-use lab::results::{FILES, Provenance, ResultFolder, Written, is_replaceable};
+use lab::results::{FILES, Provenance, Records, ResultFolder, Written, is_replaceable};
 use lab::scenario::Variant;
-use lab::{Captures, InputError, Scenario};
+use lab::series::representative_series;
+use lab::{Captures, InputError, Report, Scenario, Study};
 use std::io;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -128,6 +129,28 @@ pub(crate) fn write_folder(
     let sheet =
         Sheet { scenario, toml, study, report, series, delays, provenance, repetition, notes };
     folder.write_study(written, provenance, &[(PAGE, page(&sheet))])
+}
+
+/// Writes the folder of a comparison. On failure the runs remain in their journal.
+pub(crate) fn write_results(
+    folder: &ResultFolder,
+    scenario: &Scenario,
+    (study, report): (&Study, &Report),
+    records: Option<&Records>,
+    provenance: &Provenance,
+) -> Result<(), String> {
+    let series = representative_series(scenario, study).map_err(|error| error.to_string())?;
+    let series = series.as_slice();
+    let delays = &records.map(Records::delays).unwrap_or_default();
+    let written =
+        Written { scenario, study, report, series, delays, repetition: None, records, stacks: &[] };
+    let name = folder.path().display();
+    write_folder(folder, &written, provenance, &[]).map_err(|e| {
+        format!(
+            "cannot write to `{name}`: {e}\n  all runs are saved there; free some space and run \
+             the command again to write the files without repeating them"
+        )
+    })
 }
 
 /// Writes two files per variant, with its name: from the sender of the data, and from the receiver.

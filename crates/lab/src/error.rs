@@ -205,6 +205,17 @@ impl InputError {
         }
     }
 
+    /// Whether it is in the text of this option.
+    pub(crate) fn is_at(&self, place: &str) -> bool {
+        self.place == place
+    }
+
+    /// The same with the one of several inputs that it concerns.
+    pub(crate) fn about(mut self, subject: &str) -> InputError {
+        self.problem = format!("{}: `{}`", self.problem, sanitised(subject));
+        self
+    }
+
     /// Description of the problem, without place and remedy.
     pub fn problem(&self) -> &str {
         &self.problem

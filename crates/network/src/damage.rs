@@ -14,6 +14,7 @@ pub(crate) fn corrupt(packet: &mut Packet, draw: u64) {
         Body::Tcp(segment) => &mut segment.payload,
         Body::Udp(datagram) => &mut datagram.payload,
         Body::Sctp(packet) => return corrupt_data(packet, draw),
+        Body::Fragment(fragment) => &mut fragment.payload,
         Body::Icmp(_) => return,
         Body::Opaque(datagram) => return datagram.flip_bit(draw),
     };

@@ -95,14 +95,19 @@ impl Flights {
         }
     }
 
-    /// The first arrival.
+    /// The first arrival; the end of time without any.
     #[inline]
-    pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        let arrival = match self {
-            Flights::Fifo(fifo) => fifo.flights.front()?.0.arrival,
-            Flights::Heap(heap) => heap.flights.peek()?.0.0.arrival,
-        };
-        (arrival != Instant::FAR_FUTURE).then_some(arrival)
+    pub(crate) fn next_arrival(&self) -> Instant {
+        match self {
+            Flights::Fifo(fifo) => match fifo.flights.front() {
+                Some((first, _)) => first.arrival,
+                None => Instant::FAR_FUTURE,
+            },
+            Flights::Heap(heap) => match heap.flights.peek() {
+                Some(Reverse((first, _))) => first.arrival,
+                None => Instant::FAR_FUTURE,
+            },
+        }
     }
 
     /// The last arrival of those that will arrive.

@@ -48,6 +48,9 @@ pub struct Link {
     owner: u64,
     id: LinkId,
     down: bool,
+    /// It is up, and what happens to a packet follows from the length of the queue alone: drop-tail
+    /// in packets, no loss, no jitter, no damage.
+    is_plain: bool,
     /// Whether packets may be damaged or duplicated.
     has_damage: bool,
     /// Whether delays differ between packets.
@@ -80,7 +83,7 @@ impl Link {
     pub fn new(id: LinkId, config: LinkConfig, owner: u64) -> Self {
         let packet_time = config.capacity.typical_packet_time();
         let variation = Variation::new(config.jitter, config.reorder);
-        Link {
+        let mut link = Link {
             flights: Flights::new(variation.overtakes()),
             queue: Queue::new(config.queue, packet_time),
             stats: LinkStats::default(),
@@ -102,7 +105,18 @@ impl Link {
                 packet_time,
                 dropped: Vec::new(),
             }),
-        }
+            is_plain: false,
+        };
+        link.check_plain();
+        link
+    }
+
+    /// After a change of what a packet may meet.
+    fn check_plain(&mut self) {
+        self.is_plain = matches!(self.queue, Queue::Tail(Tail::DropTail(_)))
+            && matches!(self.limit, Limit::Packets(_))
+            && matches!(self.loss, Loss::None)
+            && !(self.down || self.has_damage || self.varies);
     }
 
     /// Send a packet. Returns whether the link accepted it; otherwise it is dropped.
@@ -120,20 +134,47 @@ impl Link {
     /// Send a packet whose length on the wire is known to be `len`.
     pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
         debug_assert_eq!(len, packet.wire_len());
+        // The usual link: one question for all that others ask.
+        if self.is_plain
+            && let Limit::Packets(most) = self.limit
+        {
+            return self.take_plain(cx, most, packet, len);
+        }
+        self.take_any(cx, packet, len)
+    }
+
+    /// The same on a plain link.
+    #[inline]
+    fn take_plain(
+        &mut self,
+        cx: &mut Context<'_>,
+        most: u32,
+        packet: Box<Packet>,
+        len: u32,
+    ) -> bool {
+        self.forget_departed(cx.now);
+        // Without the packet in service, and with the new one: as many wait as were here.
+        let waiting = self.service.len() as u64;
+        if waiting > u64::from(most) && waiting > 0 {
+            return self.refuse(cx, len, DropReason::QueueFull);
+        }
+        let number = self.count_accepted(cx, len);
+        let depart = self.server.finish(cx.now, len);
+        if depart > cx.now {
+            self.service.push_back(Service { depart, len, number });
+            self.service_bytes += u64::from(len);
+        }
+        self.flights.push(Flight { arrival: depart + self.delay, number, len }, packet);
+        self.note_backlog();
+        true
+    }
+
+    fn take_any(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
         self.advance(cx);
         if let Err(reason) = self.admit(cx, len) {
-            self.stats.count_refused(reason);
-            self.record_drop(cx, len, reason);
-            return false;
+            return self.refuse(cx, len, reason);
         }
-        let number = self.stats.accepted;
-        self.stats.accepted += 1;
-        self.stats.bytes_accepted += u64::from(len);
-        let link = self.id;
-        cx.record(EventMask::PACKET, || {
-            let waiting = u32::try_from(self.waiting().packets).unwrap_or(u32::MAX);
-            Event::PacketAccepted { link, len, waiting }
-        });
+        let number = self.count_accepted(cx, len);
         if let Queue::Head(head) = &mut self.queue {
             if self.service.is_empty() {
                 self.server.idle_until(cx.now);
@@ -143,10 +184,36 @@ impl Link {
         } else if let Some(flight) = self.serve(cx, cx.now, number, len) {
             self.launch(cx, flight, packet);
         }
+        self.note_backlog();
+        true
+    }
+
+    #[cold]
+    fn refuse(&mut self, cx: &mut Context<'_>, len: u32, reason: DropReason) -> bool {
+        self.stats.count_refused(reason);
+        self.record_drop(cx, len, reason);
+        false
+    }
+
+    /// Count an accepted packet. Returns its place in the order of acceptance.
+    #[inline]
+    fn count_accepted(&mut self, cx: &mut Context<'_>, len: u32) -> u64 {
+        let number = self.stats.accepted;
+        self.stats.accepted += 1;
+        self.stats.bytes_accepted += u64::from(len);
+        let link = self.id;
+        cx.record(EventMask::PACKET, || {
+            let waiting = u32::try_from(self.waiting().packets).unwrap_or(u32::MAX);
+            Event::PacketAccepted { link, len, waiting }
+        });
+        number
+    }
+
+    #[inline]
+    fn note_backlog(&mut self) {
         let backlog = self.waiting();
         self.stats.max_backlog.packets = self.stats.max_backlog.packets.max(backlog.packets);
         self.stats.max_backlog.bytes = self.stats.max_backlog.bytes.max(backlog.bytes);
-        true
     }
 
     /// Take the next packet that has arrived at the far end by now.
@@ -164,15 +231,20 @@ impl Link {
     }
 
     /// When to poll next; `None` if no packet is on the link.
-    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
+        let next = self.next_poll();
+        (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    /// The same; the end of time if no packet is on the link.
+    #[inline]
+    pub fn next_poll(&self) -> Instant {
         let arrival = self.flights.next_arrival();
         if let Queue::Head(head) = &self.queue
             && head.backlog().packets > 0
             && let Some(service) = self.service.front()
-            && service.depart != Instant::FAR_FUTURE
         {
-            return Some(arrival.map_or(service.depart, |arrival| arrival.min(service.depart)));
+            return arrival.min(service.depart);
         }
         arrival
     }
@@ -205,6 +277,7 @@ impl Link {
                 self.loss = Loss::new(loss, self.rare.packet_time);
             }
         }
+        self.check_plain();
     }
 
     /// The backlog at `cx.now`, without the packet in service.
@@ -278,8 +351,14 @@ impl Link {
         if matches!(self.queue, Queue::Head(_)) {
             return self.advance_head(cx);
         }
+        self.forget_departed(cx.now);
+    }
+
+    /// Remove the services that have ended.
+    #[inline]
+    fn forget_departed(&mut self, now: Instant) {
         while let Some(first) = self.service.front()
-            && first.depart <= cx.now
+            && first.depart <= now
         {
             self.service_bytes -= u64::from(first.len);
             ring::pop_front(&mut self.service);
@@ -508,10 +587,12 @@ fn position(service: &VecDeque<Service>, base: u64, number: u64) -> Option<usize
     (service.get(index)?.number == number).then_some(index)
 }
 
-/// The event of a delivery; TCP's sequence number distinguishes packets of one flow.
+/// The event of a delivery; TCP's sequence number, or the place of a fragment in its datagram,
+/// distinguishes packets of one flow.
 fn delivered(link: LinkId, len: u32, packet: &Packet) -> Event {
     let seq = match &packet.body {
         Body::Tcp(segment) => segment.seq.0,
+        Body::Fragment(part) => u32::from(part.identification) << 16 | u32::from(part.offset),
         Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Opaque(_) => 0,
     };
     let (flow, payload_len) = (packet.flow, packet.payload_len());

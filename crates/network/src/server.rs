@@ -71,7 +71,7 @@ impl Server {
     }
 
     /// As `serve`, for `bytes` after `work` (in 10^-9 bits) of a packet in service before.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish_work(&mut self, start: Instant, bytes: u32, work: u64) -> Instant {
         let start = if start > self.busy_until {
             self.carry = 0;

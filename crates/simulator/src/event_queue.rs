@@ -65,7 +65,13 @@ impl EventQueue {
     /// Wake `target` at `at`, or not at all.
     #[inline]
     pub(crate) fn set(&mut self, target: Target, at: Option<Instant>) {
-        let at = at.map_or(u64::MAX, Instant::as_nanos);
+        self.set_at(target, at.unwrap_or(Instant::FAR_FUTURE));
+    }
+
+    /// Wake `target` at `at`, at the end of time not at all.
+    #[inline]
+    pub(crate) fn set_at(&mut self, target: Target, at: Instant) {
+        let at = at.as_nanos();
         if self.armed[target.0 as usize].at != at {
             self.insert(target, at);
         }
@@ -134,6 +140,7 @@ impl EventQueue {
     }
 
     /// Whether the memory of all targets exceeds the cache.
+    #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
         !self.far.is_empty()
     }

@@ -144,7 +144,7 @@ impl Fabric {
                 return;
             }
             attached.link.take(cx, packet, len);
-            self.queue.set(attached.target, attached.next_deadline());
+            self.queue.set_at(attached.target, attached.next_poll());
         }
     }
 
@@ -183,14 +183,22 @@ impl Fabric {
         }
     }
 
-    /// Give a packet to a NIC.
-    pub(crate) fn enqueue_nic(&mut self, cx: &mut Context<'_>, nic: usize, packet: Box<Packet>) {
+    /// Give a packet of `len` bytes to a NIC.
+    #[inline]
+    pub(crate) fn enqueue_nic(
+        &mut self,
+        cx: &mut Context<'_>,
+        nic: usize,
+        packet: Box<Packet>,
+        len: u32,
+    ) {
         let (nic, target) = &mut self.nics[nic];
-        nic.enqueue(cx, packet);
-        self.queue.set(*target, nic.next_deadline());
+        nic.enqueue(cx, packet, len);
+        self.queue.set_at(*target, nic.next_departure());
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
+    #[inline]
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -211,6 +219,7 @@ impl Fabric {
 
     /// Send the next packet that leaves a NIC now. Returns the host, the flow and the bytes of the
     /// packet, for the notification of the departure.
+    #[inline]
     pub(crate) fn poll_nic(
         &mut self,
         cx: &mut Context<'_>,
@@ -218,7 +227,7 @@ impl Fabric {
     ) -> Option<(HostId, u32, u32)> {
         let (nic, target) = &mut self.nics[nic];
         let Some(Leaving { packet, len, .. }) = nic.poll(cx.now) else {
-            self.queue.set(*target, nic.next_deadline());
+            self.queue.set_at(*target, nic.next_departure());
             return None;
         };
         let (host, next, flow) = (nic.host, nic.next, packet.flow);
@@ -228,25 +237,30 @@ impl Fabric {
 
     /// Whether `link`, which returned a packet just now, has no other one at `now`. It is then
     /// scheduled for the next packet, which saves a `poll`.
+    #[inline]
     pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
         let attached = &self.links[link.index()];
-        let next = attached.next_deadline();
         // Only `poll` has the packets that a middlebox let through.
-        if attached.behind.is_some() || next.is_some_and(|next| next <= now) {
+        if attached.behind.is_some() {
             return false;
         }
-        self.queue.set(attached.target, next);
+        let next = attached.link.next_poll();
+        if next <= now {
+            return false;
+        }
+        self.queue.set_at(attached.target, next);
         true
     }
 
     /// As `link_rests`, for a NIC.
+    #[inline]
     pub(crate) fn nic_rests(&mut self, now: Instant, nic: usize) -> bool {
         let (nic, target) = &self.nics[nic];
-        let next = nic.next_deadline();
-        if next.is_some_and(|next| next <= now) {
+        let next = nic.next_departure();
+        if next <= now {
             return false;
         }
-        self.queue.set(*target, next);
+        self.queue.set_at(*target, next);
         true
     }
 
@@ -314,7 +328,7 @@ impl Fabric {
         let attached = &mut self.links[link.index()];
         attached.is_wire = false;
         attached.link.apply(cx, change);
-        self.queue.set(attached.target, attached.next_deadline());
+        self.queue.set_at(attached.target, attached.next_poll());
     }
 
     /// Capture a packet that passes an interface of a host.
@@ -369,24 +383,25 @@ impl Fabric {
 }
 
 impl FabricLink {
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {
         let packet = match &mut self.behind {
             None => self.link.poll(cx),
             Some(behind) => behind.poll(cx, &mut self.link),
         };
         if packet.is_none() {
-            queue.set(self.target, self.next_deadline());
+            queue.set_at(self.target, self.next_poll());
         }
         packet
     }
 
+    /// When to poll next, the end of time if there is nothing.
     #[inline]
-    fn next_deadline(&self) -> Option<Instant> {
-        let link = self.link.next_deadline();
-        match self.behind.as_ref().and_then(|behind| behind.middlebox.next_deadline()) {
+    fn next_poll(&self) -> Instant {
+        let link = self.link.next_poll();
+        match &self.behind {
             None => link,
-            Some(held) => Some(link.map_or(held, |link| link.min(held))),
+            Some(behind) => behind.middlebox.next_deadline().map_or(link, |held| held.min(link)),
         }
     }
 }

@@ -11,12 +11,20 @@ const SAME_INSTANT_LIMIT: u64 = 200_000;
 const PER_SECOND_LIMIT: u64 = 200_000_000;
 
 /// Counts steps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Guard {
     instant: Instant,
-    second: u64,
+    /// When the present second ends.
+    second_ends: Instant,
     at_instant: u64,
     in_second: u64,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        let (instant, second_ends) = (Instant::ZERO, Instant::from_secs(1));
+        Guard { instant, second_ends, at_instant: 0, in_second: 0 }
+    }
 }
 
 impl Guard {
@@ -37,9 +45,8 @@ impl Guard {
         self.in_second += self.at_instant;
         self.instant = now;
         self.at_instant = 0;
-        let second = now.as_millis() / 1000;
-        if second != self.second {
-            self.second = second;
+        if now >= self.second_ends {
+            self.second_ends = Instant::from_secs(now.as_millis() / 1000 + 1);
             self.in_second = 0;
         }
     }

@@ -322,7 +322,7 @@ impl<A: Application> Host<A> {
         fabric.tap(cx.now, self.id, interface, &packet);
         let Some(packet) = fabric.pass_through(packet) else { return };
         match self.first_hops.get(interface.index()) {
-            Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet),
+            Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet, bytes),
             Some(FirstHop::Link(link)) => {
                 let flow = packet.flow;
                 fabric.enqueue(cx, *link, packet, bytes);

@@ -108,7 +108,7 @@ impl<A: Application> World<A> {
             fabric: Fabric::new(Topology::new(network)?),
             wakes: Vec::new(),
             changes: Vec::new(),
-            recorders: Recorders { hash: None, accounts: None, gaps: None, other: None },
+            recorders: Recorders::default(),
         })
     }
 
@@ -201,11 +201,13 @@ impl<A: Application> World<A> {
     /// Send events to this recorder as well.
     pub fn set_recorder(&mut self, recorder: Box<dyn Recorder>) {
         self.recorders.other = Some(recorder);
+        self.recorders.any = true;
     }
 
     /// Compute the result hash.
     pub fn set_hash(&mut self, hash: ResultHash) {
         self.recorders.hash = Some(hash);
+        self.recorders.any = true;
     }
 
     /// Takes the result hash.
@@ -216,6 +218,7 @@ impl<A: Application> World<A> {
     /// Keep accounts.
     pub fn set_accounts(&mut self, accounts: Accounts) {
         self.recorders.accounts = Some(accounts);
+        self.recorders.any = true;
     }
 
     /// Takes the accounts.
@@ -226,6 +229,7 @@ impl<A: Application> World<A> {
     /// Watch for gaps between deliveries.
     pub(crate) fn set_gaps(&mut self, gaps: Gaps) {
         self.recorders.gaps = Some(gaps);
+        self.recorders.any = true;
     }
 
     /// Takes the gaps.
@@ -275,11 +279,15 @@ impl<A: Application> World<A> {
     /// Prefetch the memory that the next events need while this one is handled. Each event is
     /// prefetched in several steps, since each step follows a pointer that the step before loaded:
     /// the link, its first packet and the return path, the socket.
+    #[inline]
     fn look_ahead(&self) {
-        let fabric = &self.fabric;
-        if !fabric.queue.is_crowded() {
-            return;
+        if self.fabric.queue.is_crowded() {
+            self.prefetch();
         }
+    }
+
+    fn prefetch(&self) {
+        let fabric = &self.fabric;
         let arrival = |ahead| match self.wakes[fabric.queue.upcoming(ahead)?.0 as usize] {
             Wake::Link(link) => Some(link),
             _ => None,
@@ -334,7 +342,14 @@ impl<A: Application> World<A> {
     }
 
     /// Passes the bytes sent so far to the watch for gaps, if it needs them.
+    #[inline]
     fn count_sent(&mut self) {
+        if self.recorders.gaps.is_some() {
+            self.count_for_gaps();
+        }
+    }
+
+    fn count_for_gaps(&mut self) {
         if let Some(gaps) = &mut self.recorders.gaps
             && let Some(host) = gaps.asks(self.now)
         {
@@ -419,16 +434,19 @@ fn reset<A: Application>(
     hosts[server.index()].input(cx, fabric, Input::Reset { ends: mirrored });
 }
 
+#[inline]
 fn context(now: Instant, chance: Chance, recorders: &mut Recorders) -> Context<'_> {
-    let Recorders { hash, accounts, gaps, other } = recorders;
-    if hash.is_none() && accounts.is_none() && gaps.is_none() && other.is_none() {
+    if !recorders.any {
         return Context::quiet(now, chance);
     }
     Context::recording(now, chance, recorders)
 }
 
 /// The recorders of a world.
+#[derive(Default)]
 struct Recorders {
+    /// Whether there is one.
+    any: bool,
     hash: Option<ResultHash>,
     accounts: Option<Accounts>,
     gaps: Option<Gaps>,

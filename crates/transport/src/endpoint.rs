@@ -192,6 +192,11 @@ pub(crate) trait Endpoint {
     fn take_events(&mut self, events: &mut Vec<ConnectionEvent>);
 
     /// The connection is over, and everything is sent.
+    /// Takes the event that data can be read, if it is the only one.
+    fn take_readable(&mut self) -> bool {
+        false
+    }
+
     fn is_closed(&self) -> bool;
 
     /// What the stack asks when nothing more is sent for now, in one call.

@@ -38,6 +38,9 @@ pub enum SocketError {
     /// The association has no such stream, or the message is empty.
     #[error("no such stream, or an empty message")]
     InvalidStream,
+    /// The datagram is longer than any that can be sent there.
+    #[error("the datagram is too long")]
+    MessageTooLong,
     /// An ICMP message during the handshake reported that the peer cannot be reached.
     #[error("destination unreachable")]
     Unreachable,

@@ -26,7 +26,7 @@ pub enum ParseError {
     /// Neither IPv4 nor IPv6.
     #[error("IP version {0} is neither 4 nor 6")]
     Version(u8),
-    /// Fragments are refused: this engine never sends a datagram that may be fragmented.
+    /// A fragment of an IPv6 datagram, or one in a capture.
     #[error("fragments are not supported")]
     Fragment,
     /// An IPv6 extension header other than hop-by-hop and destination options.

@@ -1,15 +1,17 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200) datagrams as bytes: emit and parse.
 //!
-//! What is emitted is an atomic datagram (RFC 6864): no options, no fragments, DF set, DSCP and
-//! flow label 0. Parsing skips IPv4 options and IPv6 hop-by-hop and destination options, ignores
-//! DSCP and flow label, and refuses fragments. Bytes beyond the length a header names are padding
-//! of the link below and ignored. Transport headers are left to their own modules; their checksums
-//! are filled in and verified here, because they cover the addresses.
+//! What is emitted is an atomic datagram (RFC 6864), DF set, or an IPv4 fragment: no options, DSCP
+//! and flow label 0. Parsing skips IPv4 options and IPv6 hop-by-hop and destination options,
+//! ignores DSCP and flow label, and refuses fragments of IPv6, and in captures those of IPv4, too.
+//! Bytes beyond the length a header names are padding of the link below and ignored. Transport
+//! headers are left to their own modules; their checksums are filled in and verified here, because
+//! they cover the addresses.
 
 use crate::checksum::Checksum;
 use crate::error::{Layer, ParseError, at_least, be16};
 use crate::sctp::{UdpPorts, crc};
-use crate::{Body, Icmp, Packet, Payload, SctpPacket, TcpSegment, UdpDatagram};
+use crate::{Body, Fragment, Icmp, Packet, Payload, SctpPacket, TcpSegment, UdpDatagram};
+use bytes::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HOP_BY_HOP: u8 = 0;
@@ -54,6 +56,8 @@ struct Envelope<'a> {
     hop_limit: u8,
     ecn: u8,
     protocol: u8,
+    /// Identification, and flags with offset, of an IPv4 fragment.
+    fragment: Option<(u16, u16)>,
     unit: &'a [u8],
 }
 
@@ -61,8 +65,8 @@ impl Packet {
     /// Append the datagram to `out`, checksums filled in. A `corrupted` one gets a wrong checksum.
     ///
     /// # Panics
-    /// If the addresses are of two families, the TCP options take more than 40 bytes or the
-    /// datagram more than 65,535. Nothing that `parse` gives does.
+    /// If the addresses are of two families, or of IPv6 in a fragment, the TCP options take more
+    /// than 40 bytes or the datagram more than 65,535. Nothing that `parse` gives does.
     pub fn emit(&self, out: &mut Vec<u8>) {
         self.emit_summed(out, Summing::Here);
     }
@@ -95,7 +99,9 @@ impl Packet {
         out.reserve(len as usize);
         match (self.src, self.dst) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => self.emit_ipv4(src, dst, len as u16, out),
-            (IpAddr::V6(src), IpAddr::V6(dst)) => self.emit_ipv6(src, dst, len as u16, out),
+            (IpAddr::V6(src), IpAddr::V6(dst)) if !matches!(self.body, Body::Fragment(_)) => {
+                self.emit_ipv6(src, dst, len as u16, out);
+            }
             (src, dst) => panic!("a datagram from {src} to {dst}"),
         }
         self.emit_unit(out, summing);
@@ -142,6 +148,9 @@ impl Packet {
             ) => {
                 *payload = std::mem::take(payload).reshaped_like(sent);
             }
+            (Body::Fragment(parsed), Body::Fragment(sent)) => {
+                parsed.payload = std::mem::take(&mut parsed.payload).reshaped_like(&sent.payload);
+            }
             (Body::Sctp(parsed), Body::Sctp(sent)) => parsed.reshape_like(sent),
             _ => {}
         }
@@ -162,6 +171,30 @@ impl Packet {
         Ok(self)
     }
 
+    /// The packet whose content of `protocol`, transport header included, was collected from
+    /// fragments; the rest is as in `header`. A virtual payload stays virtual.
+    ///
+    /// # Errors
+    /// As of `parse`; most often a wrong checksum, because fragments of two datagrams were mixed.
+    pub fn reassembled(
+        header: &Packet,
+        protocol: u8,
+        unit: &Payload,
+    ) -> Result<Packet, ParseError> {
+        let (src, dst) = (header.src, header.dst);
+        let body = if protocol == UDP && unit.len() >= UdpDatagram::HEADER_BYTES {
+            reassembled_udp(src, dst, unit)?
+        } else {
+            let (hop_limit, ecn, bytes) = (header.hop_limit, header.ecn, unit.to_bytes());
+            let unit = &bytes[..];
+            let fragment = None;
+            let envelope = Envelope { src, dst, hop_limit, ecn, protocol, fragment, unit };
+            parse_unit(&envelope, Trust::Strict)?.0
+        };
+        let (hop_limit, ecn) = (header.hop_limit, header.ecn);
+        Ok(Packet { hop_limit, ecn, ..Packet::new(src, dst, body) })
+    }
+
     fn protocol(&self) -> u8 {
         match self.body {
             Body::Tcp(_) => TCP,
@@ -170,7 +203,16 @@ impl Packet {
             Body::Sctp(_) => SCTP,
             Body::Icmp(_) if self.src.is_ipv4() => ICMP,
             Body::Icmp(_) => ICMPV6,
+            Body::Fragment(ref fragment) => fragment.protocol,
             Body::Opaque(ref datagram) => datagram.protocol,
+        }
+    }
+
+    /// Identification, and flags with offset, of the IPv4 header (RFC 791 s3.1).
+    const fn fragment_fields(&self) -> (u16, u16) {
+        match &self.body {
+            Body::Fragment(fragment) => (fragment.identification, fragment.flags_and_offset()),
+            _ => (0, 0x4000),
         }
     }
 
@@ -179,7 +221,10 @@ impl Packet {
         let start = out.len();
         out.extend_from_slice(&[0x45, self.ecn & 3]);
         out.extend_from_slice(&len.to_be_bytes());
-        out.extend_from_slice(&[0, 0, 0x40, 0, self.hop_limit, self.protocol(), 0, 0]);
+        let (identification, flags) = self.fragment_fields();
+        out.extend_from_slice(&identification.to_be_bytes());
+        out.extend_from_slice(&flags.to_be_bytes());
+        out.extend_from_slice(&[self.hop_limit, self.protocol(), 0, 0]);
         out.extend_from_slice(&src.octets());
         out.extend_from_slice(&dst.octets());
         let mut sum = Checksum::new();
@@ -212,6 +257,7 @@ impl Packet {
                 }
             },
             Body::Icmp(message) => (message.emit(self.src.is_ipv6(), out), &Payload::Empty),
+            Body::Fragment(fragment) => return self.emit_part(fragment, out),
             // Has no unit apart from the datagram, which is emitted whole.
             Body::Opaque(_) => return,
         };
@@ -238,6 +284,17 @@ impl Packet {
             false => checksum,
         };
         out[start + field..start + field + 2].copy_from_slice(&checksum.to_be_bytes());
+    }
+
+    /// Append a part, which has no checksum of its own; damage shows in the whole.
+    fn emit_part(&self, fragment: &Fragment, out: &mut Vec<u8>) {
+        fragment.payload.write_to(out);
+        if self.corrupted
+            && !fragment.payload.is_empty()
+            && let Some(last) = out.last_mut()
+        {
+            *last ^= 1;
+        }
     }
 
     /// Append an SCTP packet, whose checksum does not cover the addresses (RFC 9260 s6.8).
@@ -303,7 +360,8 @@ fn open_ipv4(bytes: &[u8], trust: Trust) -> Result<Envelope<'_>, ParseError> {
         return Err(ParseError::Checksum(Layer::Ipv4));
     }
     // More fragments, or an offset.
-    if be16(header, 6) & 0x3FFF != 0 {
+    let is_part = be16(header, 6) & 0x3FFF != 0;
+    if is_part && trust == Trust::Captured {
         return Err(ParseError::Fragment);
     }
     Ok(Envelope {
@@ -312,6 +370,7 @@ fn open_ipv4(bytes: &[u8], trust: Trust) -> Result<Envelope<'_>, ParseError> {
         hop_limit: header[8],
         ecn: header[1] & 3,
         protocol: header[9],
+        fragment: is_part.then(|| (be16(header, 4), be16(header, 6))),
         unit,
     })
 }
@@ -343,14 +402,43 @@ fn open_ipv6(bytes: &[u8]) -> Result<Envelope<'_>, ParseError> {
         hop_limit: header[7],
         ecn: (header[1] >> 4) & 3,
         protocol,
+        fragment: None,
         unit,
     })
+}
+
+/// The UDP datagram in a unit of at least a header.
+fn reassembled_udp(src: IpAddr, dst: IpAddr, unit: &Payload) -> Result<Body, ParseError> {
+    let header = unit.slice(0, UdpDatagram::HEADER_BYTES).to_bytes();
+    let len = UdpDatagram::length(&header, unit.len() as usize)?;
+    let unit = unit.slice(0, len as u32);
+    let mut sum = Checksum::pseudo_header(src, dst, UDP, unit.len());
+    sum.add_payload(&unit);
+    // No checksum, which IPv4 allows (RFC 768).
+    let is_absent = be16(&header, 6) == 0;
+    if !is_absent && sum.finish() != 0 {
+        return Err(ParseError::Checksum(Layer::Udp));
+    }
+    let rest = unit.len() - UdpDatagram::HEADER_BYTES;
+    let payload = unit.slice(UdpDatagram::HEADER_BYTES, rest);
+    let (src_port, dst_port) = (be16(&header, 0), be16(&header, 2));
+    Ok(Body::Udp(UdpDatagram { src_port, dst_port, payload }))
 }
 
 /// The transport unit, and whether its checksum is right as far as it is there.
 fn parse_unit(envelope: &Envelope<'_>, trust: Trust) -> Result<(Body, bool), ParseError> {
     let unit = envelope.unit;
     let v6 = envelope.src.is_ipv6();
+    if let Some((identification, flags)) = envelope.fragment {
+        let fragment = Fragment {
+            identification,
+            protocol: envelope.protocol,
+            offset: (flags & 0x1FFF) * 8,
+            more: flags & 0x2000 != 0,
+            payload: Bytes::copy_from_slice(unit).into(),
+        };
+        return Ok((Body::Fragment(fragment), true));
+    }
     match envelope.protocol {
         TCP => {
             at_least(unit, 20, Layer::Tcp)?;

@@ -7,6 +7,7 @@
 mod checksum;
 mod error;
 mod fields;
+mod fragment;
 mod icmp;
 mod ip;
 pub mod mptcp;
@@ -22,6 +23,7 @@ mod virtual_stream;
 
 pub use checksum::Checksum;
 pub use error::{Layer, ParseError};
+pub use fragment::Fragment;
 pub use icmp::Icmp;
 pub use mptcp::{Dss, MptcpOption, MptcpOptions};
 pub use opaque::Opaque;

@@ -2,7 +2,7 @@
 //!
 //! Its bytes are left to `ip` (emit and parse).
 
-use crate::{Icmp, Opaque, SctpPacket, TcpSegment, UdpDatagram};
+use crate::{Fragment, Icmp, Opaque, SctpPacket, TcpSegment, UdpDatagram};
 use std::net::IpAddr;
 
 /// An IPv4 or IPv6 datagram. Source and destination are of one family.
@@ -36,6 +36,8 @@ pub enum Body {
     Sctp(SctpPacket),
     /// An ICMP or ICMPv6 message, by the family of the addresses.
     Icmp(Icmp),
+    /// A part of an IPv4 datagram.
+    Fragment(Fragment),
     /// A datagram that is not parsed; boxed, since simulations have none.
     Opaque(Box<Opaque>),
 }
@@ -45,7 +47,8 @@ const UDP_HEADER: u32 = 8;
 
 impl Body {
     /// IP protocol, source port and destination port: what distinguishes flows between two
-    /// addresses. Ports are 0 where there are none, and the protocol is 1 for ICMPv6, too.
+    /// addresses. Ports are 0 where there are none, as in all fragments, and the protocol is 1 for
+    /// ICMPv6, too.
     pub fn flow(&self) -> (u8, u16, u16) {
         match self {
             Body::Tcp(segment) => (6, segment.src_port, segment.dst_port),
@@ -55,6 +58,7 @@ impl Body {
                 None => (132, packet.src_port, packet.dst_port),
             },
             Body::Icmp(_) => (1, 0, 0),
+            Body::Fragment(fragment) => (fragment.protocol, 0, 0),
             Body::Opaque(datagram) => {
                 let (src, dst) = datagram.ports();
                 (datagram.protocol, src, dst)
@@ -81,18 +85,20 @@ impl Packet {
                 Some(_) => UDP_HEADER + packet.wire_len(),
             },
             Body::Icmp(message) => message.wire_len(),
+            Body::Fragment(fragment) => fragment.payload.len(),
             Body::Opaque(datagram) => return datagram.len(),
         };
         ip + body
     }
 
-    /// Payload bytes of the transport unit.
+    /// Payload bytes of the transport unit; of a fragment, all bytes of its part.
     #[inline]
     pub fn payload_len(&self) -> u32 {
         match &self.body {
             Body::Tcp(segment) => segment.payload.len(),
             Body::Udp(datagram) => datagram.payload.len(),
             Body::Sctp(packet) => packet.payload_len(),
+            Body::Fragment(fragment) => fragment.payload.len(),
             Body::Icmp(_) | Body::Opaque(_) => 0,
         }
     }

@@ -220,6 +220,16 @@ impl VirtualRange {
     }
 }
 
+impl FromIterator<Payload> for Payload {
+    /// The bytes of all of them in order, consecutive pieces joined.
+    fn from_iter<I: IntoIterator<Item = Payload>>(parts: I) -> Payload {
+        let mut pieces = Vec::new();
+        let parts = parts.into_iter().flat_map(Payload::into_pieces);
+        parts.filter(|piece| !piece.is_empty()).for_each(|piece| push_piece(&mut pieces, piece));
+        Payload::from_pieces(pieces)
+    }
+}
+
 impl From<Bytes> for Payload {
     /// Real bytes; `Empty` if there are none.
     fn from(bytes: Bytes) -> Payload {
@@ -323,6 +333,16 @@ mod tests {
         real.append(payload.slice(4, 6));
         let pieces = real.into_pieces();
         assert_eq!(pieces, [Payload::from(vec![7]), payload]);
+    }
+
+    #[test]
+    fn collected_pieces_are_those_appended_one_by_one() {
+        let parts = [mixed(), Payload::Empty, mixed().slice(2, 7), Payload::Real(Box::default())];
+        let mut appended = Payload::Empty;
+        parts.iter().for_each(|part| appended.append(part.clone()));
+        assert_eq!(parts.into_iter().collect::<Payload>(), appended);
+        let halves = [Payload::virtual_range(1, 0, 5), Payload::virtual_range(1, 5, 5)];
+        assert_eq!(halves.into_iter().collect::<Payload>(), Payload::virtual_range(1, 0, 10));
     }
 
     #[test]

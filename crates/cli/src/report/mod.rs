@@ -11,6 +11,7 @@ mod draw;
 mod events;
 mod failover;
 mod figure;
+mod matrix;
 mod notes;
 mod page;
 pub(crate) mod palette;
@@ -20,6 +21,7 @@ mod terms;
 mod why;
 
 pub(crate) use capture::{CapturePage, capture_page};
+pub(crate) use matrix::{columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};
 
 use lab::delays::Delays;

@@ -14,6 +14,7 @@ mod files;
 mod flows;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod live;
+mod matrix;
 mod messages;
 mod package;
 mod papers;

@@ -7,7 +7,7 @@ use super::document;
 use super::inputs;
 use super::records::{DELAYS, Records, TABLE, has_journal};
 use super::series_table;
-use super::stored::{SERIES, is_emulated, is_repetition};
+use super::stored::{SERIES, is_emulated, is_repetition, read_run};
 use super::table::parquet;
 use crate::delays::Delays;
 use crate::error::InputError;
@@ -125,6 +125,20 @@ impl ResultFolder {
     /// Writes a file under a temporary name and renames it when complete.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         write_file(&self.path.join(name), content)
+    }
+
+    /// Whether the folder has the files of exactly this result, written by this build. Then the
+    /// journal, which has no run that the table lacks, is removed.
+    pub fn is_finished(&self, scenario: &Scenario, report: &Report, records: &Records) -> bool {
+        let Some(run) = read_run(&self.path) else { return false };
+        let is = |key: &str, value: &str| run[key].as_str() == Some(value);
+        let is_same = is("program", "anabranch")
+            && is("build", super::BUILD)
+            && is("scenario_hash", &hex(&scenario.hash()))
+            && is("hash", &report.hash);
+        let Some(outputs) = run["outputs"].as_object().filter(|_| is_same) else { return false };
+        outputs.keys().all(|name| self.path.join(name).is_file())
+            && records.remove_journal().is_ok()
     }
 
     /// Writes all files of a study, and `pages`; `run.json` comes last and names the others. Then

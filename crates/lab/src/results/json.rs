@@ -321,7 +321,7 @@ fn page(traffic: &Traffic) -> Value {
     })
 }
 
-fn difference(difference: &Difference) -> Value {
+pub(super) fn difference(difference: &Difference) -> Value {
     json!({
         "mean": difference.mean,
         "ci95": difference.interval.map(ends),
@@ -436,6 +436,6 @@ fn quantiles(summary: &Summary) -> Map<String, Value> {
     summary.quantiles.iter().map(quantile).collect()
 }
 
-fn ends(interval: Interval) -> Value {
+pub(super) fn ends(interval: Interval) -> Value {
     json!([interval.low, interval.high])
 }

@@ -3,12 +3,14 @@
 //! A page has a `generator` element, a capture names its application, a figure its producer, and a
 //! manual page begins with a comment. The
 //! other files of a result folder have no room for a mark: they are ours beside a `run.json` of
-//! ours, or a journal of runs.
+//! ours, or a journal of runs, those of a matrix beside a `matrix.json` of ours.
 
 use super::folder::FILES;
+use super::matrix::MATRIX_FILES;
 use super::records::has_journal;
 use super::stored::read_run;
 use crate::study::hex;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::Read;
@@ -64,8 +66,18 @@ fn is_result(path: &Path) -> bool {
         let content = fs::read(path).unwrap_or_default();
         return named.as_str() == Some(hex(&Sha256::digest(content)).as_str());
     }
+    if MATRIX_FILES.contains(&name) {
+        return is_matrix(folder);
+    }
     // A later study in the folder may name fewer files.
     FILES.contains(&name) && run.is_object() || named.is_string() || has_journal(folder)
+}
+
+/// Whether the folder has the document of a matrix.
+fn is_matrix(folder: &Path) -> bool {
+    let document = fs::read(folder.join(MATRIX_FILES[0])).ok();
+    let document: Option<Value> = document.and_then(|text| serde_json::from_slice(&text).ok());
+    document.is_some_and(|of| of["program"] == "anabranch" && of["cells"].is_array())
 }
 
 #[cfg(test)]
@@ -96,6 +108,10 @@ mod tests {
         );
         assert!(file("run.json", &run));
         assert!(file("scenario.toml", "title = \"stored\""));
+        assert!(!file("matrix.parquet", "PAR1"), "no document of a matrix is there");
+        assert!(!file("matrix.json", "{\"cells\": []}"), "of another program");
+        assert!(file("matrix.json", "{\"program\": \"anabranch\", \"cells\": []}"));
+        assert!(file("matrix.parquet", "PAR1"));
         assert!(file("runs.csv", "a,b"), "of an earlier study in the folder");
         assert!(!file("notes.csv", "a,b"), "`run.json` does not name it");
         assert!(file("report.html", "<p>an old page"), "of a version without marks");

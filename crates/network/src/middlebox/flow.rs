@@ -28,7 +28,7 @@ impl Flow {
 pub(super) const fn tcp(packet: &Packet) -> Option<&TcpSegment> {
     match &packet.body {
         Body::Tcp(segment) => Some(segment),
-        Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Opaque(_) => None,
+        Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Fragment(_) | Body::Opaque(_) => None,
     }
 }
 
@@ -36,6 +36,6 @@ pub(super) const fn tcp(packet: &Packet) -> Option<&TcpSegment> {
 pub(super) const fn tcp_mut(packet: &mut Packet) -> Option<&mut TcpSegment> {
     match &mut packet.body {
         Body::Tcp(segment) => Some(segment),
-        Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Opaque(_) => None,
+        Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Fragment(_) | Body::Opaque(_) => None,
     }
 }

@@ -162,6 +162,8 @@ const fn ports(body: &Body) -> Option<(Protocol, u16, u16)> {
             None => None,
         },
         Body::Icmp(Icmp::Echo { identifier, .. }) => Some((Protocol::Echo, *identifier, 0)),
+        // Later fragments have no ports, and fragments are not put together here.
+        Body::Fragment(_) => None,
         Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => None,
     }
 }
@@ -175,7 +177,7 @@ const fn may_begin(body: &Body) -> bool {
         Body::Udp(_) => true,
         Body::Sctp(packet) => packet.udp.is_some(),
         Body::Icmp(icmp) => matches!(icmp, Icmp::Echo { reply: false, .. }),
-        Body::Opaque(_) => false,
+        Body::Fragment(_) | Body::Opaque(_) => false,
     }
 }
 
@@ -189,7 +191,7 @@ const fn set_source(body: &mut Body, port: u16) {
             }
         }
         Body::Icmp(Icmp::Echo { identifier, .. }) => *identifier = port,
-        Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => {}
+        Body::Icmp(Icmp::Unreachable { .. }) | Body::Fragment(_) | Body::Opaque(_) => {}
     }
 }
 
@@ -203,6 +205,6 @@ const fn set_destination(body: &mut Body, port: u16) {
             }
         }
         Body::Icmp(Icmp::Echo { identifier, .. }) => *identifier = port,
-        Body::Icmp(Icmp::Unreachable { .. }) | Body::Opaque(_) => {}
+        Body::Icmp(Icmp::Unreachable { .. }) | Body::Fragment(_) | Body::Opaque(_) => {}
     }
 }

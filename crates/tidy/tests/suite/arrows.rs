@@ -82,8 +82,8 @@ const ORDERS: &[(&str, &[&str])] = &[
         &[
             "exit", "output", "columns", "progress", "cost", "list", "meanings", "why", "fairness",
             "metrics", "table", "options", "args", "report", "figures", "save", "doctor", "man",
-            "analyze", "explain", "live", "run", "stored", "compare", "emulate", "validate",
-            "command", "help",
+            "analyze", "explain", "live", "run", "stored", "compare", "matrix", "emulate",
+            "validate", "command", "help",
         ],
     ),
 ];

@@ -395,6 +395,10 @@ impl Endpoint for Connection {
         self.lifecycle.take_events(events);
     }
 
+    fn take_readable(&mut self) -> bool {
+        self.lifecycle.take_readable()
+    }
+
     fn is_closed(&self) -> bool {
         self.lifecycle.is_closed()
             && self.subflows.iter().all(|entry| entry.tcp.is_closed())

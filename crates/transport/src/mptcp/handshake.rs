@@ -161,7 +161,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo,
+        segment: &SegmentInfo<'_>,
     ) -> bool {
         let first = index == 0;
         match (first, self.subflows[index].handshake.is_initiator()) {
@@ -177,7 +177,7 @@ impl Connection {
     }
 
     /// The client's first subflow: the SYN/ACK.
-    fn handle_capable_answer(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo) {
+    fn handle_capable_answer(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo<'_>) {
         self.sender.queue.allow(self.sender.queue.una(), segment.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
@@ -203,7 +203,7 @@ impl Connection {
     }
 
     /// The server's first subflow: the third packet, or the first data.
-    fn handle_capable_proof(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo) {
+    fn handle_capable_proof(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo<'_>) {
         self.sender.queue.allow(self.sender.queue.una(), segment.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
@@ -244,7 +244,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo,
+        segment: &SegmentInfo<'_>,
     ) -> bool {
         let Some(remote_key) = self.keys.remote() else { return false };
         let Some(answer @ Join::SynAck { backup, address_id, nonce, .. }) = segment.options.join()
@@ -298,7 +298,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo,
+        segment: &SegmentInfo<'_>,
     ) -> bool {
         let Some(remote_key) = self.keys.remote() else { return false };
         let (ours, theirs) = self.subflows[index].handshake.nonces();
@@ -401,7 +401,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo,
+        segment: &SegmentInfo<'_>,
     ) -> bool {
         let (Some(remote_key), Some(answer)) = (self.keys.remote(), segment.options.group()) else {
             self.reset_subflow(cx, index, MptcpOptions::default());

@@ -38,6 +38,11 @@ impl Connection {
         self.receive.limit_reception(&mut self.subflows[index], held, self.fallback.is_plain());
         self.subflows[index].tcp.handle_segment(cx, &mut self.controller, segment);
         self.on_answer(index);
+        let mp = self.subflows[index].tcp.multipath();
+        if let Some(accepted) = mp.and_then(Multipath::take_segment) {
+            let info = SegmentInfo::new(accepted, &segment.options.mptcp);
+            self.handle_segment_info(cx, index, &info);
+        }
         self.after_subflow(cx, index);
         if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
@@ -52,10 +57,6 @@ impl Connection {
 
     /// Handle what a subflow received, and its events.
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
-        let mp = self.subflows[index].tcp.multipath();
-        if let Some(segment) = mp.and_then(Multipath::take_segment) {
-            self.handle_segment_info(cx, index, &segment);
-        }
         if self.is_plain() {
             let mut stream = self.plain_stream();
             stream.acknowledge();
@@ -117,7 +118,12 @@ impl Connection {
     }
 
     /// Processes the options of an accepted segment.
-    fn handle_segment_info(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo) {
+    fn handle_segment_info(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo<'_>,
+    ) {
         if self.subflows[index].stage() == Stage::Gone {
             return;
         }
@@ -172,7 +178,7 @@ impl Connection {
     }
 
     /// A reset may close the whole connection by MP_FASTCLOSE (RFC 8684 s3.5).
-    fn handle_reset(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo) {
+    fn handle_reset(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo<'_>) {
         for option in segment.options.others() {
             match option {
                 MptcpOption::TcpRst { transient, reason } => {
@@ -194,7 +200,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo,
+        segment: &SegmentInfo<'_>,
         ack: DataNumber,
     ) {
         self.deadlines.on_heard(cx.now);
@@ -220,7 +226,7 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo,
+        segment: &SegmentInfo<'_>,
         mapping: &Mapping,
         fin: bool,
     ) {
@@ -498,7 +504,7 @@ impl Connection {
     }
 
     /// A segment arrived after the fallback: the answer to the peer's MP_FAIL may have been lost.
-    pub(super) fn handle_plain(&mut self, segment: &SegmentInfo) {
+    pub(super) fn handle_plain(&mut self, segment: &SegmentInfo<'_>) {
         let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
         if self.fallback.is_fail_answered() && segment.options.others().iter().any(fail) {
             self.send_fail();

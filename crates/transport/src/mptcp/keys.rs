@@ -136,7 +136,7 @@ impl Keys {
 
     /// The client's key, from its third packet or its first data, if these prove that it has both.
     /// `Err` counts as a refused option, `Ok(None)` does not.
-    pub(crate) fn proven_key(&self, segment: &SegmentInfo) -> Result<Option<Key>, WrongKey> {
+    pub(crate) fn proven_key(&self, segment: &SegmentInfo<'_>) -> Result<Option<Key>, WrongKey> {
         let Some(Capable::V1 { form, .. }) = segment.options.capable() else { return Ok(None) };
         match form {
             CapableForm::Ack { sender, receiver } | CapableForm::Data { sender, receiver, .. } => {
@@ -163,7 +163,11 @@ impl Keys {
     /// The implied mapping of first data that carry the keys (RFC 8684 s3.1); the peer's stream
     /// begins at `first_dsn`.
     #[inline]
-    pub(crate) fn implied_mapping(&self, segment: &SegmentInfo, first_dsn: u64) -> Option<Mapping> {
+    pub(crate) fn implied_mapping(
+        &self,
+        segment: &SegmentInfo<'_>,
+        first_dsn: u64,
+    ) -> Option<Mapping> {
         let Capable::V1 { form, .. } = segment.options.capable()? else { return None };
         let CapableForm::Data { sender, receiver, len, checksum } = form else { return None };
         if self.remote() != Some(sender) || receiver != self.local {

@@ -70,6 +70,16 @@ impl Lifecycle {
         !self.events.is_empty()
     }
 
+    /// Take the event that data can be read, if it is the only one.
+    #[inline]
+    pub(super) fn take_readable(&mut self) -> bool {
+        let only = matches!(self.events[..], [ConnectionEvent::Readable]);
+        if only {
+            self.events.clear();
+        }
+        only
+    }
+
     /// Move the events to the end of `events`.
     pub(super) fn take_events(&mut self, events: &mut Vec<ConnectionEvent>) {
         events.append(&mut self.events);

@@ -77,7 +77,7 @@ impl Paths for SubflowPaths<'_> {
         self.subflows.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn view(&self, path: PathId) -> Option<PathView> {
         let entry = &self.subflows[path];
         if entry.stage() == Stage::Gone {

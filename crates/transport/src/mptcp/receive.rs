@@ -345,7 +345,7 @@ impl DataReceive {
     pub(super) fn on_mapping(
         &mut self,
         entry: &mut SubflowEntry,
-        segment: &SegmentInfo,
+        segment: &SegmentInfo<'_>,
         mapping: &Mapping,
         fin: bool,
     ) -> Mapped {

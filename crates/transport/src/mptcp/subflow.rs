@@ -199,7 +199,7 @@ impl SubflowEntry {
     /// Whether a segment without any option shows that options are lost, and what to announce
     /// then (RFC 8684 s3.7). `pending`: a fallback was proposed.
     #[inline]
-    pub fn lost_options(&self, segment: &SegmentInfo, pending: bool) -> Option<Announcement> {
+    pub fn lost_options(&self, segment: &SegmentInfo<'_>, pending: bool) -> Option<Announcement> {
         let (taken, readable) = self.tcp.received();
         let end = segment.offset + u64::from(segment.len);
         // What arrived out of order may be covered by what fills the gap (RFC 8684 s3.3.1).

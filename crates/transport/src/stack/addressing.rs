@@ -66,10 +66,26 @@ pub(super) struct FlowRef {
 struct Flows {
     v4: FxHashMap<(u64, u64), FlowRef>,
     v6: FxHashMap<(u128, u128, u64), FlowRef>,
+    /// The last one that was found: packets come in runs.
+    last: Option<((u64, u64), FlowRef)>,
 }
 
 impl Flows {
     #[inline]
+    fn find(&mut self, key: FlowKey) -> Option<FlowRef> {
+        if let FlowKey::V4(addresses, rest) = key {
+            if let Some((last, flow)) = self.last
+                && last == (addresses, rest)
+            {
+                return Some(flow);
+            }
+            let flow = self.v4.get(&(addresses, rest)).copied()?;
+            self.last = Some(((addresses, rest), flow));
+            return Some(flow);
+        }
+        self.get(key)
+    }
+
     fn get(&self, key: FlowKey) -> Option<FlowRef> {
         match key {
             FlowKey::V4(addresses, rest) => self.v4.get(&(addresses, rest)),
@@ -79,6 +95,7 @@ impl Flows {
     }
 
     fn insert(&mut self, key: FlowKey, flow: FlowRef) {
+        self.last = None;
         match key {
             FlowKey::V4(addresses, rest) => self.v4.insert((addresses, rest), flow),
             FlowKey::V6(local, remote, rest) => self.v6.insert((local, remote, rest), flow),
@@ -86,6 +103,7 @@ impl Flows {
     }
 
     fn remove(&mut self, key: FlowKey) {
+        self.last = None;
         match key {
             FlowKey::V4(addresses, rest) => self.v4.remove(&(addresses, rest)),
             FlowKey::V6(local, remote, rest) => self.v6.remove(&(local, remote, rest)),
@@ -195,16 +213,17 @@ impl Addressing {
     /// at an address of the host, so the address is looked up only after one was removed.
     #[inline]
     pub(super) fn receiver(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
-        self.receiver_of(FlowKey::new(protocol, ends), ends.local.ip())
+        let has = !self.shrunk || self.interface_of(ends.local.ip()).is_some();
+        if has { self.flow(protocol, ends) } else { None }
     }
 
     /// The same by the key of both ends.
     #[inline]
-    pub(super) fn receiver_of(&self, key: FlowKey, local: IpAddr) -> Option<FlowRef> {
+    pub(super) fn receiver_of(&mut self, key: FlowKey, local: IpAddr) -> Option<FlowRef> {
         if self.shrunk && self.interface_of(local).is_none() {
             return None;
         }
-        self.flows.get(key)
+        self.flows.find(key)
     }
 
     /// All addresses of this host with their interfaces, in the order of the interfaces; one that

@@ -26,8 +26,9 @@ impl Stack {
         interface: InterfaceId,
         packet: &mut Packet,
     ) {
-        // A damaged packet has a wrong checksum.
-        if packet.corrupted {
+        // A damaged packet has a wrong checksum; a damaged fragment makes that of its datagram
+        // wrong.
+        if packet.corrupted && !matches!(packet.body, Body::Fragment(_)) {
             return;
         }
         let (src, dst) = (packet.src, packet.dst);
@@ -51,6 +52,12 @@ impl Stack {
                 SctpInput::new(self, interface, (src, dst), sctp).handle(cx, &mut packet.body);
             }
             _ if self.addressing.interface_of(dst).is_none() => {}
+            Body::Fragment(_) => {
+                // What comes out is no fragment.
+                if let Some(mut whole) = self.reassembly.handle(cx.now, packet) {
+                    self.handle_packet(cx, interface, &mut whole);
+                }
+            }
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
             // The driver of a stack parses packets before it passes them in.

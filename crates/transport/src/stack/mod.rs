@@ -1,14 +1,16 @@
 //! `Stack`: the transport of a host, its sockets and the calls that drive it.
 //!
 //! Socket calls, the list of sockets that may have something to send, and timers are here; `input`
-//! has the packets that arrive, `paths` the paths of connections, `udp` UDP. Addresses and ports
-//! are `addressing`'s, and what a connection does is its protocol's: see [`Endpoint`].
+//! has the packets that arrive, `reassembly` their fragments, `paths` the paths of connections,
+//! `udp` UDP. Addresses and ports are `addressing`'s, and what a connection does is its protocol's:
+//! see [`Endpoint`].
 
 mod addressing;
 mod icmp;
 mod input;
 mod io;
 mod paths;
+mod reassembly;
 mod sctp;
 mod sockets;
 mod udp;
@@ -26,11 +28,12 @@ use crate::sctp::StreamChange;
 use crate::sctp::association::Association;
 use crate::sctp::host::SctpHost;
 use crate::sctp::streams::{Message, Received};
-use crate::socket::{ConnectionEvent, SocketError};
+use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::connection::Connection;
 use addressing::Addressing;
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
 use paths::View;
+use reassembly::Reassembly;
 use sockets::{Listener, Socket, Sockets};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -60,6 +63,10 @@ pub struct Stack {
     backups: Vec<(InterfaceId, bool)>,
     mptcp: MptcpHost,
     sctp: SctpHost,
+    /// Identification of the next datagram that is sent in fragments.
+    next_identification: u16,
+    /// Boxed, since few hosts receive fragments.
+    reassembly: Box<Reassembly>,
 }
 
 impl Stack {
@@ -79,6 +86,8 @@ impl Stack {
             backups: Vec::new(),
             mptcp: MptcpHost::default(),
             sctp: SctpHost::default(),
+            next_identification: 0,
+            reassembly: Box::default(),
         }
     }
 
@@ -152,30 +161,41 @@ impl Stack {
     }
 
     fn next_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        if let Some(stray) = self.stray.pop_front() {
-            return Some(stray);
+        if !self.stray.is_empty() {
+            return self.stray.pop_front();
         }
         while let Some(&id) = self.ready.front() {
-            if let Some(transmit) = self.poll_connection(cx, id) {
-                return Some(transmit);
-            }
-            if self.sockets.wants_path(id) && self.open_paths(cx, id) {
+            let wants_path = match self.sockets.get_mut(id) {
+                Some(Socket::Tcp(connection)) => {
+                    let transmit = connection.poll_transmit(cx);
+                    if transmit.is_some() {
+                        return transmit;
+                    }
+                    false
+                }
+                Some(Socket::Mptcp(connection)) => {
+                    let transmit = connection.poll_transmit(cx);
+                    if transmit.is_some() {
+                        return transmit;
+                    }
+                    connection.wants_path()
+                }
+                Some(Socket::Sctp(association)) => {
+                    let transmit = association.poll_transmit(cx);
+                    if transmit.is_some() {
+                        return transmit;
+                    }
+                    false
+                }
+                _ => false,
+            };
+            if wants_path && self.open_paths(cx, id) {
                 continue;
             }
             self.ready.pop_front();
             self.settle(cx, id);
         }
         None
-    }
-
-    #[inline]
-    fn poll_connection(&mut self, cx: &mut Context<'_>, id: SocketId) -> Option<Transmit> {
-        match self.sockets.get_mut(id)? {
-            Socket::Tcp(connection) => connection.poll_transmit(cx),
-            Socket::Mptcp(connection) => connection.poll_transmit(cx),
-            Socket::Sctp(association) => association.poll_transmit(cx),
-            _ => None,
-        }
     }
 
     /// The next event for an application, until `None`.
@@ -403,23 +423,28 @@ impl Stack {
     /// A connection has nothing more to send for now: its events are collected and its deadline is
     /// set, or it is removed.
     fn settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
-        let Ok(mut endpoint) = self.sockets.endpoint_mut(id) else { return };
-        let Rest { has_events, is_closed, deadline } = endpoint.rest();
-        if has_events {
-            self.collect_events(id);
-            let Ok(same) = self.sockets.endpoint_mut(id) else { return };
-            endpoint = same;
-        }
-        if is_closed {
-            endpoint.marks().ready = false;
-            self.bury(id);
-            return;
-        }
-        let marks = endpoint.marks();
+        let (rest, is_readable_only, marks) = match self.sockets.get_mut(id) {
+            Some(Socket::Tcp(connection)) => at_rest(&mut **connection),
+            Some(Socket::Mptcp(connection)) => at_rest(&mut **connection),
+            Some(Socket::Sctp(association)) => at_rest(&mut **association),
+            _ => return,
+        };
+        let Rest { has_events, is_closed, deadline } = rest;
         marks.ready = false;
-        if deadline < marks.armed_at {
+        if deadline < marks.armed_at && !is_closed {
             marks.armed_at = deadline;
             self.deadlines.push(Reverse((deadline.max(cx.now), id)));
+        }
+        if has_events {
+            if is_readable_only {
+                let kind = SocketEventKind::Readable;
+                self.events.push_back(SocketEvent { socket: id, kind });
+            } else {
+                self.collect_events(id);
+            }
+        }
+        if is_closed {
+            self.bury(id);
         }
     }
 
@@ -517,4 +542,14 @@ impl Stack {
             self.wake(id);
         }
     }
+}
+
+/// A connection that has nothing to send for now; whether its only event is that data can be read,
+/// as for most segments with data, which is taken then; and its record.
+#[inline]
+fn at_rest<E: Endpoint>(connection: &mut E) -> (Rest, bool, &mut SocketMarks) {
+    let rest = connection.rest();
+    let quick = rest.has_events && connection.marks().listener.is_none();
+    let is_readable_only = quick && connection.take_readable();
+    (rest, is_readable_only, connection.marks())
 }

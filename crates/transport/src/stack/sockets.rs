@@ -89,12 +89,6 @@ impl Sockets {
         (0..self.list.len() as u32).map(SocketId)
     }
 
-    /// Whether this is a connection that asks for a path.
-    #[inline]
-    pub(super) fn wants_path(&self, id: SocketId) -> bool {
-        matches!(self.get(id), Some(Socket::Mptcp(connection)) if connection.wants_path())
-    }
-
     /// The connection with this number.
     pub(super) fn endpoint(&self, id: SocketId) -> Option<&dyn Endpoint> {
         self.get(id)?.endpoint()

@@ -1,13 +1,15 @@
 //! UDP sockets (RFC 768).
+//!
+//! A datagram that is longer than the MTU of its interface is sent in fragments (RFC 791 s3.2).
 
-use super::Stack;
 use super::io::{SocketEvent, SocketEventKind};
 use super::sockets::Socket;
+use super::{Stack, Transmit};
 use crate::socket::SocketError;
 use base::{Context, Purpose, SocketId};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
-use wire::{Body, Payload, UdpDatagram};
+use wire::{Body, Packet, Payload, UdpDatagram};
 
 /// Receive buffer of a socket in bytes (Linux `net.core.rmem_default`); datagrams beyond it are
 /// dropped.
@@ -46,6 +48,8 @@ impl Stack {
     /// Binds a UDP port; 0 chooses a free one.
     pub fn udp_bind(&mut self, cx: &mut Context<'_>, port: u16) -> Result<SocketId, SocketError> {
         let first = self.draws.draw(cx, Purpose::Port);
+        // Others cannot guess it (RFC 7739 s3).
+        self.next_identification ^= (first >> 32) as u16;
         let id = self.sockets.next_id();
         let port = self.addressing.bind_udp(port, first, id)?;
         let socket = UdpSocket { port, received: VecDeque::new(), held: 0 };
@@ -54,6 +58,10 @@ impl Stack {
     }
 
     /// Sends a datagram from `local` to `remote`.
+    ///
+    /// # Errors
+    /// If the socket or the local address is not there, or the datagram is longer than IPv4, or the
+    /// MTU of an IPv6 interface, allows.
     pub fn udp_send(
         &mut self,
         socket: SocketId,
@@ -61,12 +69,23 @@ impl Stack {
         remote: SocketAddr,
         payload: Payload,
     ) -> Result<(), SocketError> {
-        let interface = self.addressing.interface_of(local).ok_or(SocketError::NoSuchAddress)?;
+        let interface = self.addressing.interface_to(local, remote.ip());
+        let interface = interface.ok_or(SocketError::NoSuchAddress)?;
         let Some(Socket::Udp(udp)) = self.sockets.get(socket) else {
             return Err(SocketError::NoSuchSocket);
         };
         let datagram = UdpDatagram { src_port: udp.port, dst_port: remote.port(), payload };
-        self.send_stray(interface, local, remote.ip(), Body::Udp(datagram));
+        let packet = Packet::new(local, remote.ip(), Body::Udp(datagram));
+        let mtu = self.addressing.mtu(interface);
+        let is_v4 = local.is_ipv4();
+        if packet.payload_len() > UdpDatagram::MOST_BYTES || (!is_v4 && packet.wire_len() > mtu) {
+            return Err(SocketError::MessageTooLong);
+        }
+        let parts = packet.fragmented(mtu, self.next_identification);
+        self.next_identification = self.next_identification.wrapping_add((parts.len() > 1) as u16);
+        for part in parts {
+            self.send_stray_packet(Transmit::new(interface, Box::new(part)));
+        }
         Ok(())
     }
 

@@ -161,6 +161,10 @@ impl Endpoint for Connection {
         self.subflow.move_events(events);
     }
 
+    fn take_readable(&mut self) -> bool {
+        self.subflow.take_readable()
+    }
+
     fn is_closed(&self) -> bool {
         self.subflow.is_closed()
     }

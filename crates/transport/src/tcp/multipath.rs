@@ -46,8 +46,8 @@ pub struct Multipath {
     mappings: SentMappings,
     probes: TimerSignals,
     acks: OptionAcks,
-    /// Summary of the segment handled last.
-    segment: Option<SegmentInfo>,
+    /// The segment handled last, if it was accepted.
+    accepted: Option<AcceptedSegment>,
 }
 
 /// Events of the retransmission timer since the connection last asked.
@@ -68,10 +68,9 @@ struct OptionAcks {
     fin_postponed: bool,
 }
 
-/// What the connection needs to know of an accepted segment.
-#[derive(Clone, Debug)]
-pub struct SegmentInfo {
-    pub options: MptcpOptions,
+/// An accepted segment without its options, which are large and stay in the segment.
+#[derive(Clone, Copy, Debug)]
+pub struct AcceptedSegment {
     /// Offset of the first byte in the subflow.
     pub offset: u64,
     /// Payload length in bytes.
@@ -84,6 +83,27 @@ pub struct SegmentInfo {
     pub fin: bool,
     /// The segment was an acceptable reset.
     pub reset: bool,
+}
+
+/// What the connection needs to know of an accepted segment.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentInfo<'a> {
+    pub options: &'a MptcpOptions,
+    segment: AcceptedSegment,
+}
+
+impl<'a> SegmentInfo<'a> {
+    pub const fn new(segment: AcceptedSegment, options: &'a MptcpOptions) -> Self {
+        SegmentInfo { options, segment }
+    }
+}
+
+impl std::ops::Deref for SegmentInfo<'_> {
+    type Target = AcceptedSegment;
+
+    fn deref(&self) -> &AcceptedSegment {
+        &self.segment
+    }
 }
 
 impl Multipath {
@@ -221,10 +241,9 @@ impl Multipath {
         self.mappings.left_from(offset)
     }
 
-    /// Bytes from `offset` to the end of its offload buffer; `None` where buffers do not depend on
-    /// mappings.
-    pub fn buffered_from(&self, offset: u64) -> Option<u64> {
-        if self.mappings.are_joined() { self.mapped_from(offset) } else { None }
+    /// Whether mappings are offload buffers.
+    pub const fn is_buffered(&self) -> bool {
+        self.mappings.are_joined() && !self.fallen_back
     }
 
     /// Everything below `offset` is acknowledged.
@@ -349,14 +368,14 @@ impl Multipath {
     }
 
     /// A segment was accepted.
-    pub fn on_segment(&mut self, segment: SegmentInfo) {
+    pub const fn on_segment(&mut self, segment: AcceptedSegment) {
         self.acks.in_row = 0;
-        self.segment = Some(segment);
+        self.accepted = Some(segment);
     }
 
-    /// Takes the summary of the segment that was just handled, if it was accepted.
-    pub const fn take_segment(&mut self) -> Option<SegmentInfo> {
-        self.segment.take()
+    /// Takes what is known of the segment that was just handled, if it was accepted.
+    pub const fn take_segment(&mut self) -> Option<AcceptedSegment> {
+        self.accepted.take()
     }
 }
 

@@ -4,8 +4,9 @@
 
 use base::{Context, Event, EventMask, SocketId};
 
-/// The states of RFC 9293. LISTEN belongs to the stack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The states of RFC 9293, those before the end of the handshake first. LISTEN belongs to the
+/// stack.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 enum State {
     Closed,
     SynSent,
@@ -113,7 +114,7 @@ impl StateMachine {
 
     /// Whether the handshake is over and the connection is not closed.
     pub(super) fn is_synchronised(&self) -> bool {
-        !matches!(self.state, State::Closed | State::SynSent | State::SynReceived)
+        self.state >= State::Established
     }
 
     /// Whether new data may be sent.

@@ -450,6 +450,16 @@ impl Subflow {
         events.append(&mut self.events);
     }
 
+    /// Takes the event that data can be read, if it is the only one.
+    #[inline]
+    pub fn take_readable(&mut self) -> bool {
+        let only = matches!(self.events[..], [ConnectionEvent::Readable]);
+        if only {
+            self.events.clear();
+        }
+        only
+    }
+
     /// Whether there are events for the owner.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()

@@ -37,6 +37,46 @@ fn datagrams_go_there_and_back() {
     assert_eq!(got.0, SocketAddr::new(to, 53));
 }
 
+/// RFC 791 s3.2: what the MTU does not let through goes in fragments.
+#[test]
+fn long_datagram_goes_in_fragments_and_arrives_whole() {
+    let mut pair = Setup::default().idle();
+    let (from, to) = (pair.address(0, Side::Client), pair.address(0, Side::Server));
+    let server = pair.with(Side::Server, |end, cx| end.stack.udp_bind(cx, 53).unwrap());
+    let socket = pair.with(Side::Client, |end, cx| end.stack.udp_bind(cx, 0).unwrap());
+    let send = |pair: &mut crate::pair::Pair, len| {
+        let payload = Payload::virtual_range(4, 0, len);
+        let remote = SocketAddr::new(to, 53);
+        pair.with(Side::Client, |end, _| end.stack.udp_send(socket, from, remote, payload))
+    };
+    for len in [5000, 65_507] {
+        assert_eq!(send(&mut pair, len), Ok(()));
+        pair.drive();
+        let (_, payload) = pair.with(Side::Server, |end, _| end.stack.udp_receive(server)).unwrap();
+        assert_eq!(payload, Payload::virtual_range(4, 0, len));
+    }
+    assert_eq!(send(&mut pair, 65_508), Err(SocketError::MessageTooLong));
+}
+
+#[test]
+fn lost_fragment_is_a_lost_datagram_and_no_connection_notices() {
+    let mut bare = Bare::listening(TcpConfig::default());
+    let mut cx = Context::quiet(bare.now, base::Chance::new(1, 0));
+    let socket = bare.stack.udp_bind(&mut cx, 53).unwrap();
+    let parts = |id| datagram(53, Payload::virtual_range(1, 0, 5000)).fragmented(1500, id);
+    for (id, lost) in [(1, 0), (2, 1), (3, 2), (4, 3)] {
+        for (number, part) in parts(id).into_iter().enumerate() {
+            if number != lost {
+                bare.send_packet(part);
+            }
+        }
+    }
+    assert!(bare.stack.udp_receive(socket).is_none());
+    parts(5).into_iter().for_each(|part| bare.send_packet(part));
+    assert!(bare.stack.udp_receive(socket).is_some());
+    assert!(bare.drain_packets().is_empty());
+}
+
 #[test]
 fn udp_port_is_taken_once_and_given_back() {
     let mut pair = Setup::default().idle();

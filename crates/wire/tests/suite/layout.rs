@@ -201,11 +201,13 @@ fn udp_checksum_that_comes_out_zero_is_sent_as_ffff() {
 }
 
 #[test]
-fn fragments_are_refused() {
+fn fragments_are_refused_in_captures_and_of_ipv6() {
     for (high, low) in [(0x20, 0), (0, 1), (0x1F, 0xFF)] {
         let mut bytes = with_options(&[]);
         (bytes[6], bytes[7]) = (high, low);
         assert_eq!(Packet::parse_captured(&bytes), Err(ParseError::Fragment));
+        // The header checksum is that of the datagram.
+        assert_eq!(Packet::parse(&bytes), Err(ParseError::Checksum(Layer::Ipv4)));
     }
     let mut bytes = bytes_of(&v6(Body::Tcp(segment(TcpOptions::default()))));
     bytes[6] = 44;

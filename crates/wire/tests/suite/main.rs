@@ -4,6 +4,7 @@
 
 mod capture_files;
 mod captures;
+mod fragments;
 mod generate;
 mod layout;
 mod mptcp;

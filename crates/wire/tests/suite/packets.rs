@@ -19,6 +19,7 @@ fn as_received(mut packet: Packet) -> Packet {
         Body::Tcp(segment) => segment.payload = segment.payload.to_bytes().into(),
         Body::Udp(datagram) => datagram.payload = datagram.payload.to_bytes().into(),
         Body::Sctp(sctp) => *sctp = as_received_sctp(sctp.clone()),
+        Body::Fragment(part) => part.payload = part.payload.to_bytes().into(),
         Body::Icmp(_) | Body::Opaque(_) => {}
     }
     packet
@@ -35,7 +36,7 @@ fn layer_of(packet: &Packet) -> Layer {
         Body::Udp(_) => Layer::Udp,
         Body::Sctp(_) => Layer::Sctp,
         Body::Icmp(_) => Layer::Icmp,
-        Body::Opaque(_) => panic!("not generated"),
+        Body::Fragment(_) | Body::Opaque(_) => panic!("not generated"),
     }
 }
 

@@ -164,3 +164,14 @@ fn tshark_finds_the_checksum_of_a_corrupted_packet_bad() {
         assert!(!checksums_good(row), "{row:?} {packet:?}");
     }
 }
+
+#[test]
+fn tshark_puts_the_fragments_of_a_datagram_together() {
+    let (src, dst) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+    let packet = Packet::new(src, dst, datagram(Payload::virtual_range(2, 1, 5000)));
+    let parts = packet.fragmented(1500, 77);
+    let fields = ["ip.checksum.status", "udp.checksum.status", "udp.length", "_ws.malformed"];
+    let Some(rows) = tshark("fragments.pcapng", &capture(&parts), &fields) else { return };
+    let found: Vec<String> = rows.iter().map(|row| row.join(";")).collect();
+    assert_eq!(found, ["1;;;", "1;;;", "1;;;", "1;1;5008;"]);
+}

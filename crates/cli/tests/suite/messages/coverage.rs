@@ -26,6 +26,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("think times include round trips", "lab/src/conversation/pcap_tests.rs"),
     ("all runs are saved there; free some space", "a full disk: resume.rs"),
     ("finished runs are saved there; free some space", "a full disk: resume.rs"),
+    ("all cells are saved there; free some space", "a full disk"),
+    ("interrupted before any cell was complete", "a signal at the right moment"),
     ("cannot write `", "a full disk while captures are written"),
     ("cannot write the page", "memory that cannot be written to"),
     ("live use needs Linux", "another system"),

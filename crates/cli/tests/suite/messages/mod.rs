@@ -6,6 +6,7 @@ mod decisions;
 #[cfg(all(feature = "linux", target_os = "linux"))]
 mod emulation;
 mod flows;
+mod matrix;
 mod pages;
 mod paths;
 mod recorded;

@@ -11,7 +11,7 @@ use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::ack_info::{AckInfo, SackRanges};
 use crate::tcp::ack_policy::Verdict;
 use crate::tcp::loss::{Delivery, Rexmit};
-use crate::tcp::multipath::SegmentInfo;
+use crate::tcp::multipath::AcceptedSegment;
 use crate::tcp::profile::SubflowWindow;
 use crate::tcp::receiver::{ArrivedData, Inserted};
 use base::{Context, Duration, Event, EventMask, Instant};
@@ -193,8 +193,7 @@ impl Subflow {
             self.handshake.scaled_window(segment)
         };
         if let Some(mp) = self.mp.as_mut() {
-            mp.on_segment(SegmentInfo {
-                options: segment.options.mptcp.clone(),
+            mp.on_segment(AcceptedSegment {
                 offset,
                 len: segment.payload.len(),
                 window,
@@ -295,6 +294,15 @@ impl Subflow {
             return false;
         }
         self.tx.window.on_answer();
+        // A receiver has nothing outstanding: at most the window opens.
+        let is_bare = segment.options.sack.is_empty() && !self.loss.is_probing();
+        if is_bare && self.loss.is_idle() {
+            if ack >= una as i64 {
+                self.update_window(segment, ack as u64);
+                self.after_empty_ack();
+            }
+            return true;
+        }
         let mut info = self.loss.ack_info(una);
         // RFC 8684 s3: a segment with an option other than a DSS is no duplicate acknowledgement.
         info.not_dup = len > 0 || !segment.options.mptcp.others().is_empty();
@@ -311,13 +319,10 @@ impl Subflow {
             return true;
         }
         let acked = ack as u64;
-        self.update_window(segment, acked, &mut info);
+        info.not_dup |= self.update_window(segment, acked);
         if self.loss.is_idle() {
             self.after_empty_ack();
-            // A receiver hardly ever has either.
-            if !sacks.is_empty() || self.loss.is_probing() {
-                self.process_late_dsack(cx, cc, segment, &mut info);
-            }
+            self.process_late_dsack(cx, cc, segment, &mut info);
             return true;
         }
         // Cumulative acknowledgement first: what it covers cannot have been overtaken by what the
@@ -336,15 +341,19 @@ impl Subflow {
         true
     }
 
-    fn update_window(&mut self, segment: &TcpSegment, ack: u64, info: &mut AckInfo) {
+    /// Returns whether the window changed.
+    #[inline]
+    fn update_window(&mut self, segment: &TcpSegment, ack: u64) -> bool {
         let size = self.handshake.scaled_window(segment);
         let advances = ack > self.tx.una();
-        if self.tx.window.is_updated_by(segment.seq, size, advances) {
-            info.not_dup |= self.tx.window.update(segment.seq, size);
-            if self.is_window_lifted() {
-                self.tx.window.lift();
-            }
+        if !self.tx.window.is_updated_by(segment.seq, size, advances) {
+            return false;
         }
+        let changed = self.tx.window.update(segment.seq, size);
+        if self.is_window_lifted() {
+            self.tx.window.lift();
+        }
+        changed
     }
 
     /// Whether only the window of the connection counts, not that of the subflow.

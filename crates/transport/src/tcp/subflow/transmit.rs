@@ -24,10 +24,13 @@ const HEADERS: u64 = 52;
 /// Option space of a TCP header, in bytes.
 const OPTION_SPACE: u32 = 40;
 
-/// New data to send, or why there are none.
-enum NewData {
-    Segment(Box<Packet>),
-    Blocked(Blocked),
+/// New data that may be sent next.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    /// Payload bytes of the next segment, which is within one mapping; 0 if only a FIN is left.
+    len: u64,
+    /// Unsent payload that one burst may have: all, or what the next offload buffer has.
+    head: u64,
 }
 
 impl Subflow {
@@ -37,10 +40,37 @@ impl Subflow {
         cx: &mut Context<'_>,
         cc: &mut Controller,
     ) -> Option<Box<Packet>> {
-        if self.is_quiet() {
-            self.tx.bursts.on_nothing_unsent();
-            return None;
+        if self.has_rare() {
+            return self.poll_rare(cx, cc);
         }
+        if self.tx.has_unsent() {
+            let segment = self.next_new(cx, cc);
+            if segment.is_some() {
+                return segment;
+            }
+        } else {
+            self.tx.bursts.on_nothing_unsent();
+            // A receiver has neither after half of the segments that it gets.
+            if self.tx.validation.has_round() || self.tx.writer.is_check_due() {
+                self.finish_round(cx, cc, false);
+            }
+        }
+        self.poll_ack(cx)
+    }
+
+    /// Whether anything may be due but new data and an acknowledgement: asked once, instead of
+    /// each question of `poll_rare` for each segment.
+    #[inline]
+    fn has_rare(&self) -> bool {
+        !self.fsm.is_synchronised()
+            || !self.outbox.is_empty()
+            || self.loss.rexmit() != Rexmit::None
+            || self.handshake.is_due()
+    }
+
+    /// The next segment where anything may be due.
+    #[inline(never)]
+    fn poll_rare(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if let Some(seq) = self.outbox.reset_with.take() {
             return Some(self.reset_segment(cx, seq));
         }
@@ -54,25 +84,16 @@ impl Subflow {
         if data.is_some() {
             return data;
         }
+        self.poll_ack(cx)
+    }
+
+    /// The acknowledgement that is urgent, or an option that is.
+    #[inline]
+    fn poll_ack(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         if self.rx.ack.is_urgent() || self.mp.as_ref().is_some_and(|mp| mp.owes_option()) {
             return Some(self.pure_ack(cx));
         }
         None
-    }
-
-    /// Whether nothing is due, as after half of the segments that a receiver gets: the questions of
-    /// `poll_segment` one by one cost five times as much.
-    #[inline]
-    fn is_quiet(&self) -> bool {
-        !self.tx.has_unsent()
-            && !self.rx.ack.is_urgent()
-            && self.fsm.is_synchronised()
-            && self.outbox.is_empty()
-            && self.loss.rexmit() == Rexmit::None
-            && !self.tx.validation.has_round()
-            && !self.tx.writer.is_check_due()
-            && !self.handshake.is_due()
-            && self.mp.as_ref().is_none_or(|mp| !mp.owes_option())
     }
 
     /// The SYN or SYN/ACK that is due.
@@ -162,35 +183,44 @@ impl Subflow {
             self.finish_round(cx, cc, false);
             return None;
         }
-        match self.next_new(cx, cc) {
-            NewData::Segment(segment) => Some(segment),
-            NewData::Blocked(why) => {
-                let FlowId { socket, path } = self.id;
-                cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
-                self.tx.on_blocked(why);
-                self.finish_round(cx, cc, why == Blocked::CongestionWindow);
-                self.check_persist(cx);
-                None
-            }
-        }
+        self.next_new(cx, cc)
     }
 
-    fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> NewData {
+    /// What new data wait for.
+    fn on_blocked(&mut self, cx: &mut Context<'_>, cc: &mut Controller, why: Blocked) {
+        let FlowId { socket, path } = self.id;
+        cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
+        self.tx.on_blocked(why);
+        self.finish_round(cx, cc, why == Blocked::CongestionWindow);
+        self.check_persist(cx);
+    }
+
+    /// The next segment of new data, of which there are some.
+    fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         // With a processing cost a loss may be detected in the middle of a burst: the burst then
         // ends, because its size was computed for the earlier window.
+        let ready = self.ready();
         if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
             self.restart_after_idle(cx, cc);
-            match self.size_burst(cx, cc) {
+            match self.size_burst(cx, cc, ready) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
-                Err(why) => return NewData::Blocked(why),
+                Err(why) => {
+                    self.on_blocked(cx, cc, why);
+                    return None;
+                }
             }
         }
         self.tx.bursts.on_segment();
-        NewData::Segment(self.send_new(cx, cc))
+        Some(self.send_range(cx, cc, ready.len as u32))
     }
 
     /// The number of segments that may be sent at once; at least one.
-    fn size_burst(&mut self, cx: &Context<'_>, cc: &Controller) -> Result<u32, Blocked> {
+    fn size_burst(
+        &mut self,
+        cx: &Context<'_>,
+        cc: &Controller,
+        Ready { len, head }: Ready,
+    ) -> Result<u32, Blocked> {
         if self.options.pacing
             && let Some(at) = self.tx.pacer.blocked_until(cx.now)
         {
@@ -202,7 +232,6 @@ impl Subflow {
         if room == 0 {
             return Err(Blocked::CongestionWindow);
         }
-        let len = self.next_len();
         if len > self.tx.window_left() {
             return Err(Blocked::ReceiveWindow);
         }
@@ -212,7 +241,6 @@ impl Subflow {
             return Err(Blocked::Nagle);
         }
         let most = self.most_per_burst();
-        let head = self.head();
         if head > mss && self.is_deferred(cx, cc, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
@@ -228,10 +256,15 @@ impl Subflow {
         Ok(segs as u32)
     }
 
-    /// Unsent payload that one burst may have: all, or what the next offload buffer has.
-    fn head(&self) -> u64 {
-        let buffer = self.mp.as_ref().and_then(|mp| mp.buffered_from(self.tx.nxt()));
-        self.tx.unsent().min(buffer.unwrap_or(u64::MAX))
+    /// What may be sent next.
+    #[inline]
+    fn ready(&self) -> Ready {
+        let unsent = self.tx.unsent();
+        let mss = u64::from(self.tx.mss());
+        let Some(mp) = &self.mp else { return Ready { len: unsent.min(mss), head: unsent } };
+        let mapped = mp.mapped_from(self.tx.nxt()).map_or(unsent, |left| left.min(unsent));
+        let head = if mp.is_buffered() { mapped } else { unsent };
+        Ready { len: mapped.min(mss), head }
     }
 
     /// A millisecond's worth at the pacing rate (Linux TSO autosizing).
@@ -326,9 +359,7 @@ impl Subflow {
 
     /// Payload bytes of the next new segment, which is within one mapping; 0 if only a FIN is left.
     pub(super) fn next_len(&self) -> u64 {
-        let len = self.tx.unsent().min(u64::from(self.tx.mss()));
-        let mapped = self.mp.as_ref().and_then(|mp| mp.mapped_from(self.tx.nxt()));
-        mapped.map_or(len, |left| len.min(left))
+        self.ready().len
     }
 
     /// After a round of sending: judges the use of the congestion window, sets the probe timer, and
@@ -555,7 +586,7 @@ impl Subflow {
             options,
             payload,
         });
-        self.tx.nic.on_packet(packet.wire_len());
+        self.tx.nic.on_packet(self.tx.nic.last_len);
         packet
     }
 
