@@ -243,21 +243,6 @@ impl From<Vec<u8>> for Payload {
     }
 }
 
-impl FromIterator<Payload> for Payload {
-    /// The payloads one after the other.
-    fn from_iter<I: IntoIterator<Item = Payload>>(payloads: I) -> Payload {
-        let mut pieces = Vec::new();
-        for payload in payloads {
-            match payload {
-                Payload::Empty => {}
-                Payload::Mixed(parts) => parts.into_iter().for_each(|p| push_piece(&mut pieces, p)),
-                piece => push_piece(&mut pieces, piece),
-            }
-        }
-        Payload::from_pieces(pieces)
-    }
-}
-
 fn slice_pieces(pieces: &[Payload], mut from: u32, mut len: u32) -> Payload {
     let mut out = Vec::new();
     for piece in pieces {
