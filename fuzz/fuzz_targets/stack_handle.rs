@@ -96,6 +96,7 @@ fn config(u: &mut Unstructured<'_>) -> Result<ProtocolConfig> {
         checksum: u.arbitrary()?,
         max_extra_subflows: u.int_in_range(0..=8)?,
         mainline_limits: u.arbitrary()?,
+        joins_mappings: u.arbitrary()?,
         keepalive_on_withdrawal: u.arbitrary()?,
         ..MptcpConfig::default()
     }

@@ -253,6 +253,9 @@ fn run<A: Application>(live: &mut Live<A>, common: &CommonArgs) -> Result<End, L
     if let Some(file) = &common.pcap {
         live.capture(file)?;
     }
+    if let Some(note) = live.note().filter(|_| !common.quiet) {
+        message(&note);
+    }
     let end = live.run();
     if common.verbose {
         let count = live.counters();

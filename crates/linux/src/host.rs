@@ -4,12 +4,14 @@
 //! empty. The same steps as a simulated host's, with a kernel in place of links. Waiting is
 //! `driver`'s.
 
+use crate::ack_filter::supersedes;
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::error::LiveError;
 use crate::interface::{Interface, Port};
 use crate::ledger::Ledger;
 use crate::live::{Endpoint, LiveCounters};
+use crate::offload::{self, LONGEST_READ, Read};
 use crate::udp_path::{Arrival, Received};
 use base::{Context, Instant, InterfaceId, Recorder, SocketId};
 use harness::{SocketOwner, StackSockets, deliver};
@@ -27,8 +29,6 @@ use wire::{Body, Packet, PcapngWriter, SctpPacket, UdpDatagram};
 const BATCH: usize = 64;
 /// Packets and events one input may cause before the engine is held to be in a live-lock.
 const DRAIN_LIMIT: u32 = 1_000_000;
-/// The longest datagram.
-const LONGEST: usize = 65_535;
 
 /// Where captured packets go.
 pub(crate) type Capture = PcapngWriter<std::io::BufWriter<std::fs::File>>;
@@ -51,7 +51,9 @@ pub(crate) struct LiveHost<A> {
     pub(crate) counters: LiveCounters,
     /// What arrives.
     buffer: Vec<u8>,
-    /// The datagram that leaves.
+    /// The last packet of a batch, and the number of its device.
+    held: Option<(usize, Box<Packet>)>,
+    /// The datagram that is captured.
     out: Vec<u8>,
 }
 
@@ -87,7 +89,8 @@ impl<A: Application> LiveHost<A> {
             recorder: None,
             ledger: None,
             counters: LiveCounters::default(),
-            buffer: vec![0; LONGEST],
+            buffer: vec![0; LONGEST_READ],
+            held: None,
             out: Vec::new(),
         })
     }
@@ -100,11 +103,21 @@ impl<A: Application> LiveHost<A> {
 
     /// Take what a device has, at most a batch; whether there may be more.
     pub(crate) fn receive(&mut self, number: usize) -> Result<bool, LiveError> {
+        let more = self.receive_batch(number)?;
+        self.pass_held()?;
+        Ok(more)
+    }
+
+    fn receive_batch(&mut self, number: usize) -> Result<bool, LiveError> {
         for _ in 0..BATCH {
             let Some(interface) = self.interfaces.get(number) else { return Ok(false) };
             let received = match &interface.port {
                 Port::Tun(tun) => {
-                    tun.receive(&mut self.buffer).map(|len| len.map(Arrived::Datagram))
+                    let arrived = match tun.has_offloads() {
+                        true => Arrived::Offloaded,
+                        false => Arrived::Datagram,
+                    };
+                    tun.receive(&mut self.buffer).map(|len| len.map(arrived))
                 }
                 Port::Udp(path) => {
                     let (local, received) = (path.local(), path.receive(&mut self.buffer));
@@ -113,6 +126,7 @@ impl<A: Application> LiveHost<A> {
             };
             match received {
                 Ok(Some(Arrived::Datagram(len))) => self.take_in(number, len)?,
+                Ok(Some(Arrived::Offloaded(len))) => self.take_in_offloaded(number, len)?,
                 Ok(Some(Arrived::Udp(local, Received::Datagrams(arrival)))) => {
                     self.take_in_udp(number, local, arrival)?;
                 }
@@ -123,6 +137,7 @@ impl<A: Application> LiveHost<A> {
                 Ok(None) => return Ok(false),
                 Err(_) => {
                     // The device was removed while in use; the monitor reports it, too.
+                    self.pass_held()?;
                     self.interface_changed(number, InterfaceEvent::Down)?;
                     return Ok(false);
                 }
@@ -131,6 +146,7 @@ impl<A: Application> LiveHost<A> {
         Ok(true)
     }
 
+    /// A datagram of a device without offloads.
     fn take_in(&mut self, number: usize, len: usize) -> Result<(), LiveError> {
         let now = self.clock.now();
         let datagram = &self.buffer[..len];
@@ -139,16 +155,67 @@ impl<A: Application> LiveHost<A> {
         }
         self.counters.received += 1;
         match Packet::parse(datagram) {
-            Ok(packet) => {
-                let interface = InterfaceId(number as u16);
-                self.input(Input::Packet { interface, packet: Box::new(packet) })
-            }
+            Ok(packet) => self.take_in_packet(number, packet),
             Err(_) => {
                 // Neighbour discovery and the like, or damage: no business of the engine's.
                 self.counters.ignored += 1;
                 Ok(())
             }
         }
+    }
+
+    /// A header and a datagram of a device with offloads.
+    fn take_in_offloaded(&mut self, number: usize, len: usize) -> Result<(), LiveError> {
+        let now = self.clock.now();
+        let bytes = &self.buffer[..len];
+        let read = offload::read(bytes);
+        if let (Some(capture), None | Some(Read::Whole(_))) = (&mut self.capture, &read) {
+            let datagram = bytes.get(offload::HEADER..).unwrap_or_default();
+            capture.write_datagram(number, now, datagram).map_err(|error| capturing(&error))?;
+        }
+        match read {
+            Some(Read::Whole(packet)) => {
+                self.counters.received += 1;
+                self.take_in_packet(number, packet)
+            }
+            Some(Read::Pieces(packets)) => {
+                let merged = u64::from(packets.is_merged());
+                for packet in packets {
+                    self.counters.received += 1;
+                    self.counters.received_merged += merged;
+                    self.capture_packet(number, &packet)?;
+                    self.take_in_packet(number, packet)?;
+                }
+                Ok(())
+            }
+            None => {
+                self.counters.received += 1;
+                self.counters.ignored += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// A packet from a TUN device, which is held until it is known whether the next one of the
+    /// batch makes it superfluous.
+    fn take_in_packet(&mut self, number: usize, packet: Packet) -> Result<(), LiveError> {
+        match &mut self.held {
+            Some((held_at, held)) if *held_at == number && supersedes(&packet, held) => {
+                **held = packet;
+                Ok(())
+            }
+            _ => {
+                self.pass_held()?;
+                self.held = Some((number, Box::new(packet)));
+                Ok(())
+            }
+        }
+    }
+
+    /// Passes the held packet to the engine.
+    fn pass_held(&mut self) -> Result<(), LiveError> {
+        let Some((number, packet)) = self.held.take() else { return Ok(()) };
+        self.input(Input::Packet { interface: InterfaceId(number as u16), packet })
     }
 
     /// Datagrams at `local`: SCTP packets, or what is ignored.
@@ -191,11 +258,12 @@ impl<A: Application> LiveHost<A> {
         capture.write_datagram(number, now, &self.out).map_err(|error| capturing(&error))
     }
 
-    /// Sends what the sockets have gathered.
+    /// Sends what devices and sockets have gathered.
     pub(crate) fn flush(&mut self) {
         for interface in &mut self.interfaces {
-            if let Port::Udp(path) = &mut interface.port {
-                path.flush(&mut self.counters);
+            match &mut interface.port {
+                Port::Tun(path) => path.flush(&mut self.counters),
+                Port::Udp(path) => path.flush(&mut self.counters),
             }
         }
     }
@@ -274,7 +342,7 @@ impl<A: Application> LiveHost<A> {
             let mut cx = context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
             if let Some(transmit) = self.stack.poll_transmit(&mut cx) {
                 let now = cx.now;
-                self.send(now, &transmit)?;
+                self.send(now, transmit)?;
             } else if let Some(event) = self.stack.poll_event() {
                 self.notify(event)?;
             } else {
@@ -285,19 +353,20 @@ impl<A: Application> LiveHost<A> {
     }
 
     /// Passes a packet to the kernel. It has departed then: the engine has no queue behind it.
-    fn send(&mut self, now: Instant, transmit: &Transmit) -> Result<(), LiveError> {
-        let Transmit { interface, packet, .. } = transmit;
-        let number = interface.index();
-        match self.interfaces.get_mut(number).map(|interface| &mut interface.port) {
-            Some(Port::Tun(tun)) => {
-                self.out.clear();
-                packet.emit(&mut self.out);
-                match tun.send(&self.out) {
-                    Ok(()) => self.counters.sent += 1,
-                    // A device that is down, a kernel without memory: lost like any other.
-                    Err(_) => self.counters.unsent += 1,
+    fn send(&mut self, now: Instant, transmit: Transmit) -> Result<(), LiveError> {
+        let Transmit { interface, packet, bytes } = transmit;
+        let (number, flow) = (interface.index(), packet.flow);
+        if self.capture.is_some() {
+            match self.interfaces.get(number).map(|interface| &interface.port) {
+                Some(Port::Udp(path)) => {
+                    let packet = path.as_sent(&packet);
+                    self.capture_packet(number, &packet)?;
                 }
+                _ => self.capture_packet(number, &packet)?,
             }
+        }
+        match self.interfaces.get_mut(number).map(|interface| &mut interface.port) {
+            Some(Port::Tun(path)) => path.send(packet, &mut self.counters),
             Some(Port::Udp(path)) => match &packet.body {
                 Body::Sctp(sctp) => path.send(packet.dst, sctp, &mut self.counters),
                 // A host that has SCTP in UDP only.
@@ -305,15 +374,7 @@ impl<A: Application> LiveHost<A> {
             },
             None => {}
         }
-        match self.interfaces.get(number).map(|interface| &interface.port) {
-            Some(Port::Udp(path)) if self.capture.is_some() => {
-                let packet = path.as_sent(packet);
-                self.capture_packet(number, &packet)?;
-            }
-            _ => self.capture_packet(number, packet)?,
-        }
-        if packet.flow != 0 {
-            let (flow, bytes) = (packet.flow, packet.wire_len());
+        if flow != 0 {
             let mut cx = context(now, &mut self.entropy, &mut self.recorder)?;
             self.stack.handle(&mut cx, Input::Departed { flow, bytes });
         }
@@ -344,6 +405,8 @@ impl<A: Application> LiveHost<A> {
 enum Arrived {
     /// An IP datagram of this length.
     Datagram(usize),
+    /// A header of `offload` and a datagram of this length.
+    Offloaded(usize),
     /// SCTP in UDP to an address of ours.
     Udp(SocketAddr, Received),
 }

@@ -10,6 +10,7 @@ use crate::error::LiveError;
 use crate::namespace::bring_up;
 use crate::netlink::{Link, Netlink};
 use crate::path::{PathDevice, UdpAddress};
+use crate::tun_path::TunPath;
 use crate::udp_path::{SCTP_UDP_PORT, UdpPath};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, RawFd};
@@ -17,7 +18,7 @@ use std::os::fd::{AsRawFd, RawFd};
 /// What packets of an interface pass.
 pub(crate) enum Port {
     /// IP datagrams.
-    Tun(Tun),
+    Tun(TunPath),
     /// SCTP in UDP; its address is the kernel's, too.
     Udp(UdpPath),
 }
@@ -41,6 +42,16 @@ impl Port {
         match self {
             Port::Tun(tun) => tun.name(),
             Port::Udp(path) => path.name(),
+        }
+    }
+}
+
+impl Interface {
+    /// Whether the kernel segments and computes checksums.
+    pub(crate) const fn has_offloads(&self) -> bool {
+        match &self.port {
+            Port::Tun(tun) => tun.has_offloads(),
+            Port::Udp(_) => false,
         }
     }
 }
@@ -130,7 +141,7 @@ pub(crate) fn open(
     let mut netlink = Netlink::open().map_err(|error| failed("reading devices", &error))?;
     let mut interfaces = Vec::with_capacity(paths.len());
     for (number, path) in paths.iter().enumerate() {
-        let tun = Tun::open(&path.name)?;
+        let tun = Tun::open_offloaded(&path.name)?;
         if tun.is_ours() {
             set_up_new(&mut netlink, path, listen.filter(|_| number == 0))?;
         }
@@ -158,6 +169,19 @@ pub(crate) fn describe(interfaces: &[Interface]) -> String {
         format!("{} has {addresses}", interface.port.name())
     };
     interfaces.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// The devices without offloads, in words, if there are any.
+pub(crate) fn note(interfaces: &[Interface]) -> Option<String> {
+    let plain = interfaces.iter().filter_map(|interface| match &interface.port {
+        Port::Tun(tun) if !tun.has_offloads() => Some(tun.name()),
+        _ => None,
+    });
+    let names: Vec<&str> = plain.collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("{names}: no segmentation offload in this kernel; transfers take more CPU time")
+    })
 }
 
 /// Give the kernel the other end of a device that was just made, and set it up.
@@ -210,7 +234,8 @@ fn adopt(
     let here: Vec<KernelAddress> =
         known.into_iter().filter(|(at, _)| *at == index).map(|(_, known)| known).collect();
     let addresses = engine_addresses(path, &here, &taken, listen)?;
-    Ok(Interface { port: Port::Tun(tun), index, addresses, mtu, backup: path.backup })
+    let port = Port::Tun(TunPath::new(tun));
+    Ok(Interface { port, index, addresses, mtu, backup: path.backup })
 }
 
 /// The engine's addresses: those given, or one next to each of the kernel's; `listen` in its

@@ -12,6 +12,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod ack_filter;
 mod address;
 mod clock;
 mod device;
@@ -30,6 +31,7 @@ mod monitor;
 pub mod mptcp_pm;
 mod namespace;
 pub mod netlink;
+mod offload;
 pub mod path;
 mod raw_netlink;
 mod serve;
@@ -37,6 +39,7 @@ pub mod sock_diag;
 mod sockets;
 pub mod sut;
 mod system;
+mod tun_path;
 mod udp_path;
 pub mod user_namespace;
 

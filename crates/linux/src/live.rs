@@ -64,6 +64,10 @@ pub struct LiveCounters {
     pub sent: u64,
     /// Refused by the kernel, because a device was down.
     pub unsent: u64,
+    /// Those received that the kernel had merged (generic receive or segmentation offload).
+    pub received_merged: u64,
+    /// Those sent that were merged, for the kernel to segment.
+    pub sent_merged: u64,
 }
 
 /// How a run ended.
@@ -199,6 +203,11 @@ impl<A: Application> Live<A> {
     /// The devices and the engine's addresses, in words.
     pub fn describe(&self) -> String {
         interface::describe(&self.host.interfaces)
+    }
+
+    /// What the kernel lacks that transfers would profit from, in words, if anything.
+    pub fn note(&self) -> Option<String> {
+        interface::note(&self.host.interfaces)
     }
 
     /// The application.
@@ -344,6 +353,7 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
     if let ProtocolConfig::Mptcp(config) = &mut endpoint.protocol {
         let backup = interfaces.iter().filter(|interface| interface.backup);
         config.backup.extend(backup.flat_map(|interface| &interface.addresses));
+        config.joins_mappings = interfaces.iter().any(Interface::has_offloads);
     }
     if let ProtocolConfig::Sctp(config) = &mut endpoint.protocol {
         config.addresses = Addresses::All;

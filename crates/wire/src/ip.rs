@@ -37,6 +37,16 @@ enum Trust {
     Strict,
     /// The sender's hardware may not have filled it in yet.
     Captured,
+    /// That of TCP or UDP is not looked at: a device verified it or has yet to fill it in.
+    Device,
+}
+
+/// Who fills in the checksum of a TCP segment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Summing {
+    Here,
+    /// The field has the sum of the pseudo header.
+    Device,
 }
 
 /// Fields of the IP header that concern the transport unit behind it.
@@ -58,6 +68,29 @@ impl Packet {
     /// If the addresses are of two families, or of IPv6 in a fragment, the TCP options take more
     /// than 40 bytes or the datagram more than 65,535. Nothing that `parse` gives does.
     pub fn emit(&self, out: &mut Vec<u8>) {
+        self.emit_summed(out, Summing::Here);
+    }
+
+    /// Append the datagram to `out`, the checksum of an intact TCP segment left to a device that
+    /// adds the sum from the first byte of the segment to the end (VIRTIO_NET_HDR_F_NEEDS_CSUM).
+    /// Returns the offset of that byte in the datagram; `None` if all checksums are filled in.
+    ///
+    /// # Panics
+    /// As `emit`.
+    pub fn emit_to_device(&self, out: &mut Vec<u8>) -> Option<u32> {
+        let Body::Tcp(segment) = &self.body else {
+            self.emit(out);
+            return None;
+        };
+        if self.corrupted {
+            self.emit(out);
+            return None;
+        }
+        self.emit_summed(out, Summing::Device);
+        Some(self.wire_len() - segment.wire_len())
+    }
+
+    fn emit_summed(&self, out: &mut Vec<u8>, summing: Summing) {
         if let Body::Opaque(datagram) = &self.body {
             return datagram.emit(self.ecn, out);
         }
@@ -71,7 +104,7 @@ impl Packet {
             }
             (src, dst) => panic!("a datagram from {src} to {dst}"),
         }
-        self.emit_unit(out);
+        self.emit_unit(out, summing);
     }
 
     /// The datagram in `bytes`, every checksum verified.
@@ -83,6 +116,12 @@ impl Packet {
     /// to fill in are taken as right, other wrong ones mark the packet `corrupted`.
     pub fn parse_captured(bytes: &[u8]) -> Result<Packet, ParseError> {
         parse(bytes, Trust::Captured)
+    }
+
+    /// The datagram in `bytes`, which a device passed without a checksum of TCP or UDP, because it
+    /// verified it or the packet never left this host.
+    pub fn parse_from_device(bytes: &[u8]) -> Result<Packet, ParseError> {
+        parse(bytes, Trust::Device)
     }
 
     /// The packet, emitted and parsed. Equal to `self`, unless it is `corrupted`, which gives the
@@ -204,7 +243,7 @@ impl Packet {
 
     /// Append the transport unit and fill in its checksum. The payload's share of the sum comes
     /// from its closed form, so that a parser summing the bytes checks that too.
-    fn emit_unit(&self, out: &mut Vec<u8>) {
+    fn emit_unit(&self, out: &mut Vec<u8>, summing: Summing) {
         let start = out.len();
         let carrier;
         let (field, payload) = match &self.body {
@@ -227,6 +266,11 @@ impl Packet {
             ICMP => Checksum::new(),
             protocol => Checksum::pseudo_header(self.src, self.dst, protocol, unit as u32),
         };
+        if summing == Summing::Device {
+            let field = start + field;
+            out[field..field + 2].copy_from_slice(&pseudo.fold().to_be_bytes());
+            return;
+        }
         let mut sum = pseudo;
         sum.add_bytes(&out[start..out.len() - payload.len() as usize]);
         sum.add_payload(payload);
@@ -398,7 +442,7 @@ fn parse_unit(envelope: &Envelope<'_>, trust: Trust) -> Result<(Body, bool), Par
     match envelope.protocol {
         TCP => {
             at_least(unit, 20, Layer::Tcp)?;
-            let intact = verify(envelope, unit, 16, Layer::Tcp, trust)?;
+            let intact = trust == Trust::Device || verify(envelope, unit, 16, Layer::Tcp, trust)?;
             Ok((Body::Tcp(TcpSegment::parse(unit)?), intact))
         }
         UDP => {
@@ -408,12 +452,13 @@ fn parse_unit(envelope: &Envelope<'_>, trust: Trust) -> Result<(Body, bool), Par
             if absent && v6 && trust == Trust::Strict {
                 return Err(ParseError::Checksum(Layer::Udp));
             }
-            let intact = absent || verify(envelope, unit, 6, Layer::Udp, trust)?;
+            let summed = absent || trust == Trust::Device;
+            let intact = summed || verify(envelope, unit, 6, Layer::Udp, trust)?;
             Ok((Body::Udp(UdpDatagram::parse(unit)), intact))
         }
         SCTP => {
             let (packet, intact) = match trust {
-                Trust::Strict => (SctpPacket::parse(unit)?, true),
+                Trust::Strict | Trust::Device => (SctpPacket::parse(unit)?, true),
                 Trust::Captured => SctpPacket::parse_captured(unit)?,
             };
             Ok((Body::Sctp(packet), intact))
@@ -449,7 +494,7 @@ fn verify(
     if sum.finish() == 0 {
         return Ok(true);
     }
-    if trust == Trust::Strict {
+    if trust != Trust::Captured {
         return Err(ParseError::Checksum(layer));
     }
     // What hardware completes is left zero or holds the sum of the pseudo header.

@@ -161,7 +161,9 @@ fn lack_of_privilege_or_of_a_device_is_code_3_with_a_remedy() {
         _ => println!("skipped: privileges cannot be dropped here"),
     }
     let Some(namespace) = namespace() else { return };
-    let arguments = ["live", "get", "10.8.0.1:80/x", "-o", "/tmp/x", "--path", "dev=tun8"];
+    let scratch = Scratch::new("live-without-device");
+    let output = scratch.path("x");
+    let arguments = ["live", "get", "10.8.0.1:80/x", "-o", &output, "--path", "dev=tun8"];
     let output = start(&namespace, &arguments).wait_with_output().expect("an end");
     assert_eq!(output.status.code(), Some(3));
     assert!(stderr(&output).contains("ip tuntap add dev tun8"), "{}", stderr(&output));

@@ -253,6 +253,10 @@ fn check_link(link: &PathSpec, given: &Given) -> Result<(), InputError> {
         let problem = format!("the link `{}` has no {word}: only paths have ends", link.name);
         return Err(given.refuse_whole(problem, "write it in the paths that use the link"));
     }
+    if let Some(there) = link.middleboxes.first() {
+        let problem = format!("`{there}` belongs to a path, not to the link `{}`", link.name);
+        return Err(given.refuse_whole(problem, "write it in the paths that use the link"));
+    }
     if link.events.iter().any(|event| event.change == Change::Backup) {
         let help = "write it in a path";
         return Err(given.refuse_whole("a link cannot be a backup: only paths can", help));

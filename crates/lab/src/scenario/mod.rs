@@ -38,7 +38,9 @@ pub(crate) use flow::draw_start;
 pub use foreign::{FOREIGN, Foreign};
 pub use judge::Goal;
 pub(crate) use judge::measures;
-pub use matrix::{CellPlace, MATRIX_RUNS, MatrixPlan, PlannedCell};
+pub use matrix::{
+    CellPlace, MATRIX_PAIRS, MATRIX_RUNS, MATRIX_TRAFFIC, MatrixPlan, PlannedCell, Reported,
+};
 pub use options::{Options, PathOption};
 pub use primary::Primary;
 pub use schema::schema as scenario_schema;

@@ -1,7 +1,7 @@
 //! What is transferred, and what is printed of it.
 
-use crate::support::connection::{Case, Role, transfer_multipath, world};
-use crate::support::exchange::{self, Close, Manner};
+use crate::support::connection::{Case, Role, check_multipath, connect, world};
+use crate::support::exchange::{self, Close, Manner, cpu_seconds};
 use crate::support::forwarder::Conditions;
 use crate::support::kernel;
 use crate::support::world::{Family, World};
@@ -12,8 +12,6 @@ use transport::Protocol;
 
 /// Bytes of a transfer one way; the other way there is one byte.
 const SIZE: usize = 64 << 20;
-/// Ticks of a second in which the kernel shows CPU time (USER_HZ).
-const TICKS: f64 = 100.0;
 
 /// The way that most bytes go, as the engine sees it.
 #[derive(Clone, Copy)]
@@ -22,39 +20,77 @@ enum Direction {
     Down,
 }
 
-/// Print all figures.
-pub(crate) fn print() {
-    for paths in [1, 2] {
-        for direction in [Direction::Up, Direction::Down] {
-            if figure("mptcp-tun", paths, direction, with_engine).is_none()
-                || figure("kernel-tun", paths, direction, between_kernels).is_none()
-            {
-                println!("live/mptcp-tun is left out: see the line above");
-                return;
-            }
+impl Direction {
+    const fn name(self) -> &'static str {
+        match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
         }
     }
 }
 
-/// Measures one figure; `None` if it is not available here, which was printed.
+/// Turns of each, engine and kernel in alternation.
+const TURNS: usize = 5;
+
+/// Goodput in Mbit/s and CPU seconds per 10^9 bytes.
+pub(crate) type Figure = (f64, f64);
+
+/// Print all figures whose names contain `wanted`.
+pub(crate) fn print(wanted: &str) {
+    for (paths, direction) in
+        [(1, Direction::Up), (1, Direction::Down), (2, Direction::Up), (2, Direction::Down)]
+    {
+        let name = format!("mptcp-tun-{paths}-{}", direction.name());
+        if name.contains(wanted) && figures(&name, paths, direction).is_none() {
+            println!("live/{name} is left out: see the line above");
+            return;
+        }
+    }
+}
+
+/// Measures engine and kernel in turn and prints the medians; `None` if they are not available
+/// here, which was printed.
+fn figures(name: &str, paths: usize, direction: Direction) -> Option<()> {
+    let (mut engine, mut kernel) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        engine.push(figure(paths, direction, with_engine)?);
+        kernel.push(figure(paths, direction, between_kernels)?);
+    }
+    print_figure(name, &engine);
+    print_figure(&name.replace("mptcp", "kernel"), &kernel);
+    let turns = || engine.iter().zip(&kernel);
+    let goodput = median(turns().map(|(ours, theirs)| ours.0 / theirs.0));
+    let cpu = median(turns().map(|(ours, theirs)| ours.1 / theirs.1));
+    println!("live/{name}-to-kernel {goodput:.2} ratio");
+    println!("live/{name}-to-kernel-cpu {cpu:.2} ratio");
+    Some(())
+}
+
+/// One transfer; `None` if it is not available here, which was printed.
 fn figure(
-    name: &str,
     paths: usize,
     direction: Direction,
-    take: fn(&World, usize, Direction) -> Duration,
-) -> Option<()> {
+    take: fn(&World, usize, Direction) -> Used,
+) -> Option<Figure> {
     let world = world(&vec![Conditions::default(); paths])?;
-    let before = cpu_seconds();
-    let took = take(&world, paths, direction);
-    let cpu = cpu_seconds() - before;
-    let way = match direction {
-        Direction::Up => "up",
-        Direction::Down => "down",
-    };
+    let Used { took, cpu } = take(&world, paths, direction);
     let megabits = 8.0 * SIZE as f64 / took.as_secs_f64() / 1e6;
-    println!("live/{name}-{paths}-{way} {megabits:.0} Mbit/s");
-    println!("live/{name}-{paths}-{way}-cpu {:.1} s/GB", cpu / (SIZE as f64 / 1e9));
-    Some(())
+    Some((megabits, cpu / (SIZE as f64 / 1e9)))
+}
+
+/// Prints the medians of a figure's turns.
+pub(crate) fn print_figure(name: &str, figures: &[Figure]) {
+    let goodput = median(figures.iter().map(|figure| figure.0));
+    let cpu = median(figures.iter().map(|figure| figure.1));
+    println!("live/{name} {goodput:.0} Mbit/s");
+    println!("live/{name}-cpu {cpu:.1} s/GB");
+}
+
+/// The median; of an even number of values the upper one.
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Bytes that this side and the peer send.
@@ -65,7 +101,13 @@ const fn sizes(direction: Direction) -> (usize, usize) {
     }
 }
 
-fn with_engine(world: &World, _: usize, direction: Direction) -> Duration {
+/// Time from connecting to the end and CPU seconds of the process meanwhile.
+struct Used {
+    took: Duration,
+    cpu: f64,
+}
+
+fn with_engine(world: &World, _: usize, direction: Direction) -> Used {
     let (size, kernel_sends) = sizes(direction);
     // The client engine joins; a kernel that joins too would double the second path.
     world.ip_mptcp("limits set subflows 8 add_addr_accepted 0");
@@ -76,11 +118,13 @@ fn with_engine(world: &World, _: usize, direction: Direction) -> Duration {
         kernel_closes: Close::Second,
         ..Case::new(Role::Client, Family::V4)
     };
-    transfer_multipath(world, &case, |_| {})
+    let ends = connect(world, &case, |_| {});
+    check_multipath(world, &case, &ends);
+    Used { took: ends.took, cpu: ends.cpu }
 }
 
 /// Between the kernels at both ends of the wires.
-fn between_kernels(world: &World, paths: usize, direction: Direction) -> Duration {
+fn between_kernels(world: &World, paths: usize, direction: Direction) -> Used {
     let (size, peer_sends) = sizes(direction);
     let (content, answer) = (kernel::content(size), kernel::content(peer_sends));
     if paths > 1 {
@@ -93,7 +137,8 @@ fn between_kernels(world: &World, paths: usize, direction: Direction) -> Duratio
     let manner = |close| Manner { close, pause: Duration::ZERO };
     // Nothing runs in parallel: the last bytes are sent at once.
     let free = || channel().1;
-    thread::scope(|scope| {
+    let before = cpu_seconds();
+    let took = thread::scope(|scope| {
         let answer = &answer;
         let accept = || exchange::accept(&listener, answer, manner(Close::Second), free());
         let peer = scope.spawn(move || world.peer.run(accept));
@@ -101,14 +146,6 @@ fn between_kernels(world: &World, paths: usize, direction: Direction) -> Duratio
         let near = world.engine.run(connect).expect("the namespace").expect("a transfer");
         let far = peer.join().expect("no panic").expect("the namespace").expect("a transfer");
         near.took.max(far.took)
-    })
-}
-
-/// User plus system time of this process, ended threads included, in seconds.
-pub(crate) fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name, in parentheses, may hold anything; the 14th and 15th field are meant.
-    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
-    let ticks: f64 = fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
-    ticks / TICKS
+    });
+    Used { took, cpu: cpu_seconds() - before }
 }

@@ -5,7 +5,8 @@
 //! are there. Printed are medians over the turns: goodput, CPU time of both ends, and the ratio of
 //! the engine's to usrsctp's.
 
-use crate::figures::cpu_seconds;
+use crate::figures::{Figure, median, print_figure};
+use crate::support::exchange::cpu_seconds;
 use base::SocketId;
 use linux::path::{Paths, parse_any};
 use linux::{Endpoint, Live, UdpAddress};
@@ -35,9 +36,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const SERVER: &str = "127.0.0.1";
 const CLIENT: &str = "127.0.0.2";
 
-/// Goodput in Mbit/s and CPU seconds of both ends per 10^9 bytes.
-type Figure = (f64, f64);
-
 /// Print the figures.
 pub(crate) fn print() {
     let peer = compiled_peer();
@@ -59,19 +57,6 @@ pub(crate) fn print() {
     let cpu = median(turns().map(|(ours, theirs)| ours.1 / theirs.1));
     println!("live/sctp-udp-to-usrsctp {goodput:.2} ratio");
     println!("live/sctp-udp-to-usrsctp-cpu {cpu:.2} ratio");
-}
-
-fn print_figure(name: &str, figures: &[Figure]) {
-    let goodput = median(figures.iter().map(|figure| figure.0));
-    let cpu = median(figures.iter().map(|figure| figure.1));
-    println!("live/{name} {goodput:.0} Mbit/s");
-    println!("live/{name}-cpu {cpu:.1} s/GB");
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn figure(took: f64, cpu: f64) -> Figure {

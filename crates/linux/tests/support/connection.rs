@@ -1,6 +1,6 @@
 //! One connection between the engine and the peer's kernel, and what both made of it.
 
-use super::exchange::{self, Close, Exchange, Manner};
+use super::exchange::{self, Close, Exchange, Manner, cpu_seconds};
 use super::forwarder::Conditions;
 use super::kernel;
 use super::prompt;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use traffic::{Application, StreamFailure};
 use transport::mptcp::MptcpConfig;
 use transport::{Protocol, ProtocolConfig};
+use wire::Payload;
 
 const MIB: usize = 1 << 20;
 const SIZE: usize = 4 * MIB;
@@ -102,6 +103,8 @@ pub(crate) struct Ends {
     pub kernel: io::Result<Vec<u8>>,
     /// From connected until everything was written and read: the longer of both ends'.
     pub took: Duration,
+    /// CPU seconds of the process meanwhile, wires included.
+    pub cpu: f64,
 }
 
 /// Paths to a kernel that supports MPTCP and accepts every subflow; `None`, after printing the
@@ -121,12 +124,13 @@ pub(crate) fn connect(
     case: &Case,
     meanwhile: impl FnOnce(&PathSwitch) + Send,
 ) -> Ends {
-    let content = kernel::content(case.size);
+    let content = Payload::from(kernel::content(case.size));
     let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
     let address = world.peer_server(case.family, 0);
     let (ready, wait) = channel();
+    let before = cpu_seconds();
     thread::scope(|scope| {
-        let (content, answer) = (&content, &answer);
+        let answer = &answer;
         let listen = || kernel::listen(Protocol::Mptcp, address);
         let listener = (case.role == Role::Client).then(|| world.peer.run(listen));
         let listener = listener.map(|made| made.expect("the namespace").expect("a listener"));
@@ -147,14 +151,15 @@ pub(crate) fn connect(
         let kernel = kernel.expect("the namespace");
         let (engine, took) = engine.join().expect("no panic");
         let took = kernel.as_ref().map_or(took, |kernel| kernel.took.max(took));
-        Ends { engine, kernel: kernel.map(|kernel| kernel.content), took }
+        let cpu = cpu_seconds() - before;
+        Ends { engine, kernel: kernel.map(|kernel| kernel.content), took, cpu }
     })
 }
 
 fn engine(
     world: &World,
     case: &Case,
-    content: &[u8],
+    content: Payload,
     ready: &Sender<PathSwitch>,
 ) -> (Result<Vec<u8>, StreamFailure>, Duration) {
     prompt::hurry();
@@ -166,7 +171,7 @@ fn engine(
         protocol,
         ..Endpoint::default()
     };
-    let mut application = Exchange::new(client, content.to_vec(), case.engine_closes);
+    let mut application = Exchange::new(client, content, case.engine_closes);
     application.abort_at = case.engine_aborts_at;
     application.is_tcp = case.becomes_tcp;
     application.pause = case.pause;
@@ -179,9 +184,9 @@ fn engine(
     ready.send(live.path_switch()).expect("somebody who waits");
     let patience = PATIENCE + Duration::from_secs((case.size / (4 * MIB)) as u64);
     run_for(&mut live, patience).expect("a run");
-    let application = live.application();
-    let received = application.failure.map_or_else(|| Ok(application.received.clone()), Err);
-    (received, application.took())
+    let application = live.into_application();
+    let took = application.took();
+    (application.failure.map_or(Ok(application.received), Err), took)
 }
 
 /// Run an engine to its end, or to the end of patience.
@@ -208,16 +213,9 @@ pub(crate) fn transfer(
     case: &Case,
     meanwhile: impl FnOnce(&PathSwitch) + Send,
 ) -> Duration {
-    let Ends { engine, kernel, took } = connect(world, case, meanwhile);
-    let (engine, kernel) = (engine.expect("no failure"), kernel.expect("no failure"));
-    let content = kernel::content(case.size);
-    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
-    assert_eq!((engine.len(), kernel.len()), (answer.len(), content.len()), "{:?}", case.role);
-    assert!(engine == answer && kernel == content, "contents differ");
-    for name in ERRORS.into_iter().filter(|name| !case.errors.contains(name)) {
-        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
-    }
-    took
+    let ends = connect(world, case, meanwhile);
+    check(world, case, &ends);
+    ends.took
 }
 
 /// The same, over MPTCP to the end.
@@ -226,7 +224,29 @@ pub(crate) fn transfer_multipath(
     case: &Case,
     meanwhile: impl FnOnce(&PathSwitch) + Send,
 ) -> Duration {
-    let took = transfer(world, case, meanwhile);
+    let ends = connect(world, case, meanwhile);
+    check_multipath(world, case, &ends);
+    ends.took
+}
+
+/// Everything arrived at both ends, and nothing went wrong.
+fn check(world: &World, case: &Case, ends: &Ends) {
+    let (engine, kernel) = match (&ends.engine, &ends.kernel) {
+        (Ok(engine), Ok(kernel)) => (engine, kernel),
+        (engine, kernel) => panic!("{:?} {:?}", engine.as_ref().err(), kernel.as_ref().err()),
+    };
+    let content = kernel::content(case.size);
+    let answer = kernel::content(case.kernel_sends.unwrap_or(case.size));
+    assert_eq!((engine.len(), kernel.len()), (answer.len(), content.len()), "{:?}", case.role);
+    assert!(*engine == answer && *kernel == content, "contents differ");
+    for name in ERRORS.into_iter().filter(|name| !case.errors.contains(name)) {
+        assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
+    }
+}
+
+/// The same, over MPTCP to the end.
+pub(crate) fn check_multipath(world: &World, case: &Case, ends: &Ends) {
+    check(world, case, ends);
     for name in FALLBACKS {
         assert_eq!(count(world, name), 0, "{name}: {:?} {:?}", case.role, case.family);
     }
@@ -235,7 +255,6 @@ pub(crate) fn transfer_multipath(
         Role::Server => "MPCapableSYNACKRX",
     };
     assert_eq!(count(world, capable), 1);
-    took
 }
 
 /// What the peer's kernel counted of MPTCP.

@@ -35,6 +35,9 @@ pub struct MptcpConfig {
     /// Behave as mainline Linux even where that costs throughput: for a simulated kernel, not for
     /// real transfers. See the switch of the profile with this name.
     pub mainline_limits: bool,
+    /// Data that follow each other share a mapping, for an interface that segments: it repeats the
+    /// options of a header in every segment.
+    pub joins_mappings: bool,
     /// Endpoints of the path manager `kernel`.
     pub endpoints: Endpoints,
     /// For the path manager `binder`: the interface behind which the gateways of each further
@@ -67,6 +70,7 @@ impl Default for MptcpConfig {
             max_extra_subflows: 8,
             common_prefix_bits: None,
             mainline_limits: false,
+            joins_mappings: false,
             endpoints: Endpoints::default(),
             gateways: Vec::new(),
             simultaneous_syn: None,

@@ -61,7 +61,8 @@ impl Connection {
         let switches = config.tcp.profile.switches();
         let (host, routes) = start.host;
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
-        let rules = SubflowRules::new(&switches, config.mainline_limits);
+        let joins = config.mainline_limits || config.joins_mappings;
+        let rules = SubflowRules::new(&switches, joins);
         let sender = Sender::new(config.sender(start.socket, rules.one_at_a_time));
         Connection {
             socket: start.socket,

@@ -23,7 +23,7 @@ pub(super) struct SubflowRules {
     pub own_windows: bool,
     /// Each segment leaves before the scheduler is asked about the next one.
     pub one_at_a_time: bool,
-    /// Data that follow each other share a mapping (mainline Linux).
+    /// Data that follow each other share a mapping (Linux, interfaces that segment).
     joins_mappings: bool,
     /// Tick of the timer wheel.
     tick: Duration,
@@ -31,11 +31,11 @@ pub(super) struct SubflowRules {
 
 impl SubflowRules {
     /// Of a profile.
-    pub(super) const fn new(switches: &Switches, mainline_limits: bool) -> Self {
+    pub(super) const fn new(switches: &Switches, joins_mappings: bool) -> Self {
         SubflowRules {
             own_windows: matches!(switches.multipath.subflow_window, SubflowWindow::Rfc),
             one_at_a_time: switches.multipath.sends_what_it_hands,
-            joins_mappings: mainline_limits,
+            joins_mappings,
             tick: switches.tick,
         }
     }

@@ -9,7 +9,7 @@ use transport::mptcp::MptcpConfig;
 use transport::scheduler::SchedulerChoice;
 use transport::{Buffers, Profile};
 use wire::mptcp::{DataNumber, Dss};
-use wire::{Flags, Packet};
+use wire::{Flags, Packet, SeqNumber};
 
 fn fixed(kib: u32) -> MptcpConfig {
     let mut config = MptcpConfig::default();
@@ -429,4 +429,40 @@ fn subflow_that_missed_the_opening_of_its_window_is_asked() {
     pair.paths[1].cut = false;
     pair.paths[0].cut = true;
     pair.run_until(Duration::from_secs(300), Pair::is_delivered);
+}
+
+/// Of the client's data segments the share that an interface could merge with the one before: equal
+/// options, one after the other. And the transfer is intact, with losses.
+fn mergeable(joins_mappings: bool) -> f64 {
+    let config = MptcpConfig { joins_mappings, ..MptcpConfig::default() };
+    let lossy = |ms| Path { loss: 0.01, ..Path::ms(ms) };
+    let mut pair = Pair::with_seed(&[lossy(10), lossy(25)], config, MptcpConfig::default(), 3);
+    let count = Rc::new(RefCell::new((vec![None; 2], 0u32, 0u32)));
+    let counted = Rc::clone(&count);
+    pair.mangle = Some(Box::new(move |side, path, packet| {
+        let Some(segment) = tcp(packet).filter(|segment| !segment.payload.is_empty()) else {
+            return true;
+        };
+        if side == Side::Client {
+            let (last, all, follow) = &mut *counted.borrow_mut();
+            *all += 1;
+            *follow +=
+                u32::from(last[path].as_ref() == Some(&(segment.seq, segment.options.clone())));
+            let next = SeqNumber(segment.seq.0.wrapping_add(segment.payload.len()));
+            last[path] = Some((next, segment.options.clone()));
+        }
+        true
+    }));
+    pair.transfer(2_000_000, 1000);
+    pair.close();
+    assert_eq!(pair.info(Side::Client).refused + pair.info(Side::Server).refused, 0);
+    let (_, all, follow) = &*count.borrow();
+    f64::from(*follow) / f64::from(*all)
+}
+
+#[test]
+fn segments_of_one_mapping_have_equal_options_if_an_interface_is_to_merge_them() {
+    let (apart, joined) = (mergeable(false), mergeable(true));
+    assert!(apart < 0.02, "most have a mapping of their own: {apart}");
+    assert!(joined > 0.3, "{joined}");
 }

@@ -4,7 +4,7 @@ use crate::generate::packet;
 use crate::sctp::properties::as_received as as_received_sctp;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use wire::{Body, Layer, Packet, ParseError};
+use wire::{Body, Checksum, Layer, Packet, ParseError};
 
 fn bytes_of(packet: &Packet) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -60,6 +60,28 @@ proptest! {
         packet.emit(&mut bytes);
         prop_assert_eq!(&bytes[..before.len()], &before[..]);
         prop_assert_eq!(&bytes[before.len()..], bytes_of(&packet));
+    }
+
+    #[test]
+    fn device_fills_in_what_is_left_to_it(packet in packet(), damage in any::<u16>()) {
+        let mut bytes = Vec::new();
+        let left = packet.emit_to_device(&mut bytes);
+        prop_assert_eq!(left.is_some(), matches!(packet.body, Body::Tcp(_)));
+        if let Some(start) = left {
+            let (start, field) = (start as usize, start as usize + 16);
+            prop_assert_eq!(start, header_len(&packet));
+            let parsed = Packet::parse_from_device(&bytes);
+            prop_assert_eq!(parsed, Ok(as_received(packet.clone())), "as it is");
+            // As `skb_checksum_help` of Linux: the sum of all, what the field has included.
+            let mut sum = Checksum::new();
+            sum.add_bytes(&bytes[start..]);
+            bytes[field..field + 2].copy_from_slice(&sum.finish().to_be_bytes());
+            prop_assert_eq!(&bytes, &bytes_of(&packet));
+            bytes[field..field + 2].copy_from_slice(&damage.to_be_bytes());
+            prop_assert!(Packet::parse_from_device(&bytes).is_ok(), "it is not looked at");
+        } else {
+            prop_assert_eq!(bytes, bytes_of(&packet));
+        }
     }
 
     #[test]

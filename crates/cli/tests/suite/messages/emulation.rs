@@ -38,6 +38,7 @@ fn arguments_of_emulate() {
         &["--path", "b=rate 5mbit", "--path-managers", "binder"],
         &["--path", "b=rate 5mbit", "--path-managers", "kernel", "--endpoints", "client b subflow"],
         &["--path", "c=rate 5mbit reset @3s"],
+        &["--path", "c=rate 5mbit strip mptcp"],
         &["--path", "c=via core", "--link", "core=rate 5mbit"],
         &["--stack", "kernel"],
         &["--stack", "kernel-tpc,anabranch"],

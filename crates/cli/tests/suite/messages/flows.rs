@@ -110,6 +110,7 @@ fn links_that_lead_nowhere() {
     for link in [
         "core=rate 1mbit client x",
         "core=rate 1mbit via b",
+        "core=rate 1mbit rewrite sequence",
         "core=rate 1mbit backup",
         "core=rate 1mbit reset @5s",
         "core=rate 1mbit removed @2s..3s",
