@@ -67,6 +67,23 @@ fn cell_is_the_comparison_with_the_same_arguments_and_seed() {
 }
 
 #[test]
+fn background_adds_a_cell_to_each() {
+    let call = ["matrix", "--paths", "wlan+3g", "--traffic", "bulk:64KiB", "--runs", "4"];
+    let call = [&call[..], &["--protocols", "mptcp", "--seed", "7", "--background"]].concat();
+    let result = document(&succeeds(&[&call[..], &["--json"]].concat()));
+    let cells = result["cells"].as_array().expect("cells");
+    let loads: Vec<&Value> = cells.iter().map(|cell| &cell["background"]).collect();
+    assert_eq!(loads, [&Value::Bool(false), &Value::Bool(true)]);
+    for (cell, more) in cells.iter().zip([&[][..], &["--background"]]) {
+        let call = ["compare", "--traffic", "bulk:64KiB", "--runs", "4", "--seed", "7", "--json"];
+        let study = document(&succeeds(&[&call[..], &compared(cell), more].concat()));
+        assert_eq!(cell["hash"], study["hash"]);
+    }
+    let table = succeeds(&call);
+    assert!(table.contains("background"), "{table}");
+}
+
+#[test]
 fn several_schedulers_are_columns_and_reach_their_protocol() {
     let call = ["--schedulers", "lrf,redundant", "--json"];
     let result = document(&matrix("bulk:16KiB", &call));

@@ -106,31 +106,32 @@ impl MatrixPlan {
         }
         for row in &traffic {
             let folder = unused(&folder_name(&row.text), &mut folders);
-            for pair in &pairs {
-                for protocol in &protocols {
-                    let (of, note) = match several {
-                        true => of_protocol(&base, *protocol),
-                        false => (base.clone(), None),
-                    };
-                    notes.extend(note.filter(|note| !notes.contains(note)));
-                    let all = compared(*protocol);
-                    let place = CellPlace {
-                        traffic: row.text.clone(),
-                        pair: pair.name.clone(),
-                        protocol: *protocol,
-                        background: false,
-                        reported: pair.reported(&row.text, *protocol),
-                        folder: format!(
-                            "cells/{folder}/{}/{}",
-                            folder_name(&pair.name),
-                            protocol.name()
-                        ),
-                    };
-                    let options = cell_options(&of, row, pair, all);
-                    let cell = PlannedCell { place, options, is_like: pair.is_like };
-                    cell.scenario().map_err(|refusal| of_row(refusal, row))?;
-                    cells.push(cell);
+            for (pair, protocol, background) in columns(options, &pairs, &protocols) {
+                let (mut of, note) = match several {
+                    true => of_protocol(&base, protocol),
+                    false => (base.clone(), None),
+                };
+                notes.extend(note.filter(|note| !notes.contains(note)));
+                if !background {
+                    of.forget(Key::Background);
                 }
+                let place = CellPlace {
+                    traffic: row.text.clone(),
+                    pair: pair.name.clone(),
+                    protocol,
+                    background,
+                    reported: pair.reported(&row.text, protocol).filter(|_| !background),
+                    folder: format!(
+                        "cells/{folder}/{}/{}{}",
+                        folder_name(&pair.name),
+                        protocol.name(),
+                        if background { "-background" } else { "" },
+                    ),
+                };
+                let options = cell_options(&of, row, pair, compared(protocol));
+                let cell = PlannedCell { place, options, is_like: pair.is_like };
+                cell.scenario().map_err(|refusal| of_row(refusal, row))?;
+                cells.push(cell);
             }
         }
         let traffic = traffic.into_iter().map(|given| given.text).collect();
@@ -166,6 +167,25 @@ impl PlannedCell {
             place.and_then(|place| variants.find(|variant| variant.single_path() == Some(place)));
         alone.map_or(Baseline::Best, |variant| Baseline::Named(variant.name))
     }
+}
+
+/// The columns in their order; with `--background` each without it and with it, as in 000's table.
+fn columns<'a>(
+    options: &Options,
+    pairs: &'a [Pair],
+    protocols: &[Protocol],
+) -> Vec<(&'a Pair, Protocol, bool)> {
+    let loads: &[bool] = match options.switch(Key::Background) {
+        Some(true) => &[false, true],
+        _ => &[false],
+    };
+    let mut all = Vec::new();
+    for pair in pairs {
+        for protocol in protocols {
+            all.extend(loads.iter().map(|background| (pair, *protocol, *background)));
+        }
+    }
+    all
 }
 
 /// Names the row whose traffic lacks the metric.
