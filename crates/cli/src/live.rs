@@ -288,7 +288,8 @@ fn protocol(
     paths: &Paths,
     peer_port: u16,
 ) -> Result<ProtocolConfig, LiveError> {
-    let Some(protocol) = Protocol::by_name(&common.protocol) else {
+    let known = Protocol::by_name(&common.protocol).filter(|known| *known != Protocol::Udp);
+    let Some(protocol) = known else {
         let name = &common.protocol;
         return Err(LiveError::Usage(format!(
             "--protocol {name} is not known; use mptcp, tcp, sctp or cmt-sctp"
@@ -333,7 +334,9 @@ fn protocol(
             tcp.congestion
         ))),
         // Returned above.
-        Protocol::Tcp | Protocol::Sctp | Protocol::CmtSctp => Ok(ProtocolConfig::Tcp(tcp)),
+        Protocol::Tcp | Protocol::Sctp | Protocol::CmtSctp | Protocol::Udp => {
+            Ok(ProtocolConfig::Tcp(tcp))
+        }
     }
 }
 

@@ -116,6 +116,7 @@ pub(crate) fn timed_traffic(scenario: &Scenario) -> String {
 pub(crate) fn protocols(scenario: &Scenario) -> String {
     let words = scenario.choices.protocols.iter().map(|protocol| match protocol {
         Protocol::Tcp => "TCP over each path alone".to_owned(),
+        Protocol::Udp => "UDP over each path alone".to_owned(),
         Protocol::Sctp if scenario.paths.len() > 1 => {
             let first = scenario.paths.get(scenario.ends.first).map_or("", |path| &path.name);
             format!("SCTP over each path alone and over all in turn, {first} first")
@@ -465,6 +466,8 @@ fn heading_of(name: &str) -> (String, Unit) {
         "over_100ms" => return ("over 100 ms".to_owned(), Unit::Share),
         "over_150ms" => return ("over 150 ms".to_owned(), Unit::Share),
         "late" => return ("late".to_owned(), Unit::Share),
+        "lost" => return ("lost".to_owned(), Unit::Share),
+        "interarrival_jitter" => "RTP jitter",
         "freezes" => return ("freezes".to_owned(), Unit::Mean),
         "frozen_time" => return ("frozen [s]".to_owned(), Unit::Seconds),
         "skipped" => return ("skipped".to_owned(), Unit::Mean),

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, MessageInfo, StreamFailure, StreamHost};
 use transport::sctp::streams::{Message, Reliability};
 use transport::{ProtocolConfig, SocketError, SocketEvent, SocketEventKind, Stack};
-use wire::Payload;
+use wire::{Payload, UdpDatagram};
 
 /// Pass an event of a socket to the application that owns it.
 pub fn deliver<A: Application>(
@@ -78,6 +78,7 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
         match self.protocol {
             // Longer messages are sent in fragments.
             ProtocolConfig::Sctp(config) => Some(config.message_size.unwrap_or(u32::MAX)),
+            ProtocolConfig::Udp => Some(UdpDatagram::MOST_BYTES),
             ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => None,
         }
     }
@@ -85,6 +86,9 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
     fn send_message(&mut self, socket: SocketId, payload: &Payload, info: MessageInfo) -> bool {
         if self.largest_message().is_none() {
             return self.write(socket, payload) == payload.len();
+        }
+        if matches!(self.protocol, ProtocolConfig::Udp) {
+            return self.stack.udp_write(socket, payload.clone()).is_ok();
         }
         let lifetime = |time| Reliability::Lifetime(self.cx.now + time);
         let message = Message {
@@ -102,6 +106,9 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
         if self.largest_message().is_none() {
             let payload = self.read(socket, u32::MAX);
             return (!payload.is_empty()).then_some((0, payload));
+        }
+        if matches!(self.protocol, ProtocolConfig::Udp) {
+            return self.stack.udp_read(self.cx, socket).map(|payload| (0, payload));
         }
         let received = self.stack.receive_message(self.cx, socket)?;
         Some((received.stream, received.payload))

@@ -383,7 +383,8 @@ impl Comparison<'_> {
                 let alone = |runs: &&VariantRuns| {
                     let variant = &runs.variant;
                     let is_in = family.is_none_or(|family| variant.family() == family);
-                    variant.single_path().is_some() && is_in
+                    // UDP loses what others deliver.
+                    variant.single_path().is_some() && is_in && variant.control().is_some()
                 };
                 let alone = self.study.variants.iter().filter(alone);
                 let columns: Vec<Vec<Option<f64>>> = alone.map(of).collect();

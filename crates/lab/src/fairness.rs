@@ -1,12 +1,12 @@
 //! Competing connections: goodputs, the share against TCP, Jain's index, and convergence.
 //!
 //! With x_i the goodputs of all n connections, Jain's index is (sum x_i)^2 / (n sum x_i^2): 1 when
-//! all are equal, 1/n when one has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). The share is
-//! the goodput of the compared connection over the mean goodput of the competing TCP flows. The
-//! time of convergence is the earliest second after the last start from which on the index stays at
-//! 0.9 or above until the end. The index is taken over windows of five seconds and over the
-//! connections that last to the end of the window. A run keeps these as further numbers by name, so
-//! that every file has them.
+//! all are equal, 1/n when one has everything (Jain, Chiu and Hawe, DEC TR-301, 1984). The share
+//! is the goodput of the compared connection over the mean goodput of the competing TCP flows.
+//! Flows of UDP are not elastic and do not enter the index. The time of convergence is the
+//! earliest second after the last start from which on the index stays at 0.9 or above until the
+//! end. The index is taken over windows of five seconds and over the connections that last to the
+//! end of the window. A run keeps these as further numbers by name, so that every file has them.
 
 use crate::run::Run;
 use crate::scenario::{Protocol, Scenario};
@@ -93,13 +93,16 @@ pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f
     let mut add = |name: &str, value: Option<f64>| {
         numbers.extend(value.map(|value| (name.to_owned(), value)));
     };
+    // UDP takes its rate whatever the others have.
+    let elastic = named(scenario, competing).filter(|(.., protocol)| *protocol != Protocol::Udp);
+    let elastic: Vec<&FlowRecord> = elastic.map(|(_, flow, _)| flow).collect();
     let all: Vec<f64> =
-        own.into_iter().chain(competing.iter().filter_map(|flow| flow.goodput)).collect();
+        own.into_iter().chain(elastic.iter().filter_map(|flow| flow.goodput)).collect();
     add(MAIN, own);
     add(TCP_SHARE, own.and_then(|own| Some(own / tcp_goodput(scenario, competing)?)));
     // A single connection has no index.
     add(JAIN, jain(&all).filter(|_| all.len() > 1));
-    add(CONVERGENCE, convergence(main, competing));
+    add(CONVERGENCE, convergence(main, &elastic).filter(|_| !elastic.is_empty()));
     for (name, flow, protocol) in named(scenario, competing) {
         add(&format!("flow/{name}"), flow.goodput);
         let sent: u64 = flow.sent.first_sent_bytes.iter().sum();
@@ -138,8 +141,8 @@ fn jain(goodputs: &[f64]) -> Option<f64> {
 }
 
 /// Seconds from the last start until convergence; `None` if there is none.
-fn convergence(main: &FlowRecord, flows: &[FlowRecord]) -> Option<f64> {
-    let all = || std::iter::once(main).chain(flows);
+fn convergence(main: &FlowRecord, flows: &[&FlowRecord]) -> Option<f64> {
+    let all = || std::iter::once(main).chain(flows.iter().copied());
     let last_start = all().map(|flow| flow.started).max()?;
     let seconds = all().map(|flow| flow.read_by.len()).min()?;
     let first = usize::try_from(last_start.as_nanos().div_ceil(1_000_000_000)).ok()?;
@@ -255,8 +258,8 @@ mod tests {
         slow_start.extend([10; 15]);
         // Sums of five seconds from 2 s on: 0+1+2+10+10 = 23 of 50, index 0.88; then 33 of 50.
         let late = flow(1_500, &slow_start);
-        assert_eq!(convergence(&main, &[late]), Some(1.5));
-        assert_eq!(convergence(&main, &[flow(1_000, &[10; 20])]), Some(0.0));
+        assert_eq!(convergence(&main, &[&late]), Some(1.5));
+        assert_eq!(convergence(&main, &[&flow(1_000, &[10; 20])]), Some(0.0));
     }
 
     #[test]
@@ -264,10 +267,10 @@ mod tests {
         let main = flow(0, &[10; 20]);
         let mut fades = vec![10; 15];
         fades.extend([0; 5]);
-        assert_eq!(convergence(&main, &[flow(0, &fades)]), None);
-        assert_eq!(convergence(&main, &[flow(0, &[10; 4])]), None, "too short for a window");
+        assert_eq!(convergence(&main, &[&flow(0, &fades)]), None);
+        assert_eq!(convergence(&main, &[&flow(0, &[10; 4])]), None, "too short for a window");
         let mut ended = flow(0, &fades);
         ended.ended = Some(Duration::from_secs(15));
-        assert_eq!(convergence(&main, &[ended]), Some(0.0), "who is done does not count");
+        assert_eq!(convergence(&main, &[&ended]), Some(0.0), "who is done does not count");
     }
 }

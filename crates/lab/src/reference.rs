@@ -2,13 +2,18 @@
 //! of protocols.
 
 use crate::comparison::Series;
-use crate::scenario::{Baseline, Family, Scenario};
+use crate::scenario::{Baseline, Family, Protocol, Scenario};
 use crate::summary::Summary;
 use traffic::Measure;
 
+/// Whether a variant shows what a path can do alone. UDP does not: it loses what others deliver.
+fn is_alone(summary: &Summary) -> bool {
+    summary.variant.single_path().is_some() && summary.variant.protocol() != Protocol::Udp
+}
+
 /// The best variant over a single path, or else the best of all.
 fn reference(metric: Measure, variants: &[Summary]) -> Option<usize> {
-    let alone = best(metric, variants, |v| v.variant.single_path().is_some());
+    let alone = best(metric, variants, is_alone);
     alone.or_else(|| best_of_all(metric, variants))
 }
 
@@ -17,7 +22,6 @@ fn reference(metric: Measure, variants: &[Summary]) -> Option<usize> {
 pub(crate) fn references(metric: Measure, variants: &[Summary]) -> Option<Vec<usize>> {
     let common = reference(metric, variants)?;
     let of = |family: Family| {
-        let is_alone = |v: &Summary| v.variant.single_path().is_some();
         let own = |v: &Summary| is_alone(v) && v.variant.family() == family;
         best(metric, variants, own).unwrap_or(common)
     };
@@ -56,7 +60,7 @@ pub(crate) fn baselines(
         Baseline::Average => {
             let is_split = has_families(variants);
             let has_alone = |family: Family| {
-                let mut alone = variants.iter().filter(|v| v.variant.single_path().is_some());
+                let mut alone = variants.iter().filter(|v| is_alone(v));
                 alone.any(|v| v.variant.family() == family)
             };
             let family = |v: &Summary| Some(v.variant.family()).filter(|of| has_alone(*of));

@@ -82,7 +82,7 @@ pub struct Labels {
     pub path: String,
     /// The scheduler of a multi-path variant; otherwise empty.
     pub scheduler: String,
-    /// The congestion control.
+    /// The congestion control; empty of UDP.
     pub congestion: String,
 }
 
@@ -163,7 +163,7 @@ impl Labels {
             protocol: variant.protocol().name().to_owned(),
             path: path.map_or(String::new(), |path| path.name.clone()),
             scheduler: variant.scheduler_name().unwrap_or_default(),
-            congestion: variant.congestion.to_string(),
+            congestion: variant.control().unwrap_or_default(),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The simulator's setup of one repetition of a variant.
 
-use crate::path_spec::{PathSpec, Via};
+use crate::path_spec::{Middlebox, PathSpec, Via};
 use crate::scenario::{Carrier, Protocol, Scenario, Variant, draw_start};
 use base::chance::owner_of;
 use simulator::{
-    FlowSetup, Multipath, NetworkSetup, PathEnds, PathSetup, Recording, RunSetup, SharedLink,
+    FlowSetup, Multipath, NetworkSetup, PathBox, PathEnds, PathSetup, Recording, RunSetup,
+    SharedLink,
 };
 use traffic::web::{Http, Web};
 use traffic::{Draws, Traffic};
@@ -39,6 +40,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         links,
         order: scenario.paths.iter().map(|path| order(scenario, path)).collect(),
         ends: path_ends(scenario),
+        boxes: numbered().flat_map(|(number, path)| boxes(number, path)).collect(),
         nic: scenario.ends.nic,
         ..NetworkSetup::default()
     };
@@ -56,6 +58,12 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         recording: Recording { accounts: true, ..Recording::default() },
         ..RunSetup::default()
     }
+}
+
+/// The middleboxes of path number `number`.
+fn boxes(number: usize, path: &PathSpec) -> impl Iterator<Item = PathBox> {
+    let of = move |there: &Middlebox| there.config(number, &path.name);
+    path.middleboxes.iter().map(of).map(move |config| PathBox { path: number, config })
 }
 
 /// Random numbers of the measured traffic in one repetition, the same for all variants.

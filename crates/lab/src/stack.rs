@@ -66,7 +66,7 @@ impl StackKind {
     /// Whether it can carry the protocol.
     fn carries(self, protocol: Protocol) -> bool {
         match self {
-            StackKind::Anabranch => true,
+            StackKind::Anabranch => protocol != Protocol::Udp,
             StackKind::AnabranchSctp => protocol.is_sctp(),
             _ => self.usual().contains(&protocol),
         }
@@ -113,6 +113,10 @@ pub fn check_protocols(
     chosen: &[Protocol],
     stacks: &[StackKind],
 ) -> Result<(), InputError> {
+    if chosen.contains(&Protocol::Udp) {
+        let help = "leave `udp` out, or use `anabranch compare`";
+        return Err(given.refuse_whole("UDP is compared in simulations only", help));
+    }
     let is_lacking = |protocol: &&Protocol| {
         protocol.is_sctp() && !stacks.iter().any(|stack| stack.carries(**protocol))
     };
@@ -120,7 +124,8 @@ pub fn check_protocols(
         let names: Vec<&str> = stacks.iter().map(|stack| stack.name()).collect();
         let problem = format!("no stack of {} carries {}", names.join(", "), protocol.name());
         let of_chosen = |protocol: &Protocol| match protocol {
-            Protocol::Tcp => "kernel-tcp",
+            // UDP was refused.
+            Protocol::Tcp | Protocol::Udp => "kernel-tcp",
             Protocol::Mptcp => "kernel-mptcp",
             Protocol::Sctp => "anabranch-sctp,usrsctp",
             Protocol::CmtSctp => "anabranch-sctp",

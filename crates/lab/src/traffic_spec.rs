@@ -1,4 +1,5 @@
 //! Traffic specifications: `bulk:4MiB`, `bulk:30s`, `burst:20`, `video:60s`, `onoff:500kbit:60s`,
+//! `udp:5mbit:60s`,
 //! `web:FILE`, `maps:60s`, `game:aoc-1`, `table:FILE`, `pcap:FILE`.
 //!
 //! `traffic` implements the models, `web_page` and `conversation` read files.
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use traffic::call::{Call, CallKind};
 use traffic::model::conversation::Conversation;
 use traffic::model::onoff::OnOff;
+use traffic::model::udp::Udp;
 use traffic::model::video::Video;
 use traffic::vod::{Service, Vod};
 use traffic::web::{Http, Web};
@@ -31,15 +33,17 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 const ADAPTIVE: &str = "adaptive";
 /// Before the deadline of a video's frames.
 const DEADLINE: &str = "deadline=";
+/// Before the size of datagrams.
+const BYTES: &str = "bytes=";
 /// Longest film.
 const LONGEST_FILM: Duration = Duration::from_secs(4 * 3600);
 /// Longest burst, in segments.
 const BURST_MOST: u64 = 1_000_000;
 /// Most messages of generated traffic.
 const MOST_MESSAGES: u64 = 10_000_000;
-const NAMES: [&str; 12] = [
-    "bulk", "burst", "call", "download", "game", "maps", "onoff", "pcap", "table", "video", "vod",
-    "web",
+const NAMES: [&str; 13] = [
+    "bulk", "burst", "call", "download", "game", "maps", "onoff", "pcap", "table", "udp", "video",
+    "vod", "web",
 ];
 pub(crate) const EXAMPLES: &str = "write `bulk:4MiB`, `bulk:30s`, `burst:20`, `video`, \
      `game:aoc-1`, `web:page.har`, `pcap:mine.pcapng` or `table:messages.csv`";
@@ -57,25 +61,33 @@ pub(crate) const EXAMPLE_LIST: [&str; 8] = [
 /// Help with a competing connection that loads a page.
 pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` or \
      `onoff:500kbit`; without `traffic` the flow is saturating";
+/// Help with traffic that does not go in datagrams.
+pub(crate) const DATAGRAM_EXAMPLES: &str =
+    "datagrams carry `udp:2mbit`, `onoff:500kbit:60s` and `video`";
 /// Regular expression of all forms.
-pub(crate) const PATTERN: &str =
-    r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?|(bulk|download|web|vod|game|pcap|table):.+)$";
+pub(crate) const PATTERN: &str = concat!(
+    r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?",
+    r"|(bulk|download|web|vod|game|pcap|table|udp):.+)$"
+);
 /// Regular expression of the forms for a competing connection.
-pub(crate) const FLOW_PATTERN: &str = r"^(bulk:.+|download:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
+pub(crate) const FLOW_PATTERN: &str =
+    r"^(bulk:.+|download:.+|udp:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], \
-    vod:SERVICE[:TIME], onoff[:RATE][:TIME], web:FILE, web:NAME, maps[:TIME], game:NAME, \
-    game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file names are relative to this file.";
+    vod:SERVICE[:TIME], onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], web:FILE, web:NAME, \
+    maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file \
+    names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], vod:netflix (youtube, \
-    dash), onoff[:RATE][:TIME], game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] \
-    (time, direction, size) or pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency \
-    graph) or web:NAME, or maps[:TIME]";
+    dash), onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3) or game:FILE, \
+    messages of table:FILE[:paced] (time, direction, size) or pcap:FILE[:N|:udp], or a page \
+    to load: web:FILE (HAR, dependency graph) or web:NAME, or maps[:TIME]";
 /// Help on the key of a competing connection.
-pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME] or \
-     onoff[:RATE][:TIME]. Default: saturating to the end.";
+pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], \
+     onoff[:RATE][:TIME] or udp:RATE[:TIME][:bytes=N]. Default: saturating to the end; udp needs \
+     one of the last three.";
 
 /// Options of fetching pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,6 +218,8 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
         ("download", Some(value)) => download(value).map_err(inner),
         ("onoff", None) => on_off(""),
         ("onoff", Some(value)) => on_off(value).map_err(inner),
+        ("udp", Some(value)) => datagrams(value).map_err(inner),
+        ("udp", None) => Err(Refusal::new(text, "`udp` has no rate", "write `udp:5mbit`")),
         ("video", None) => Ok(Traffic::video(Video::DEFAULT_TIME)),
         ("video", Some(value)) => video(value).map(Traffic::Video).map_err(inner),
         ("bulk" | "burst", None) => {
@@ -314,6 +328,38 @@ fn video_rate(word: &str) -> Result<Rate, Refusal> {
     Ok(rate)
 }
 
+/// `RATE[:TIME][:bytes=N]` of a stream of datagrams.
+fn datagrams(value: &str) -> Result<Traffic, Refusal> {
+    let (rate, rest) = value.split_once(':').unwrap_or((value, ""));
+    let rate = parse_rate(rate)?;
+    let mut udp = Udp { rate, time: Udp::DEFAULT_TIME, bytes: Udp::DEFAULT_BYTES };
+    let mut at = value.len() - rest.len();
+    for word in rest.split(':').filter(|word| !word.is_empty()) {
+        let placed = |refusal: Refusal| refusal.shifted(at);
+        match word.strip_prefix(BYTES) {
+            Some(bytes) => udp.bytes = datagram_bytes(word, bytes).map_err(placed)?,
+            None => udp.time = run_time(word).map_err(placed)?,
+        }
+        at += word.len() + 1;
+    }
+    match udp.messages() {
+        0..=MOST_MESSAGES => Ok(Traffic::Udp(udp)),
+        count => {
+            let problem = format!("these are {count} datagrams, more than {MOST_MESSAGES}");
+            Err(Refusal::new(value, problem, "write a lower rate or a shorter time"))
+        }
+    }
+}
+
+fn datagram_bytes(word: &str, bytes: &str) -> Result<u32, Refusal> {
+    let range = Udp::LEAST_BYTES..=Udp::MOST_BYTES;
+    bytes.parse().ok().filter(|bytes| range.contains(bytes)).ok_or_else(|| {
+        let (least, most) = (Udp::LEAST_BYTES, Udp::MOST_BYTES);
+        let problem = format!("`{bytes}` is not a number of bytes from {least} to {most}");
+        Refusal::new(word, problem, "write `udp:5mbit:60s:bytes=1200`, for example")
+    })
+}
+
 /// `[RATE][:TIME]` of an on-off source.
 fn on_off(value: &str) -> Result<Traffic, Refusal> {
     let mut source =
@@ -406,6 +452,10 @@ pub(crate) fn show_traffic(traffic: &Traffic) -> String {
         Traffic::Burst { segments, .. } => format!("burst:{segments}"),
         Traffic::Video(video) => show_video(video),
         Traffic::OnOff(OnOff { rate, time, .. }) => format!("onoff:{rate}:{time}"),
+        Traffic::Udp(Udp { rate, time, bytes: Udp::DEFAULT_BYTES }) => {
+            format!("udp:{rate}:{time}")
+        }
+        Traffic::Udp(Udp { rate, time, bytes }) => format!("udp:{rate}:{time}:{BYTES}{bytes}"),
         Traffic::Call(Call { kind: CallKind::OneWay, time }) => format!("video:{ADAPTIVE}:{time}"),
         Traffic::Call(Call { kind: CallKind::TwoWay, time }) => format!("call:{time}"),
         Traffic::Vod(Vod { service, time, .. }) => format!("vod:{}:{time}", service.name()),
@@ -453,6 +503,9 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
         }
         Traffic::OnOff(OnOff { rate, time, .. }) => {
             format!("on-off {load} of {} on average for {time}", per_second(*rate))
+        }
+        Traffic::Udp(Udp { rate, time, bytes }) => {
+            format!("{load} of datagrams of {bytes} bytes, {} for {time}", per_second(*rate))
         }
         Traffic::Call(Call { kind: CallKind::OneWay, time }) => {
             format!("adaptive video of {time} ({load}, 30 to 950 kbit/s)")

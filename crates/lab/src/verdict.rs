@@ -514,7 +514,7 @@ impl Words<'_> {
             Family::Sctp => &choices.sctp.congestion,
         };
         let controls = controls.iter().filter(|control| !control.is_coupled()).count();
-        let is_other = |other: &Protocol| Family::of(*other) != family;
+        let is_other = |other: &Protocol| Family::of(*other) != family || *other == Protocol::Udp;
         let over = match choices.protocols.iter().any(is_other) {
             true => format!("{protocol} over "),
             false => String::new(),

@@ -10,7 +10,7 @@ use crate::nic::{Leaving, Nic};
 use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, NicSetup, Topology};
 use std::collections::VecDeque;
-use wire::Packet;
+use wire::{Body, Packet};
 
 /// A defect found on the way of a packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -356,6 +356,8 @@ impl Fabric {
         match packet.roundtrip() {
             // A damaged packet must not parse; the receiver sees its mark.
             Err(_) if packet.corrupted => Some(packet),
+            // A fragment has no checksum of its own: damage shows in the datagram.
+            Ok(_) if packet.corrupted && matches!(packet.body, Body::Fragment(_)) => Some(packet),
             Ok(same) if same == *packet => Some(Box::new(same)),
             other => {
                 let what = format!("{packet:?} came back as {other:?}");

@@ -29,8 +29,8 @@ pub use processor::ProcessingCost;
 pub use result_hash::ResultHash;
 pub use run_error::RunError;
 pub use setup::{
-    BackupMark, Carrier, FlowSetup, MOST_FLOWS, Mark, Multipath, NetworkSetup, PathEnds, PathMark,
-    Recording, RunSetup, SharedLink, Until,
+    BackupMark, Carrier, FlowSetup, MOST_FLOWS, Mark, Multipath, NetworkSetup, PathBox, PathEnds,
+    PathMark, Recording, RunSetup, SharedLink, Until,
 };
 pub use simulate::{simulate, simulate_recorded, socket_config};
 pub use world::{Notice, Stopped, World, WorldError};

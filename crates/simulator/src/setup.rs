@@ -37,7 +37,7 @@
 use crate::managers::KernelSetup;
 use crate::processor::ProcessingCost;
 use base::Duration;
-use network::{NicSetup, PathSetup};
+use network::{MiddleBoxConfig, NicSetup, PathSetup};
 use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
@@ -89,12 +89,23 @@ pub struct NetworkSetup {
     pub order: Vec<Vec<usize>>,
     /// The addresses of each path's ends; empty: every path has addresses of its own.
     pub ends: Vec<PathEnds>,
+    /// Middleboxes of the paths, those of a path in their order from client to server.
+    pub boxes: Vec<PathBox>,
     /// The NIC link before every path, on all hosts; `None`: packets leave at once.
     pub nic: Option<NicSetup>,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
     /// IPv6 addresses instead of IPv4 addresses.
     pub ipv6: bool,
+}
+
+/// A middlebox at the far end of both links of a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathBox {
+    /// Index of the path.
+    pub path: usize,
+    /// What it is.
+    pub config: MiddleBoxConfig,
 }
 
 /// The ends of a path: paths with the same number have the same address there.
@@ -140,7 +151,7 @@ pub struct FlowSetup {
 /// What carries the traffic of a flow.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Carrier {
-    /// Connections of this protocol on the first path.
+    /// Connections of this protocol, or datagrams of UDP, on the first path.
     Single(Protocol),
     /// Connections over all paths of the flow.
     Multipath(Multipath),
@@ -271,6 +282,7 @@ impl Default for NetworkSetup {
             links: Vec::new(),
             order: Vec::new(),
             ends: Vec::new(),
+            boxes: Vec::new(),
             nic: Some(NicSetup::default()),
             mtu: 1500,
             ipv6: false,

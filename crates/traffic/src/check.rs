@@ -54,6 +54,11 @@ impl StreamCheck {
         StreamCheck { stream, offset: 0 }
     }
 
+    /// A reader of the stream from `offset` on.
+    pub(crate) const fn at(stream: u32, offset: u64) -> Self {
+        StreamCheck { stream, offset }
+    }
+
     /// Bytes read so far.
     pub const fn bytes_read(&self) -> u64 {
         self.offset

@@ -2,6 +2,7 @@
 
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::call::{self, Caller};
+use crate::datagrams::{self, Datagrams};
 use crate::model::conversation::outcome_of_both;
 use crate::model::{Model, Traffic, TrafficModel};
 use crate::one_way::{OneWay, Report, Role};
@@ -26,6 +27,8 @@ pub enum Half {
     Player(Box<Player>),
     /// Either half of a call.
     Caller(Box<Caller>),
+    /// Either half of a model whose messages are datagrams.
+    Datagrams(Box<Datagrams>),
 }
 
 /// Calls the same method of every kind of half.
@@ -37,6 +40,7 @@ macro_rules! dispatch {
             Half::WebServer($inner) => $call,
             Half::Player($inner) => $call,
             Half::Caller($inner) => $call,
+            Half::Datagrams($inner) => $call,
         }
     };
 }
@@ -69,6 +73,17 @@ impl Half {
         }
     }
 
+    /// The same over UDP: each message of a model of messages in one direction is a datagram.
+    /// Other models have no such half, and go over a stream.
+    pub fn over_datagrams(traffic: &Traffic, role: Role, reverse: bool, connection: u32) -> Self {
+        match traffic.model() {
+            Model::OneWay(model) if traffic.fits_datagrams() => {
+                Half::Datagrams(Box::new(Datagrams::new(model, role, reverse, connection)))
+            }
+            _ => Half::new(traffic, role, reverse, connection),
+        }
+    }
+
     /// The report of this half so far.
     pub fn report(&self) -> &Report {
         dispatch!(self, half => half.report())
@@ -82,6 +97,7 @@ impl Half {
             Half::WebServer(half) => half.sockets().collect(),
             Half::Player(half) => half.socket().into_iter().collect(),
             Half::Caller(half) => half.socket().into_iter().collect(),
+            Half::Datagrams(half) => half.socket().into_iter().collect(),
         }
     }
 
@@ -93,6 +109,9 @@ impl Half {
             (traffic.model(), client, server)
         {
             return call::outcome(call, [client, server], reverse);
+        }
+        if let (Half::Datagrams(client), Half::Datagrams(server)) = (client, server) {
+            return datagrams::outcome(client, server);
         }
         match (traffic.model(), client) {
             (_, Half::Browser(browser)) => browser.outcome(),

@@ -2,13 +2,14 @@
 //!
 //! A model defines what is written when and the single number that a run yields; the two halves of
 //! [`OneWay`] carry it out over any [`StreamHost`]: the engine in virtual time, kernel sockets, a
-//! live endpoint. [`web`] is a model of its own, with many connections. [`Half`] is one end of any
-//! model. No clock, no socket, no text: parsing `bulk:4MiB` and statistics over several runs are
-//! left to the lab.
+//! live endpoint; over UDP those of `datagrams` do. [`web`] is a model of its own, with many
+//! connections. [`Half`] is one end of any model. No clock, no socket, no text: parsing
+//! `bulk:4MiB` and statistics over several runs are left to the lab.
 
 mod application;
 pub mod call;
 mod check;
+mod datagrams;
 mod half;
 mod measure;
 pub mod model;

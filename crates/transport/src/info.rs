@@ -16,12 +16,14 @@ pub enum Protocol {
     Sctp,
     /// SCTP with data on all paths at once (CMT-SCTP).
     CmtSctp,
+    /// UDP (RFC 768): datagrams over one path, not a connection.
+    Udp,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: [Protocol; 4] =
-        [Protocol::Tcp, Protocol::Mptcp, Protocol::Sctp, Protocol::CmtSctp];
+    pub const ALL: [Protocol; 5] =
+        [Protocol::Tcp, Protocol::Mptcp, Protocol::Sctp, Protocol::CmtSctp, Protocol::Udp];
 
     /// The name in options and scenario files.
     pub const fn name(self) -> &'static str {
@@ -30,6 +32,7 @@ impl Protocol {
             Protocol::Mptcp => "mptcp",
             Protocol::Sctp => "sctp",
             Protocol::CmtSctp => "cmt-sctp",
+            Protocol::Udp => "udp",
         }
     }
 
@@ -48,7 +51,7 @@ impl Protocol {
     /// Whether a connection can use more than one path at once.
     pub const fn is_multipath(self) -> bool {
         match self {
-            Protocol::Tcp | Protocol::Sctp => false,
+            Protocol::Tcp | Protocol::Sctp | Protocol::Udp => false,
             Protocol::Mptcp | Protocol::CmtSctp => true,
         }
     }
@@ -67,6 +70,7 @@ impl fmt::Display for Protocol {
             Protocol::Mptcp => "MPTCP",
             Protocol::Sctp => "SCTP",
             Protocol::CmtSctp => "CMT-SCTP",
+            Protocol::Udp => "UDP",
         })
     }
 }
@@ -209,6 +213,30 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// That of a path without a TCP connection.
+    pub(crate) const fn unused(state: &'static str) -> Self {
+        TcpInfo {
+            state,
+            ca_state: CaState::Open,
+            cwnd_segs: 0,
+            ssthresh_segs: None,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            min_rtt: Duration::ZERO,
+            rto: Duration::ZERO,
+            mss: 0,
+            bytes_sent: 0,
+            bytes_retrans: 0,
+            bytes_acked: 0,
+            segs_out: 0,
+            segs_retrans: 0,
+            spurious_retrans: 0,
+            snd_wnd: 0,
+            rcv_wnd: 0,
+            receive_buffer: 0,
+        }
+    }
+
     /// Nothing is exchanged any more except answers to late segments: closed, or in TIME-WAIT.
     pub fn is_over(&self) -> bool {
         matches!(self.state, "CLOSED" | "TIME-WAIT")

@@ -133,6 +133,13 @@ pub(crate) fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputErr
                     with a link-down notification, `silent` one without";
         return Err(InputError::at("--path", problem, help));
     }
+    let boxed = |path: &&PathSpec| !path.middleboxes.is_empty();
+    if let Some(path) = scenario.paths.iter().find(boxed) {
+        let problem =
+            format!("path `{}`: middleboxes are not available on emulated links yet", path.name);
+        let help = "leave `strip`, `nat` and `rewrite` out, or simulate them: `anabranch compare`";
+        return Err(InputError::at("--path", problem, help));
+    }
     if let Some(word) = scenario.simulated_only() {
         let problem = format!("`{word}` is not available on emulated links yet");
         let help = "leave it out, or simulate it: `anabranch compare`";

@@ -15,7 +15,7 @@ use crate::report::matrix_page;
 use crate::save::{Overwrite, provenance, write_results};
 use clap::Args;
 use lab::results::{MATRIX_FILES, MatrixCell, MatrixResult, Provenance, Records, ResultFolder};
-use lab::scenario::{MatrixPlan, PlannedCell};
+use lab::scenario::{MATRIX_PAIRS, MATRIX_TRAFFIC, MatrixPlan, PlannedCell};
 use lab::{Given, InputError, Report, Scenario, run_study};
 use progress::Follower;
 use std::fmt::Display;
@@ -36,16 +36,15 @@ average, of wlan+3g with the WLAN, as in the paper; of other paths with the best
 
 /// Options of `matrix`.
 #[derive(Args, Clone, Debug)]
-#[command(mut_arg("traffic", |arg| arg.value_name("LIST").help(TRAFFIC)))]
+#[command(mut_arg("traffic", |arg| arg.value_name("LIST").help(traffic())))]
 #[command(mut_arg("protocols", |arg| arg.help(PROTOCOLS)))]
 #[command(mut_arg("path", |arg| arg.help(PATH)))]
 #[command(mut_arg("runs", |arg| arg.help(RUNS)))]
 #[command(mut_arg("runs-max", |arg| arg.help(RUNS_MAX)))]
 #[command(mut_arg("baseline", |arg| arg.help(BASELINE)))]
 pub(crate) struct MatrixArgs {
-    /// Columns: paths with `+` between, profiles or those of --path [default:
-    /// wlan+wlan,3g+3g,wlan+3g, or with --path all of those]
-    #[arg(long, value_name = "LIST", env = "ANABRANCH_PATHS", hide_env = true)]
+    /// Columns.
+    #[arg(long, value_name = "LIST", env = "ANABRANCH_PATHS", hide_env = true, help = paths())]
     pub paths: Option<String>,
     #[command(flatten)]
     pub asked: ScenarioArgs,
@@ -76,8 +75,20 @@ pub(crate) struct MatrixArgs {
     pub no_color: bool,
 }
 
-const TRAFFIC: &str = "Rows: what to send, as --traffic of compare, with commas between [default: \
-     video,game:aoc-1,web:wikipedia,web:amazon,web:huffingtonpost]";
+fn paths() -> String {
+    format!(
+        "Columns: paths with `+` between, profiles or those of --path [default: {MATRIX_PAIRS}, or \
+         with --path all of those]"
+    )
+}
+
+fn traffic() -> String {
+    format!(
+        "Rows: what to send, as --traffic of compare, with commas between [default: \
+         {MATRIX_TRAFFIC}]"
+    )
+}
+
 const PROTOCOLS: &str = "Columns: protocols over several paths, mptcp and cmt-sctp, or all; each \
      is compared with tcp or sctp over single paths [default: mptcp,cmt-sctp]";
 const PATH: &str = "Describe a path for --paths: NAME='rate 25mbit delay 20ms ...', as in compare";

@@ -5,7 +5,7 @@ use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
 use crate::report::{columns_of, figures};
 use lab::results::{Grade, MatrixCell, MatrixResult};
-use lab::scenario::{MatrixPlan, Runs};
+use lab::scenario::{MatrixPlan, Reported, Runs};
 
 /// Text output.
 pub(super) fn text(plan: &MatrixPlan, result: &MatrixResult<'_>, screen: Screen) -> String {
@@ -22,6 +22,11 @@ pub(super) fn text(plan: &MatrixPlan, result: &MatrixResult<'_>, screen: Screen)
     }
     text.push('\n');
     screen.wrap(&mut text, "", CAPTION, "2");
+    if let Some(reported) = reported(result) {
+        text.push('\n');
+        text.push_str(&reported.render(screen.of_tables()));
+        text.push('\n');
+    }
     for note in result.notes {
         screen.wrap(&mut text, "note: ", note, "");
     }
@@ -37,7 +42,8 @@ const CAPTION: &str = "Difference from the baseline's mean, and its 95 % interva
 pub(super) fn markdown(plan: &MatrixPlan, result: &MatrixResult<'_>) -> String {
     let pairs: Vec<&String> = plan.pairs.iter().collect();
     let rows = with_cells(plan, result, None);
-    format!("{}\n{}\n", table(result, &rows, &pairs).markdown(), summary(result))
+    let reported = reported(result).map_or(String::new(), |of| format!("\n{}", of.markdown()));
+    format!("{}{reported}\n{}\n", table(result, &rows, &pairs).markdown(), summary(result))
 }
 
 fn heading(plan: &MatrixPlan, result: &MatrixResult<'_>) -> String {
@@ -110,6 +116,38 @@ fn table(result: &MatrixResult<'_>, rows: &[&String], pairs: &[&String]) -> Tabl
         }
     }
     Table { columns }
+}
+
+/// The cells of which paper 000 says something, and whether they agree.
+fn reported(result: &MatrixResult<'_>) -> Option<Table> {
+    let of_paper: Vec<(&MatrixCell, Reported)> =
+        result.cells.iter().filter_map(|cell| Some((cell, cell.place.reported?))).collect();
+    let column = |heading: &str, text: &dyn Fn(&MatrixCell, Reported) -> String| {
+        let cells = of_paper.iter().map(|(cell, of)| text(cell, *of)).collect();
+        Column::new(heading, false, 0, cells)
+    };
+    let is_alone = |cell: &MatrixCell| {
+        result.cells.iter().filter(|other| other.place == cell.place).count() == 1
+    };
+    let name = |cell: &MatrixCell| match is_alone(cell) {
+        true => cell.place.protocol.name().to_owned(),
+        false => cell.summary.variant.name.clone(),
+    };
+    let agreement = |cell: &MatrixCell| match cell.agrees() {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "-",
+    };
+    let columns = vec![
+        column("paper 000", &|cell, _| cell.place.traffic.clone()),
+        column("paths", &|cell, _| cell.place.pair.clone()),
+        column("protocol", &|cell, _| name(cell)),
+        column("there", &|_, of| of.class.to_owned()),
+        column("here", &|cell, _| cell.grade().name().to_owned()),
+        column("agrees", &|cell, _| agreement(cell).to_owned()),
+        column("section", &|_, of| of.source.to_owned()),
+    ];
+    (!of_paper.is_empty()).then_some(Table { columns })
 }
 
 /// `slight gain -7.1 % (-8.0 to -6.2 %)`.

@@ -111,6 +111,9 @@ pub(crate) fn matrix_page(plan: &MatrixPlan, result: &MatrixResult<'_>) -> Strin
     }
     line("</table></div>");
     line(CAPTION);
+    if result.cells.iter().any(|cell| cell.place.reported.is_some()) {
+        line(REPORTED);
+    }
     for note in result.notes {
         line(&format!("<p class=\"small\">Note: {}.</p>", escaped(note.trim_end_matches('.'))));
     }
@@ -124,6 +127,10 @@ const CAPTION: &str = "<p class=\"small\">A cell has the outcome of several path
      difference from the baseline's mean and the 95 % interval that decides, both as shares of \
      that mean; of times, less is a gain. A cell links to its comparison, with the same \
      numbers.</p>";
+
+const REPORTED: &str = "<p class=\"small\">000: what the text of paper 000 says of the cell, where \
+     it does; \u{2260} where the classes differ. Its stack and its network are not all those of \
+     this matrix.</p>";
 
 fn introduction(result: &MatrixResult<'_>) -> String {
     let runs = match result.scenario.runs {
@@ -181,9 +188,13 @@ fn html(cell: &MatrixCell) -> String {
     let grade = cell.grade();
     let (difference, interval) = figures(cell);
     let goal = cell.goal.map_or(String::new(), |goal| format!("<i>goal {}</i>", goal.name()));
+    let reported = cell.place.reported.map_or(String::new(), |of| {
+        let sign = if cell.agrees() == Some(false) { " \u{2260}" } else { "" };
+        format!("<i title=\"000 {}\">000: {}{sign}</i>", of.source, of.class)
+    });
     format!(
-        "<td class=\"{}\"><a href=\"{}/report.html\" title=\"{}\"><b>{}</b>{}<i>{}</i>{goal}</a>\
-         </td>",
+        "<td class=\"{}\"><a href=\"{}/report.html\" title=\"{}\"><b>{}</b>{}<i>{}</i>{goal}\
+         {reported}</a></td>",
         style(grade),
         escaped(&cell.place.folder),
         escaped(&means(cell)),

@@ -27,7 +27,8 @@ const NOT_OF_RESULTS: [&str; 18] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 15] = [
+const OF_SOME: [&str; 16] = [
+    "background",
     "primary",
     "http",
     "endpoints",
@@ -156,7 +157,8 @@ fn every_option_is_named_by_every_entry() {
     let own = ["reinjection", "failover"];
     for entry in &entries {
         let is = |protocol: &str| entry.texts("protocols") == [protocol];
-        let (tcp, cmt) = (is("tcp"), is("cmt-sctp"));
+        // UDP has no option of its own.
+        let (tcp, cmt) = (is("tcp") || is("udp"), is("cmt-sctp"));
         let sctp = is("sctp") || cmt;
         let left_out = |option: &str| {
             OF_SOME.contains(&option)

@@ -134,3 +134,34 @@ fn page_shows_shares_and_goodputs() {
     assert_eq!(marks("goodputs", "class=\"trace scatter"), 4);
     assert!(page.has("<table id=\"sharing-table\""));
 }
+
+/// Paper 000's background traffic: the same result for any number of threads, and from the written
+/// scenario.
+#[test]
+fn background_traffic_does_not_depend_on_threads_and_is_written_as_a_word() {
+    let scratch = Scratch::new("background");
+    let out = scratch.path("out");
+    let study = ["compare", "--path", "a=rate 8mbit delay 9ms limit 50p", "--path"];
+    let study = [&study[..], &["b=rate 2mbit delay 20ms limit 50p", "--traffic", "video:3s"]];
+    let study = [&study.concat()[..], &["--protocols", "tcp,udp", "--background"]].concat();
+    let with = |more: &[&str]| document(&[&study[..], &["--runs", "3", "--json"], more].concat());
+    let one = with(&["--jobs", "1"]);
+    let two = with(&["--jobs", "2", "--out", &out]);
+    assert_eq!(one["hash"], two["hash"]);
+    assert_eq!(one["start"], 10.0);
+    let names: Vec<&str> = one["flows"]
+        .as_array()
+        .expect("flows")
+        .iter()
+        .filter_map(|flow| flow["name"].as_str())
+        .collect();
+    assert_eq!(names, ["a:background", "a:onoff", "b:background", "b:onoff"]);
+    let file = format!("{out}/scenario.toml");
+    let text = std::fs::read_to_string(&file).expect("the scenario");
+    assert!(text.contains("background = true") && !text.contains("[flow]"), "{text}");
+    assert_eq!(document(&["compare", &file, "--json"])["hash"], one["hash"]);
+    let udp = one["variants"].as_array().expect("variants");
+    let udp = udp.iter().find(|variant| variant["name"] == "udp/b").expect("udp");
+    assert_eq!(udp["cc"], Value::Null);
+    assert!(udp["extra"]["lost"].as_f64().is_some_and(|lost| lost > 0.01), "{udp}");
+}

@@ -16,6 +16,7 @@ mod flows;
 mod live;
 mod matrix;
 mod messages;
+mod middleboxes;
 mod package;
 mod papers;
 mod path_events;

@@ -96,6 +96,32 @@ fn options_of_comparisons_reach_every_cell() {
 }
 
 #[test]
+fn scenario_file_has_rows_and_paths() {
+    let scratch = Scratch::new("matrix-file");
+    scratch.file("page.json", "{\"html_bytes\": 20000, \"object_bytes\": [3000, 40000, 7]}");
+    let text = "traffic = \"web:page.json,bulk:16KiB\"\nruns = 4\nbuffers = \"fixed:1MiB/1MiB\"\n\
+                [path]\nhome = \"rate 6mbit delay 9ms\"\nmobile = \"rate 4mbit delay 30ms\"\n";
+    let file = scratch.file("study.toml", text);
+    let result = |more: &[&str]| {
+        let call = ["matrix", &file, "--protocols", "mptcp", "--json"];
+        document(&succeeds(&[&call[..], more].concat()))
+    };
+    let places = |result: &Value| {
+        let cells = result["cells"].as_array().expect("cells").iter();
+        let place = |cell: &Value| format!("{} {}", cell["traffic"], cell["pair"]);
+        cells.map(|cell| place(cell).replace('"', "")).collect::<Vec<_>>()
+    };
+    let all = result(&[]);
+    assert_eq!(places(&all), ["web:page.json home+mobile", "bulk:16KiB home+mobile"]);
+    let call = ["compare", &file, "--traffic", "bulk:16KiB", "--json"];
+    let compared = document(&succeeds(&call));
+    assert_eq!(all["cells"][1]["hash"], compared["hash"], "its other options count");
+    let own = result(&["--paths", "mobile+mobile", "--traffic", "bulk:16KiB"]);
+    assert_eq!(places(&own), ["bulk:16KiB mobile+mobile"]);
+    assert_eq!(own["cells"][0]["baseline"], "average");
+}
+
+#[test]
 fn bytes_are_the_same_for_any_number_of_threads() {
     let scratch = Scratch::new("matrix-jobs");
     let [one, three] = ["1", "3"].map(|jobs| {

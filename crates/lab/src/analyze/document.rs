@@ -42,10 +42,8 @@ fn talkers(pair: &Talkers) -> Value {
 
 fn connection(connection: &Connection) -> Value {
     let (protocol, version) = match connection.spoken {
-        Spoken::Of(protocol @ (Protocol::Tcp | Protocol::Sctp | Protocol::CmtSctp)) => {
-            (protocol, None)
-        }
         Spoken::Of(Protocol::Mptcp) => (Protocol::Mptcp, Some(1)),
+        Spoken::Of(protocol) => (protocol, None),
         Spoken::FellBack => (Protocol::Tcp, Some(1)),
         Spoken::OtherVersion(version) => (Protocol::Tcp, Some(version)),
     };

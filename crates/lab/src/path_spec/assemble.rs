@@ -4,6 +4,7 @@
 //! rank are refused as contradictory, as is a path that is never up.
 
 use super::items::{Item, Kind, items};
+use super::middlebox::Middlebox;
 use super::recordings::{CapacityDraft, Recordings, TraceDraft};
 use super::trace_file::absolute;
 use super::{
@@ -69,9 +70,11 @@ pub(super) fn assemble(
         events: events(&explicit),
         via,
         ends: ends(&explicit),
+        middleboxes: middleboxes(&explicit),
         notes,
     };
     possible(&path, &explicit, deadline).map_err(refuse)?;
+    translated(&path, &explicit).map_err(refuse)?;
     path.notes.extend(order_note(&path));
     Ok(path)
 }
@@ -104,6 +107,29 @@ fn via(items: &[Item], offset: usize) -> Vec<Via> {
         _ => None,
     });
     of.collect()
+}
+
+/// The middleboxes of the path, from client to server.
+fn middleboxes(items: &[Item]) -> Vec<Middlebox> {
+    let of = |item: &Item| match item.kind {
+        Kind::Middlebox(middlebox) => Some(middlebox),
+        _ => None,
+    };
+    items.iter().filter_map(of).collect()
+}
+
+/// A translator's outside address is known to the two hosts of a path of its own only.
+fn translated(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
+    let is_nat = |item: &&Item| matches!(item.kind, Kind::Middlebox(Middlebox::Nat(_)));
+    let shares = !path.via.is_empty() || path.end_words().next().is_some();
+    match items.iter().find(is_nat).filter(|_| shares) {
+        None => Ok(()),
+        Some(nat) => Err(at(
+            nat,
+            "`nat` stands on a path of its own, without `via`, `client` and `server`",
+            "describe the whole path without them",
+        )),
+    }
 }
 
 /// The named ends of the path.
@@ -210,7 +236,8 @@ impl Draft {
             Kind::Reorder(p) => self.reorder = *p,
             Kind::Duplicate(p) => self.duplicate = *p,
             Kind::Corrupt(p) => self.corrupt = *p,
-            Kind::Profile(_) | Kind::Via(_) | Kind::End(..) | Kind::Event { .. } => {}
+            Kind::Profile(_) | Kind::Via(_) | Kind::End(..) | Kind::Middlebox(_) => {}
+            Kind::Event { .. } => {}
         }
     }
 
@@ -244,6 +271,9 @@ fn decides(kind: &Kind) -> &'static str {
         Kind::Via(_) => "`via`",
         Kind::End("client", _) => "`client`",
         Kind::End(..) => "`server`",
+        Kind::Middlebox(Middlebox::Strip(_)) => "`strip`",
+        Kind::Middlebox(Middlebox::Nat(_)) => "`nat`",
+        Kind::Middlebox(Middlebox::RewriteSequence) => "`rewrite`",
         Kind::Event { change, .. } => decides_for_a_time(change),
     }
 }

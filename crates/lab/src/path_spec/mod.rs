@@ -8,6 +8,7 @@ mod assemble;
 mod copies;
 mod draw;
 mod items;
+mod middlebox;
 mod netem;
 mod profile;
 mod recordings;
@@ -22,6 +23,7 @@ pub use crate::built_in::BUILT_IN_TRACES;
 pub(crate) use assemble::RUN_LIMIT;
 pub(crate) use copies::with_copies;
 pub use items::Change;
+pub use middlebox::Middlebox;
 pub use profile::Profile;
 pub(crate) use show::show_time;
 pub use span::{Limits, Span};
@@ -53,6 +55,8 @@ pub struct PathSpec {
     pub via: Vec<Via>,
     /// Named ends, client and server: paths that name the same end have one address there.
     pub ends: [Option<String>; 2],
+    /// Its middleboxes, from client to server.
+    pub middleboxes: Vec<Middlebox>,
     /// Notes on how the description was resolved.
     pub notes: Vec<String>,
 }
@@ -202,7 +206,8 @@ impl PathSpec {
         let [down, up] = [&self.down, &self.up].map(LinkSpec::essence);
         let via: String = self.via.iter().map(|via| format!(" via {:?}", via.link)).collect();
         let ends: String = self.end_words().map(|(word, end)| format!(" {word} {end:?}")).collect();
-        format!("{:?} down {down} up {up} events {:?}{via}{ends}", self.name, self.events)
+        let boxes: String = self.middleboxes.iter().map(|there| format!(" {there}")).collect();
+        format!("{:?} down {down} up {up} events {:?}{via}{ends}{boxes}", self.name, self.events)
     }
 }
 

@@ -20,6 +20,7 @@ impl fmt::Display for PathSpec {
         }
         words.extend(self.via.iter().map(|via| format!("via {}", via.link)));
         words.extend(self.end_words().map(|(word, end)| format!("{word} {end}")));
+        words.extend(self.middleboxes.iter().map(ToString::to_string));
         words.extend(self.events.iter().map(ToString::to_string));
         f.write_str(&words.join(" "))
     }

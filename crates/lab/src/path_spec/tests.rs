@@ -349,3 +349,23 @@ fn links_in_order_and_ends_are_read_and_written() {
     refused_with("a=rate 5mbit uplink server r1", &["`server` cannot follow `uplink`"]);
     refused_with("a=rate 5mbit client", &["`client`"]);
 }
+
+#[test]
+fn middleboxes_are_read_written_and_refused() {
+    let found = path("a=rate 5mbit strip mptcp at synack nat timeout 60s rewrite sequence");
+    assert_eq!(
+        found.to_string(),
+        "rate 5mbit delay 0ms limit 1000p strip mptcp at synack nat timeout 60s rewrite sequence"
+    );
+    let other = path("a=rate 5mbit rewrite sequence nat timeout 60s strip mptcp at synack");
+    assert_ne!(found.essence(), other.essence(), "their order is that of the packets");
+    assert_eq!(path("a=rate 5mbit strip mptcp").middleboxes[0].to_string(), "strip mptcp");
+    refused_with("a=rate 5mbit strip tcp", &["`tcp` cannot follow `strip`", "`strip mptcp`"]);
+    refused_with("a=rate 5mbit strip mptcp at fin", &["`fin` is no segment", "syn, synack"]);
+    refused_with("a=rate 5mbit nat 60s", &["write `nat timeout 60s`"]);
+    refused_with("a=rate 5mbit nat timeout 0s", &["lets nothing pass", "^^"]);
+    refused_with("a=rate 5mbit nat timeout", &["`timeout` needs a value"]);
+    refused_with("a=rate 5mbit nat timeout 9s nat timeout 8s", &["`nat` is given twice"]);
+    refused_with("a=rate 5mbit uplink strip mptcp", &["`strip` cannot follow `uplink`"]);
+    refused_with("a=via core nat timeout 60s", &["without `via`"]);
+}

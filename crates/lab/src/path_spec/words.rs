@@ -99,6 +99,9 @@ const LIMIT: Form = Form::Regex(concat!(
     r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)",
     r"((\.\.|\+-)[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s))?$"
 ));
+const STRIP: Form = Form::Regex(r"^mptcp( at (syn|synack|ack|data))?$");
+const NAT: Form = Form::Regex(r"^timeout [0-9.]+ ?[a-zA-Z]+$");
+const REWRITE: Form = Form::Regex(r"^sequence$");
 const QUEUE: Form = Form::Regex(network::queue::PATTERN);
 
 /// Every word, in the order in which messages list keys.
@@ -169,13 +172,36 @@ const WORDS: &[Word] = &[
     ),
     both(18, "uplink", Form::Direction, "From client to server only.").only_in(Of::Link),
     both(19, "downlink", Form::Direction, "From server to client only.").only_in(Of::Link),
-    item(22, "unit="),
+    both(
+        22,
+        "strip",
+        STRIP,
+        "`mptcp`: a middlebox removes the MPTCP options, `mptcp at syn`, synack, \
+         ack or data: of these segments only.",
+    )
+    .only_in(Of::Path),
+    both(
+        23,
+        "nat",
+        NAT,
+        "`timeout 60s`: a middlebox translates addresses and ports, and forgets a flow \
+         after this time without a packet.",
+    )
+    .only_in(Of::Path),
+    both(
+        24,
+        "rewrite",
+        REWRITE,
+        "`sequence`: a middlebox adds a random offset to sequence numbers.",
+    )
+    .only_in(Of::Path),
+    item(25, "unit="),
 ];
 
 /// Number of keywords of items for one direction.
 pub(super) const OF_DIRECTION: usize = 9;
 /// Number of keywords listed in messages: `unit=` only follows a file.
-pub(super) const OFFERED: usize = 21;
+pub(super) const OFFERED: usize = 24;
 
 /// Keywords of items, those of one direction first.
 pub(super) fn item_words() -> Vec<&'static str> {

@@ -150,7 +150,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "path": path.map(|path| path.name.as_str()),
         "scheduler": summary.variant.scheduler_name(),
         "path_manager": path_manager(&summary.variant),
-        "cc": summary.variant.congestion.to_string(),
+        "cc": summary.variant.control(),
         "policy": summary.variant.policy().map(ToString::to_string),
         "failover": summary.variant.failover(),
         "profile": scenario.ends.profile.name(),

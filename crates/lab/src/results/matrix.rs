@@ -128,6 +128,16 @@ impl MatrixCell {
         }
     }
 
+    /// Whether the grade is what 000 says of the cell; `None` where either is not known.
+    pub fn agrees(&self) -> Option<bool> {
+        let reported = self.place.reported?;
+        match self.grade() {
+            Grade::Undecided | Grade::NotKnown | Grade::NoVerdict => None,
+            Grade::SignificantGain | Grade::SlightGain if reported.class == "gain" => Some(true),
+            grade => Some(grade.name() == reported.class),
+        }
+    }
+
     /// Mean of the baseline in the metric's unit.
     pub fn baseline_mean(&self) -> Option<f64> {
         let difference = self.summary.difference.as_ref()?;
@@ -231,6 +241,10 @@ fn cell(cell: &MatrixCell) -> Value {
         "needs": summary.difference.as_ref().and_then(|difference| difference.needs),
         "goal": goal.map(Outcome::name),
         "share": share,
+        "reported": place.reported.map(|of| {
+            let source = format!("000 {}", of.source);
+            json!({"class": of.class, "source": source, "agrees": cell.agrees()})
+        }),
         "stopped": stopped.name(),
         "folder": place.folder,
         "hash": hash,
@@ -240,7 +254,7 @@ fn cell(cell: &MatrixCell) -> Value {
 /// A column: name, kind and the cell of a row.
 type Column = (&'static str, Kind, fn(&MatrixCell) -> Cell);
 
-const COLUMNS: [Column; 25] = [
+const COLUMNS: [Column; 26] = [
     ("traffic", Kind::Text, |of| text(&of.place.traffic)),
     ("pair", Kind::Text, |of| text(&of.place.pair)),
     ("protocol", Kind::Text, |of| text(of.place.protocol.name())),
@@ -266,6 +280,7 @@ const COLUMNS: [Column; 25] = [
     ("diff_ci95_low", Kind::Number, |of| Cell::Number(deciding(of).map(|i| i.low))),
     ("diff_ci95_high", Kind::Number, |of| Cell::Number(deciding(of).map(|i| i.high))),
     ("goal", Kind::Text, |of| text(of.goal.map_or("", Outcome::name))),
+    ("reported", Kind::Text, |of| text(of.place.reported.map_or("", |of| of.class))),
     ("folder", Kind::Text, |of| text(&of.place.folder)),
     ("hash", Kind::Text, |of| text(&of.hash)),
 ];

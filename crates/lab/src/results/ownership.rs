@@ -74,7 +74,7 @@ fn is_result(path: &Path) -> bool {
 }
 
 /// Whether the folder has the document of a matrix.
-fn is_matrix(folder: &Path) -> bool {
+pub(super) fn is_matrix(folder: &Path) -> bool {
     let document = fs::read(folder.join(MATRIX_FILES[0])).ok();
     let document: Option<Value> = document.and_then(|text| serde_json::from_slice(&text).ok());
     document.is_some_and(|of| of["program"] == "anabranch" && of["cells"].is_array())

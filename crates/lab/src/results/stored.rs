@@ -6,6 +6,7 @@
 use super::delays_table::{DELAYS_VERSION, DelaysTable};
 use super::document;
 use super::folder::Provenance;
+use super::ownership::is_matrix;
 use super::records::{DELAYS, TABLE, has_journal};
 use super::series_table::{SERIES_VERSION, SeriesTable};
 use super::stored_inputs;
@@ -153,6 +154,11 @@ impl Folder {
             let help = "run the command that began it again, with the same `--out`, to resume; \
                         stop it with Ctrl-C for a report on the complete repetitions";
             return InputError::at(name, problem, help);
+        }
+        if is_matrix(&self.path) {
+            let help = "give the folder of a cell, below `cells`; `matrix.html` links to all of \
+                        their reports";
+            return InputError::at(name, "the folder has a matrix of comparisons", help);
         }
         InputError::at(name, "the folder has no `run.json`", FROM_COMPARE)
     }

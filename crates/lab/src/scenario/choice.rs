@@ -53,8 +53,10 @@ impl Chosen {
         paths: usize,
         profile: Profile,
     ) -> Result<Chosen, InputError> {
-        let protocols =
-            chosen(options.texts(Key::Protocols), usual(paths), &Protocol::ALL, protocol)?;
+        // UDP carries only some traffic, and loses some of it.
+        let every: Vec<Protocol> =
+            Protocol::ALL.into_iter().filter(|of| *of != Protocol::Udp).collect();
+        let protocols = chosen(options.texts(Key::Protocols), usual(paths), &every, protocol)?;
         let mut notes = Vec::new();
         notes.extend(renamed::<SchedulerRow>(options.texts(Key::Schedulers)));
         notes.extend(renamed::<ControllerRow>(options.texts(Key::Cc)));

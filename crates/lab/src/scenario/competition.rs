@@ -7,7 +7,7 @@
 use super::flow::{FlowSpec, Surroundings, check_flow_name, parse_start, split_name};
 use super::options::said;
 use super::table::Key;
-use super::{Options, PathOption};
+use super::{Options, PathOption, background};
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{Change, PathSpec, RUN_LIMIT, Span};
 use crate::units::parse_time;
@@ -124,9 +124,17 @@ impl Options {
     pub(super) fn deadline(&self, length: Option<Duration>) -> Duration {
         let given = self.text(Key::Deadline).and_then(|given| parse_time(&given.text).ok());
         let start = self.text(Key::Start).and_then(|given| parse_start(&given.text).ok());
-        let start = start.unwrap_or(Span::fixed(Duration::ZERO));
+        let start = start.unwrap_or(self.usual_start());
         let given = given.filter(|deadline| !deadline.is_zero());
         given.unwrap_or_else(|| default_deadline(&start, length))
+    }
+
+    /// Start of the compared connection unless it is given: background traffic starts before it.
+    fn usual_start(&self) -> Span<Duration> {
+        Span::fixed(match self.switch(Key::Background) {
+            Some(true) => background::FOREGROUND_START,
+            _ => Duration::ZERO,
+        })
     }
 
     /// Start of the compared connection, warm-up, and the end of incomplete runs.
@@ -136,7 +144,7 @@ impl Options {
         };
         let start = said(self.text(Key::Start), |given| refusing(given, parse_start))?;
         let timing = Timing {
-            start: start.unwrap_or(Span::fixed(Duration::ZERO)),
+            start: start.unwrap_or(self.usual_start()),
             warm_up: said(self.text(Key::WarmUp), |given| {
                 parse_time(&given.text).map_err(|refusal| given.refuse(refusal))
             })?
@@ -194,12 +202,13 @@ impl Options {
         Ok(())
     }
 
-    /// The competing flows.
+    /// The competing flows, those of background traffic last.
     pub(super) fn resolve_flows(
         &self,
-        paths: &[PathSpec],
+        (paths, links): (&[PathSpec], &[PathSpec]),
         profile: Profile,
         over_at: Duration,
+        deadline: Duration,
     ) -> Result<Vec<FlowSpec>, InputError> {
         let around = Surroundings { paths, profile, over_at };
         let mut flows: Vec<FlowSpec> = Vec::new();
@@ -228,6 +237,7 @@ impl Options {
             }
             flows.push(flow);
         }
+        flows.extend(background::flows(self, (paths, links), deadline));
         Ok(flows)
     }
 }
@@ -241,6 +251,10 @@ fn check_link(link: &PathSpec, given: &Given) -> Result<(), InputError> {
     }
     if let Some((word, _)) = link.end_words().next() {
         let problem = format!("the link `{}` has no {word}: only paths have ends", link.name);
+        return Err(given.refuse_whole(problem, "write it in the paths that use the link"));
+    }
+    if let Some(there) = link.middleboxes.first() {
+        let problem = format!("`{there}` belongs to a path, not to the link `{}`", link.name);
         return Err(given.refuse_whole(problem, "write it in the paths that use the link"));
     }
     if link.events.iter().any(|event| event.change == Change::Backup) {

@@ -14,7 +14,7 @@ use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
 use crate::path_spec::{PathSpec, RUN_LIMIT, Span, check_name, show_time};
 use crate::traffic_spec::{
-    FLOW_EXAMPLES, Fetching, Folders, names_model, parse_traffic, show_traffic,
+    DATAGRAM_EXAMPLES, FLOW_EXAMPLES, Fetching, Folders, names_model, parse_traffic, show_traffic,
 };
 use crate::units::parse_time;
 use crate::words::nearest_help;
@@ -36,7 +36,7 @@ const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
 pub struct FlowSpec {
     /// Name given by the user.
     pub name: String,
-    /// TCP over one path, MPTCP over some, or SCTP over one of some at a time.
+    /// TCP or UDP over one path, MPTCP over some, or SCTP over one of some at a time.
     pub protocol: Protocol,
     /// Indices of the paths of the scenario that it may use, the first subflow's first.
     pub paths: Vec<usize>,
@@ -56,6 +56,8 @@ pub struct FlowSpec {
     pub reverse: bool,
     /// Number of such flows, each with its own start.
     pub count: u32,
+    /// It follows from `--background`.
+    pub is_background: bool,
 }
 
 /// Context of parsing a flow.
@@ -121,7 +123,7 @@ impl FlowSpec {
                 let cmt = Some(CmtConfig { send_all, ..CmtConfig::of(sctp.profile) });
                 Carrier::Sctp(Box::new(SctpConfig { cmt, scheduler, ..config }))
             }
-            Protocol::Tcp => Carrier::Single(self.protocol),
+            Protocol::Tcp | Protocol::Udp => Carrier::Single(self.protocol),
         };
         let traffic = self.traffic.clone().unwrap_or_else(saturating);
         let names = self.names();
@@ -144,8 +146,11 @@ impl FlowSpec {
     pub fn show(&self, paths: &[PathSpec]) -> String {
         let names = self.paths.iter().filter_map(|path| paths.get(*path));
         let names: Vec<&str> = names.map(|path| path.name.as_str()).collect();
-        let mut words =
-            format!("{} on {} cc {}", self.protocol.name(), names.join(","), self.congestion);
+        let mut words = format!("{} on {}", self.protocol.name(), names.join(","));
+        if self.protocol != Protocol::Udp {
+            // Writing to a string cannot fail.
+            let _ = write!(words, " cc {}", self.congestion);
+        }
         let mut add = |word: &str, value: String| {
             // Writing to a string cannot fail.
             let _ = write!(words, " {word} {value}");
@@ -254,6 +259,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     match protocol {
         Protocol::Mptcp => draft.check_mptcp()?,
         Protocol::CmtSctp => draft.check_concurrent((&paths, place))?,
+        Protocol::Udp => draft.check_datagrams((&paths, place))?,
         Protocol::Tcp | Protocol::Sctp => draft.check_one_at_a_time(protocol, (&paths, place))?,
     }
     if paths.len() > MOST_PATHS {
@@ -262,7 +268,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
     }
     let usual = match protocol {
         Protocol::Sctp | Protocol::CmtSctp => ControllerChoice::RENO,
-        Protocol::Tcp | Protocol::Mptcp => ControllerChoice::CUBIC,
+        Protocol::Tcp | Protocol::Mptcp | Protocol::Udp => ControllerChoice::CUBIC,
     };
     let (scheduler, concurrent) = match draft.scheduler {
         Some((Scheduling::Mptcp(scheduler), _)) => {
@@ -283,6 +289,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
         delay: draft.delay.unwrap_or(Duration::ZERO),
         reverse: draft.reverse,
         count: draft.count.unwrap_or(1),
+        is_background: false,
     })
 }
 
@@ -314,6 +321,29 @@ impl<'t> Draft<'t> {
             return Err(word.refuse(problem, "write `send-all`, or make the flow `mptcp`"));
         }
         Ok(())
+    }
+
+    /// Refuses what UDP lacks: several paths, congestion control and a scheduler, and traffic that
+    /// adapts to the network.
+    fn check_datagrams(&self, (paths, place): (&[usize], &Token)) -> Result<(), Refusal> {
+        if paths.len() > 1 {
+            return Err(place.refuse("a UDP flow uses one path", "name one path"));
+        }
+        if let Some((name, word)) = &self.congestion {
+            let problem = format!("UDP has no congestion control, and `{name}` is one");
+            return Err(word.refuse(problem, "leave `cc` out"));
+        }
+        if let Some((_, word)) = &self.scheduler {
+            return Err(word.refuse("a UDP flow has no scheduler", "leave it out"));
+        }
+        match &self.traffic {
+            Some(traffic) if traffic.fits_datagrams() => Ok(()),
+            Some(traffic) => {
+                let problem = format!("`udp` does not carry `{}`", show_traffic(traffic));
+                Err(place.refuse(problem, DATAGRAM_EXAMPLES))
+            }
+            None => Err(place.refuse("a UDP flow needs a traffic", DATAGRAM_EXAMPLES)),
+        }
     }
 
     /// Refuses what TCP and SCTP lack: a scheduler, coupled congestion control and, for TCP, more

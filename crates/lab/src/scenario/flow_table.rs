@@ -35,7 +35,7 @@ static WORDS: &[Word] = &[
     key(
         "protocol",
         Of(schema::protocol),
-        "tcp, mptcp or sctp. Default: tcp on one path, mptcp on several.",
+        "tcp, mptcp, sctp, cmt-sctp or udp. Default: tcp on one path, mptcp on several.",
     ),
     key("path", Plain, "Path between the hosts of the flow."),
     key(

@@ -5,6 +5,10 @@
 //! baseline: of like paths their average, of `wlan+3g` the WLAN. `execution` runs the studies,
 //! `results` has their cells.
 
+mod reported;
+
+pub use reported::Reported;
+
 use super::choice::{MOST_PATHS, chosen};
 use super::of_protocol::of_protocol;
 use super::options::{Options, PathOption};
@@ -19,9 +23,9 @@ use std::collections::BTreeSet;
 /// Repetitions of every variant, as in 000 s5.1.1; with `--runs auto` their limit.
 pub const MATRIX_RUNS: u32 = 128;
 /// Default rows: 000 s4.3.
-const TRAFFIC: &str = "video,game:aoc-1,web:wikipedia,web:amazon,web:huffingtonpost";
+pub const MATRIX_TRAFFIC: &str = "video,game:aoc-1,web:wikipedia,web:amazon,web:huffingtonpost";
 /// Default pairs: 000 Table 3.
-const PAIRS: &str = "wlan+wlan,3g+3g,wlan+3g";
+pub const MATRIX_PAIRS: &str = "wlan+wlan,3g+3g,wlan+3g";
 /// Unlike pairs of 000 and 002, and the path that they are compared with.
 const WITH_WLAN: [[&str; 2]; 2] = [["wlan", "3g"], ["wlan-002", "3g-002"]];
 /// Longest part of the name of a cell's folder.
@@ -57,6 +61,8 @@ pub struct CellPlace {
     pub protocol: Protocol,
     /// Whether 000's background traffic loads the bottlenecks.
     pub background: bool,
+    /// What 000 says of it.
+    pub reported: Option<Reported>,
     /// Folder of its study below that of the matrix.
     pub folder: String,
 }
@@ -76,6 +82,8 @@ struct Pair {
     name: String,
     paths: Vec<PathOption>,
     is_like: bool,
+    /// No path has a description of its own.
+    has_profiles_only: bool,
 }
 
 impl MatrixPlan {
@@ -84,7 +92,7 @@ impl MatrixPlan {
     pub fn new(options: &Options, pairs: Option<&Given>) -> Result<MatrixPlan, InputError> {
         let mut base = options.clone();
         set_runs(&mut base);
-        let default = Given::argument("--traffic", TRAFFIC);
+        let default = Given::argument("--traffic", MATRIX_TRAFFIC);
         let traffic = rows(options.text(Key::Traffic).unwrap_or(&default))?;
         let pairs = pairs_of(&base, pairs)?;
         let (protocols, mut notes) = protocols_of(options)?;
@@ -111,6 +119,7 @@ impl MatrixPlan {
                         pair: pair.name.clone(),
                         protocol: *protocol,
                         background: false,
+                        reported: pair.reported(&row.text, *protocol),
                         folder: format!(
                             "cells/{folder}/{}/{}",
                             folder_name(&pair.name),
@@ -172,6 +181,7 @@ const fn compared(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Tcp | Protocol::Mptcp => "tcp,mptcp",
         Protocol::Sctp | Protocol::CmtSctp => "sctp,cmt-sctp",
+        Protocol::Udp => "tcp,udp",
     }
 }
 
@@ -182,6 +192,13 @@ fn cell_options(base: &Options, traffic: &Given, pair: &Pair, protocols: &str) -
     options.set_texts(Key::Traffic, vec![traffic.clone()]);
     options.set_described(Key::Path, pair.paths.clone());
     options
+}
+
+impl Pair {
+    /// What 000 says of a cell of this pair.
+    fn reported(&self, traffic: &str, protocol: Protocol) -> Option<Reported> {
+        reported::reported(traffic, &self.name, protocol).filter(|_| self.has_profiles_only)
+    }
 }
 
 /// Without `--runs` and `--runs-max` their number is fixed, and `--runs auto` has a limit.
@@ -247,7 +264,7 @@ fn protocols_of(options: &Options) -> Result<(Vec<Protocol>, Vec<String>), Input
 /// The pairs of `--paths`; without it, the paths given by themselves, or the default ones.
 fn pairs_of(options: &Options, given: Option<&Given>) -> Result<Vec<Pair>, InputError> {
     let described = options.described(Key::Path);
-    let default = Given::argument(OPTION, PAIRS);
+    let default = Given::argument(OPTION, MATRIX_PAIRS);
     match (given, described) {
         (Some(list), _) => {
             let words = words(list, "pair of paths", EXAMPLES)?;
@@ -264,7 +281,8 @@ fn pairs_of(options: &Options, given: Option<&Given>) -> Result<Vec<Pair>, Input
         }
         (None, all) => {
             let names: Vec<&str> = all.iter().map(name_of).collect();
-            Ok(vec![Pair { name: names.join("+"), paths: all.to_vec(), is_like: false }])
+            let (name, paths) = (names.join("+"), all.to_vec());
+            Ok(vec![Pair { name, paths, is_like: false, has_profiles_only: false }])
         }
     }
 }
@@ -316,7 +334,9 @@ fn pair(given: &Given, described: &[PathOption]) -> Result<Pair, InputError> {
         path(given, word, (!is_alone).then_some(number), described)
     });
     let is_like = words.iter().all(|word| *word == words[0]);
-    Ok(Pair { name: words.join("+"), paths: paths.collect(), is_like })
+    let has_profiles_only =
+        words.iter().all(|word| described.iter().all(|path| name_of(path) != *word));
+    Ok(Pair { name: words.join("+"), paths: paths.collect(), is_like, has_profiles_only })
 }
 
 /// The path of this name; of several alike, with a number.

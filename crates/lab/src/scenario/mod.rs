@@ -5,6 +5,7 @@
 //! `Scenario` is the result: every name is known, every default filled in, and contradictions are
 //! refused. `variants` builds its variants.
 
+mod background;
 mod choice;
 mod cmt;
 mod competition;
@@ -37,7 +38,9 @@ pub(crate) use flow::draw_start;
 pub use foreign::{FOREIGN, Foreign};
 pub use judge::Goal;
 pub(crate) use judge::measures;
-pub use matrix::{CellPlace, MATRIX_RUNS, MatrixPlan, PlannedCell};
+pub use matrix::{
+    CellPlace, MATRIX_PAIRS, MATRIX_RUNS, MATRIX_TRAFFIC, MatrixPlan, PlannedCell, Reported,
+};
 pub use options::{Options, PathOption};
 pub use primary::Primary;
 pub use schema::schema as scenario_schema;
@@ -289,6 +292,8 @@ impl Scenario {
             Some("client")
         } else if !self.links.is_empty() {
             Some("link")
+        } else if self.flows.iter().any(|flow| flow.is_background) {
+            Some("background")
         } else if !self.flows.is_empty() {
             Some("flow")
         } else if self.start.high > Duration::ZERO {
@@ -365,7 +370,8 @@ impl Scenario {
     fn shared_tables(&self, spec: impl Fn(&PathSpec) -> String) -> String {
         let mut text = String::new();
         let links = self.links.iter().map(|link| (&link.name, spec(link)));
-        let flows = self.flows.iter().map(|flow| (&flow.name, flow.show(&self.paths)));
+        let own = self.flows.iter().filter(|flow| !flow.is_background);
+        let flows = own.map(|flow| (&flow.name, flow.show(&self.paths)));
         for (table, lines) in [("link", links.collect::<Vec<_>>()), ("flow", flows.collect())] {
             if !lines.is_empty() {
                 let _ = writeln!(text, "\n[{table}]");

@@ -13,7 +13,9 @@ use super::{
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
 use crate::traffic_source::TrafficSource;
-use crate::traffic_spec::{EXAMPLES, Fetching, Folders, parse_http, parse_traffic};
+use crate::traffic_spec::{
+    DATAGRAM_EXAMPLES, EXAMPLES, Fetching, Folders, parse_http, parse_traffic, show_traffic,
+};
 use crate::words::nearest_help;
 use base::Duration;
 use simulator::NicSetup;
@@ -166,7 +168,7 @@ impl Options {
         let timing = self.resolve_timing(&traffic)?;
         let links = self.resolve_links(&paths, timing.deadline)?;
         let over_at = timing.over_at(&traffic).unwrap_or(timing.deadline);
-        let flows = self.resolve_flows(&paths, profile, over_at)?;
+        let flows = self.resolve_flows((&paths, &links), profile, over_at, timing.deadline)?;
         let chosen = Chosen::resolve(self, paths.len(), profile)?;
         let mut notes = chosen.notes.clone();
         notes.extend(source.iter().flat_map(|source| source.notes.iter().cloned()));
@@ -228,13 +230,14 @@ impl Options {
         Ok(scenario)
     }
 
-    /// What only SCTP has, with the number of streams that a page takes.
+    /// What only SCTP has, and what UDP lacks, with the number of streams that a page takes.
     fn resolve_sctp(
         &self,
         chosen: &Chosen,
         (paths, flows): (&[PathSpec], &[FlowSpec]),
         traffic: &mut Traffic,
     ) -> Result<SctpChoices, InputError> {
+        self.check_datagrams(&chosen.protocols, traffic)?;
         let compares = chosen.protocols.iter().copied().any(Protocol::is_sctp);
         let concurrent = chosen.protocols.contains(&Protocol::CmtSctp);
         let is_used = uses_sctp(&chosen.protocols, flows);
@@ -242,6 +245,17 @@ impl Options {
             self.check_paths_of_sctp(paths, compares)?;
         }
         SctpChoices::resolve(self, (is_used, concurrent), chosen.sctp.clone(), traffic)
+    }
+
+    /// Refuses UDP for traffic that needs a connection, or whose messages do not fit datagrams.
+    fn check_datagrams(&self, protocols: &[Protocol], traffic: &Traffic) -> Result<(), InputError> {
+        match self.text(Key::Protocols).filter(|_| protocols.contains(&Protocol::Udp)) {
+            Some(given) if !traffic.fits_datagrams() => {
+                let problem = format!("`udp` does not carry `{}`", show_traffic(traffic));
+                Err(given.refuse_whole(problem, DATAGRAM_EXAMPLES))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A note on protocols without streams where a page is fetched over streams; refuses that

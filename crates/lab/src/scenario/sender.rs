@@ -124,7 +124,7 @@ pub(super) fn resolve(
         ("--hystart", found.hystart != usual.hystart),
     ];
     match of_tcp.iter().find(|(_, is_own)| *is_own) {
-        Some((name, _)) if protocols.iter().all(|protocol| protocol.is_sctp()) => {
+        Some((name, _)) if protocols.iter().all(|of| of.is_sctp() || *of == Protocol::Udp) => {
             let problem = "this option is of tcp and mptcp, and neither is compared";
             let help = "leave it out, or add `tcp` to the protocols";
             Err(InputError::at(name, problem, help))

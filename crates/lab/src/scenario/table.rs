@@ -12,7 +12,8 @@ use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
 use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, policies, primaries, schedulers};
 use super::{
-    Runs, SctpChoices, endpoints, flow, host_cost, names_of, schema, sender, show_buffers,
+    Runs, SctpChoices, background, endpoints, flow, host_cost, names_of, schema, sender,
+    show_buffers,
 };
 use crate::path_spec::show_time;
 use crate::traffic_spec;
@@ -113,6 +114,7 @@ options! {
         )
         .pattern(Of(schema::flows))
         .counts(Counts::StudyKey, "other=tcp on a");
+    Background: background::ROW;
     Traffic: text(
             "traffic",
             traffic_spec::FILE_HELP,
@@ -200,15 +202,15 @@ options! {
     Protocols: list(
             "protocols",
             "What to compare: tcp (each path alone), mptcp (all paths together), sctp (each path \
-             alone, and all paths, one at a time). Default: tcp, and mptcp where there are several \
-             paths.",
+             alone, and all paths, one at a time), udp (datagrams over each path alone). Default: \
+             tcp, and mptcp where there are several paths.",
         )
         .argument(
             9,
             "LIST",
             "Protocols to compare: tcp (each path alone), mptcp (all paths together), sctp (each \
-             path alone, and all paths, one at a time), or all [default: tcp, and mptcp where \
-             there are several paths]",
+             path alone, and all paths, one at a time), udp (datagrams over each path alone), or \
+             all but udp [default: tcp, and mptcp where there are several paths]",
         )
         .pattern(Of(schema::protocols))
         .shown(|s| {

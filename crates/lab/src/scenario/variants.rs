@@ -1,4 +1,4 @@
-//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC`, `sctp/PATH/CC`,
+//! Variants: one way of carrying the traffic, by name `tcp/PATH/CC`, `sctp/PATH/CC`, `udp/PATH`,
 //! `mptcp/SCHEDULER/CC[/PM][/POLICY][/FAILOVER]`, `sctp/multihomed/CC[/FAILOVER][/RETRANSMISSION]`
 //! or `cmt-sctp/SCHEDULER/CC[/FAILOVER][/RETRANSMISSION][/SWITCH=VALUE]...`; those over several
 //! paths end with `/primary=PATH` unless they begin with the first one.
@@ -9,6 +9,7 @@ use super::Scenario;
 use super::cmt::{self, SEND_ALL, deviations, scheduler_name};
 use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpFailover};
+use crate::path_spec::PathSpec;
 use transport::Failover;
 use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
@@ -24,7 +25,7 @@ pub struct Variant {
     pub name: String,
     /// Protocol and paths.
     pub carrier: Carrier,
-    /// Its congestion control.
+    /// Its congestion control; UDP has none.
     pub congestion: ControllerChoice,
     /// The path that it begins with, if it may use several.
     pub primary: Primary,
@@ -71,7 +72,7 @@ pub enum Carrier {
 /// Protocols whose variants are compared with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// TCP and MPTCP.
+    /// TCP and MPTCP; UDP is compared with these.
     Tcp,
     /// SCTP.
     Sctp,
@@ -84,7 +85,7 @@ impl Family {
     /// The family of a protocol.
     pub const fn of(protocol: Protocol) -> Family {
         match protocol {
-            Protocol::Tcp | Protocol::Mptcp => Family::Tcp,
+            Protocol::Tcp | Protocol::Mptcp | Protocol::Udp => Family::Tcp,
             Protocol::Sctp | Protocol::CmtSctp => Family::Sctp,
         }
     }
@@ -103,6 +104,11 @@ impl Variant {
     /// Family of the variant.
     pub const fn family(&self) -> Family {
         Family::of(self.protocol())
+    }
+
+    /// Name of its congestion control, with parameters; `None` of UDP.
+    pub fn control(&self) -> Option<String> {
+        (self.protocol() != Protocol::Udp).then(|| self.congestion.to_string())
     }
 
     /// Index of the only path it uses; `None` if it may use all.
@@ -181,6 +187,7 @@ pub fn variants_of(scenario: &Scenario) -> Vec<Variant> {
             all
         }
         Protocol::CmtSctp => concurrent(scenario),
+        Protocol::Udp => datagrams(scenario),
     };
     let all = scenario.choices.protocols.iter().copied().flat_map(of);
     all.flat_map(|variant| begun(scenario, variant)).collect()
@@ -226,6 +233,18 @@ fn each_path_alone(
         })
     };
     (0..scenario.paths.len()).flat_map(on_path).collect()
+}
+
+/// Each path with datagrams, which have no congestion control.
+fn datagrams(scenario: &Scenario) -> Vec<Variant> {
+    let protocol = Protocol::Udp;
+    let on_path = |(path, spec): (usize, &PathSpec)| Variant {
+        name: format!("{}/{}", protocol.name(), spec.name),
+        carrier: Carrier::Single { protocol, path },
+        congestion: ControllerChoice::default(),
+        primary: Primary::First,
+    };
+    scenario.paths.iter().enumerate().map(on_path).collect()
 }
 
 /// Every congestion control of SCTP with every fail-over rule and retransmission policy; none with

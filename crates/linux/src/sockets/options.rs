@@ -34,6 +34,7 @@ impl SocketOptions {
             Protocol::Tcp => socket2::Protocol::TCP,
             Protocol::Mptcp => socket2::Protocol::from(MPTCP),
             Protocol::Sctp | Protocol::CmtSctp => socket2::Protocol::from(SCTP),
+            Protocol::Udp => socket2::Protocol::UDP,
         };
         let socket = Socket::new(Domain::for_address(local), Type::STREAM, Some(protocol));
         let socket = socket.map_err(|error| self.cannot_open(&error))?;

@@ -267,7 +267,7 @@ fn record(
         let timeouts = sender.seen.t3_timeouts as f64;
         record.run.outcome.extra.push((T3_TIMEOUTS, timeouts));
     }
-    record.congestion = vec![protocol.congestion().to_string()];
+    record.congestion = protocol.congestion().iter().map(ToString::to_string).collect();
     record.series = series(sender, receiver, used);
     record.run.ended = client.ended.min(server.ended) - Instant::ZERO;
     Ok(record)

@@ -58,6 +58,7 @@ pub(crate) fn socket(protocol: Protocol, address: SocketAddr) -> io::Result<Sock
         Protocol::Mptcp => socket2::Protocol::from(262),
         // IPPROTO_SCTP.
         Protocol::Sctp | Protocol::CmtSctp => socket2::Protocol::from(132),
+        Protocol::Udp => socket2::Protocol::UDP,
     };
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(protocol))?;
     socket.set_read_timeout(Some(PATIENCE))?;

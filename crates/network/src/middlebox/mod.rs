@@ -6,6 +6,7 @@
 //! in RFC 6182 s4, RFC 8684 s6 and in Honda et al., "Is it Still Possible to Extend TCP?", IMC
 //! 2011.
 
+mod chain;
 mod coalescer;
 mod flow;
 mod nat;
@@ -16,6 +17,7 @@ mod silent_drop;
 mod splitter;
 mod stream_edits;
 
+pub use chain::chain;
 pub use coalescer::{Coalescer, JoinRule};
 pub use nat::Nat;
 pub use option_stripper::{OptionStripper, Stage};

@@ -14,12 +14,14 @@ use crate::failover::{Gaps, disruptions};
 use crate::host::Endpoint;
 use crate::result_hash::ResultHash;
 use crate::run_error::RunError;
-use crate::setup::RunSetup;
+use crate::setup::{Carrier, RunSetup};
 use crate::world::World;
 use base::{Chance, Instant, LinkId};
+use network::middlebox::chain;
 use network::{Direction, LinkConfig, PathSetup};
 use std::net::SocketAddr;
 use traffic::{Half, Role};
+use transport::Protocol;
 
 /// The world of a run, everything in it but the caller's recorder.
 pub(super) fn build(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<World<Half>, RunError> {
@@ -30,6 +32,7 @@ pub(super) fn build(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<World<H
     for path in setup.network.paths.iter().chain(shared) {
         add_links(&mut world, path);
     }
+    add_boxes(&mut world, setup);
     for (number, delay) in access.into_iter().enumerate() {
         // Nothing on them is left to chance.
         world.add_link(LinkConfig { delay, ..LinkConfig::default() }, number as u64);
@@ -52,6 +55,16 @@ pub(super) fn build(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<World<H
 fn add_links(world: &mut World<Half>, path: &PathSetup) {
     world.add_link(path.down.clone(), path.owner(Direction::Down));
     world.add_link(path.up.clone(), path.owner(Direction::Up));
+}
+
+fn add_boxes(world: &mut World<Half>, setup: &RunSetup) {
+    for path in 0..setup.network.paths.len() {
+        let own = setup.network.boxes.iter().filter(|there| there.path == path);
+        if let Some([outward, inward]) = chain(own.map(|there| &there.config)) {
+            world.set_middlebox(LinkId(2 * path as u32 + 1), outward);
+            world.set_middlebox(LinkId(2 * path as u32), inward);
+        }
+    }
 }
 
 fn add_hosts(world: &mut World<Half>, setup: &RunSetup, flow: &FlowHosts<'_>) {
@@ -79,8 +92,11 @@ fn add_applications(
             starts_at: if is_server { starts_at } else { starts_at + flow.flow.start },
             socket: host_config(setup, flow, role),
         };
-        let application =
-            Half::new(&flow.flow.traffic, role, flow.flow.reverse, flow.number as u32);
+        let half = match &flow.flow.carrier {
+            Carrier::Single(Protocol::Udp) => Half::over_datagrams,
+            _ => Half::new,
+        };
+        let application = half(&flow.flow.traffic, role, flow.flow.reverse, flow.number as u32);
         let host = flow.host(role);
         world.add_application(host, application, endpoint).map_err(RunError::Socket)?;
     }

@@ -31,6 +31,7 @@ pub fn socket_config(flow: &FlowSetup, ipv6: bool) -> ProtocolConfig {
         Protocol::Tcp => tcp.into(),
         Protocol::Mptcp => mptcp_config(multipath, tcp, paths, ipv6).into(),
         Protocol::Sctp | Protocol::CmtSctp => sctp_config(&SctpConfig::default(), tcp).into(),
+        Protocol::Udp => ProtocolConfig::Udp,
     }
 }
 

@@ -25,6 +25,7 @@ mod sctp;
 mod sharing;
 mod simultaneous;
 mod stale_rtt;
+mod udp;
 mod vod;
 mod web;
 mod windows;

@@ -2,6 +2,7 @@
 //!
 //! The thresholds, and which of the numbers may be compared, are left to the models.
 
+use crate::datagrams::{INTERARRIVAL_JITTER, LOST};
 use crate::measure::{Measure, Silence, Source};
 use crate::outcome::{Metric, MetricInfo, jitter, quantile, share_above};
 use base::Duration;
@@ -60,17 +61,86 @@ pub(super) const fn late(
     }
 }
 
+/// The share of messages that did not arrive.
+pub(super) const LOST_SHARE: Measure = Measure {
+    info: MetricInfo {
+        name: LOST,
+        unit: "1",
+        larger_is_better: false,
+        heading: "lost",
+        short: "lost messages:",
+        verb: "loses messages:",
+        worse: ("has", "more lost messages"),
+        parts: "messages",
+        // One message in a thousand.
+        least_noticed: 0.001,
+    },
+    statistic: LOST,
+    of: METRIC,
+    source: Source::Further(LOST),
+    silence: Silence::Late,
+};
+/// The interarrival jitter.
+pub(super) const INTERARRIVAL: Measure = Measure::delay(
+    (INTERARRIVAL_JITTER, INTERARRIVAL_JITTER),
+    (INTERARRIVAL_JITTER, INTERARRIVAL_JITTER),
+    ["interarrival jitter", "interarrival jitter", "has an interarrival jitter of"],
+    Silence::Share,
+);
+
+/// The interarrival jitter after the last message (RFC 3550 s6.4.1): each difference of the delays
+/// of two messages in a row moves the estimate by a sixteenth of its distance. The messages are in
+/// the order of sending, which a path without reordering keeps.
+pub(crate) fn interarrival_jitter(delays: &[f64]) -> Option<(&'static str, f64)> {
+    let step = |jitter: f64, two: &[f64]| jitter + ((two[1] - two[0]).abs() - jitter) / 16.0;
+    (!delays.is_empty()).then(|| (INTERARRIVAL_JITTER, delays.windows(2).fold(0.0, step)))
+}
+
 /// Quantiles of the delays, the share above each limit, by name, and the jitter; empty without a
 /// message.
 pub(crate) fn distribution(
     delays: &[f64],
     limits: &[(&'static str, Duration)],
 ) -> Vec<(&'static str, f64)> {
+    distribution_of(delays, delays, limits)
+}
+
+/// The same where messages are lost: the shares are of `all`, which has infinity for those.
+pub(crate) fn distribution_of(
+    delays: &[f64],
+    all: &[f64],
+    limits: &[(&'static str, Duration)],
+) -> Vec<(&'static str, f64)> {
     let mut sorted = delays.to_vec();
     sorted.sort_by(f64::total_cmp);
     let quantiles = [("median", 0.5), ("p95", 0.95), ("p99", 0.99)];
     let quantiles = quantiles.map(|(name, q)| (name, quantile(&sorted, q)));
-    let shares = limits.iter().map(|&(name, limit)| (name, share_above(delays, limit)));
+    let shares = limits.iter().map(|&(name, limit)| (name, share_above(all, limit)));
     let all = quantiles.into_iter().chain(shares).chain([("jitter", jitter(delays))]);
     all.filter_map(|(name, value)| value.map(|value| (name, value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3550 s6.4.1, J(i) = J(i-1) + (|D(i-1,i)| - J(i-1))/16.
+    #[test]
+    fn interarrival_jitter_is_smoothed_by_a_sixteenth() {
+        let of = |delays: &[f64]| interarrival_jitter(delays).map(|(_, jitter)| jitter);
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[0.3]), Some(0.0));
+        assert_eq!(of(&[0.0, 16.0]), Some(1.0));
+        assert_eq!(of(&[0.0, 16.0, 0.0]), Some(1.0 + 15.0 / 16.0));
+        let steady: Vec<f64> = (0..1000).map(|n| f64::from(n % 2)).collect();
+        assert!((of(&steady).expect("jitter") - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn lost_messages_are_late_but_have_no_delay() {
+        let all = [0.1, f64::INFINITY, 0.3, 0.2];
+        let found = distribution_of(&[0.1, 0.3, 0.2], &all, &[OVER_150MS]);
+        let of = |name: &str| found.iter().find(|(known, _)| *known == name).map(|found| found.1);
+        assert_eq!((of("median"), of("over_150ms")), (Some(0.2), Some(0.75)));
+    }
 }

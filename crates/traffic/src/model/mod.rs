@@ -9,9 +9,11 @@ pub mod conversation;
 pub(crate) mod delays;
 mod draws;
 pub mod onoff;
+pub mod udp;
 pub mod video;
 
 use crate::call::{self, Call};
+use crate::datagrams;
 use crate::measure::Measure;
 use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome};
@@ -24,6 +26,7 @@ use conversation::{Conversation, Direction};
 pub use draws::Draws;
 use onoff::{Frames, OnOff};
 use std::sync::Arc;
+use udp::Udp;
 use video::Video;
 
 /// What is sent and what is measured.
@@ -52,6 +55,11 @@ pub trait TrafficModel {
     /// Numbers of a run that may be compared in place of the metric.
     fn further(&self) -> &'static [Measure] {
         &[]
+    }
+    /// Further numbers of a run of messages: `delays` in seconds are those of the messages that
+    /// arrived, `all` has infinity for each of the others.
+    fn numbers(&self, _delays: &[f64], _all: &[f64]) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
     /// The result of the run, from the reports of the client, the sender and the receiver.
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome;
@@ -105,6 +113,8 @@ pub enum Traffic {
     Video(Video),
     /// Frames in on periods of random length.
     OnOff(OnOff),
+    /// Datagrams at a constant rate.
+    Udp(Udp),
     /// Video whose rate adapts, and calls.
     Call(Call),
     /// Watch a film.
@@ -140,6 +150,7 @@ impl Traffic {
             }
             Traffic::Video(video) => Box::new(video),
             Traffic::OnOff(onoff) => Box::new(Frames::new(onoff)),
+            Traffic::Udp(udp) => Box::new(udp),
             Traffic::Web(ref web) => return Model::Web(web),
             Traffic::Vod(ref vod) => return Model::Vod(vod),
             Traffic::Call(ref call) => return Model::Call(call),
@@ -156,6 +167,15 @@ impl Traffic {
     /// The video call of this length, with the other defaults.
     pub const fn video(time: Duration) -> Traffic {
         Traffic::Video(Video::of(time))
+    }
+
+    /// Whether each of its messages fits a datagram, and none waits for another one.
+    pub fn fits_datagrams(&self) -> bool {
+        match self {
+            Traffic::Video(video) => video.frame_bytes() <= datagrams::MOST_BYTES.into(),
+            Traffic::OnOff(_) | Traffic::Udp(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether repetitions differ.
@@ -266,6 +286,12 @@ pub const MODELS: &[ModelInfo] = &[
         name: "table",
         summary: "repeats the messages of table:FILE (time, direction, size), think times included",
         source: "the user's own",
+    },
+    ModelInfo {
+        name: "udp",
+        summary: "sends datagrams of 1470 or N bytes at RATE for TIME: udp:RATE[:TIME][:bytes=N]; \
+                  messages over other protocols",
+        source: "iperf",
     },
     ModelInfo {
         name: "video",

@@ -6,7 +6,7 @@
 //! repetition draws its periods. Delays count from the scheduled time, as with `video`.
 
 use crate::measure::Measure;
-use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution_of};
 use crate::model::{Draws, Due, Message, TrafficModel};
 use crate::one_way::Report;
 use crate::outcome::{Metric, Outcome, mean};
@@ -153,6 +153,10 @@ impl TrafficModel for Frames {
         &[MEDIAN, P95, P99]
     }
 
+    fn numbers(&self, delays: &[f64], all: &[f64]) -> Vec<(&'static str, f64)> {
+        distribution_of(delays, all, SHARES)
+    }
+
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
         let delays = receiver.delays_since(sender);
         let complete = delays.len() as u64 == self.count();
@@ -160,7 +164,7 @@ impl TrafficModel for Frames {
             metric: self.metric(),
             value: mean(&delays).filter(|_| complete),
             bytes_read: receiver.bytes_read,
-            extra: distribution(&delays, SHARES),
+            extra: self.numbers(&delays, &delays),
             message_delays: delays,
             parts: receiver.parts_since(sender, client),
         }

@@ -7,7 +7,7 @@
 //! shown, and the picture before it freezes until a frame is in time again.
 
 use crate::measure::{Measure, Silence};
-use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution, late};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution_of, late};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
 use crate::outcome::{Metric, Outcome, mean, share_above};
@@ -138,6 +138,10 @@ impl TrafficModel for Video {
         if self.deadline == Video::DEFAULT_DEADLINE { FURTHER } else { WITH_DEADLINE }
     }
 
+    fn numbers(&self, delays: &[f64], all: &[f64]) -> Vec<(&'static str, f64)> {
+        [distribution_of(delays, all, SHARES), self.shown(all)].concat()
+    }
+
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
         let delays = receiver.delays_since(sender);
         let complete = delays.len() as u64 == self.messages();
@@ -145,7 +149,7 @@ impl TrafficModel for Video {
             metric: self.metric(),
             value: mean(&delays).filter(|_| complete),
             bytes_read: receiver.bytes_read,
-            extra: [distribution(&delays, SHARES), self.shown(&delays)].concat(),
+            extra: self.numbers(&delays, &delays),
             message_delays: delays,
             parts: receiver.parts_since(sender, client),
         }

@@ -8,7 +8,7 @@ use super::shutdown::Stage;
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
 use crate::info::{ConnectionInfo, PathInfo, Protocol, TcpInfo};
-use base::{CaState, Duration, PathId};
+use base::PathId;
 use std::net::SocketAddr;
 
 /// An established association.
@@ -67,7 +67,7 @@ const fn none() -> ConnectionInfo {
 fn quiet(ends: &Ends, state: &'static str) -> Vec<PathInfo> {
     let first = PathId(0);
     ends.pair_of(first)
-        .map(|pair| path_info(ends, pair, first, unused(state)))
+        .map(|pair| path_info(ends, pair, first, TcpInfo::unused(state)))
         .into_iter()
         .collect()
 }
@@ -118,7 +118,7 @@ fn established(
         snd_wnd: transfer.sender.total_window().into(),
         rcv_wnd: transfer.receiver.advertised().into(),
         receive_buffer: transfer.receiver.buffer(),
-        ..unused(stage.name())
+        ..TcpInfo::unused(stage.name())
     };
     PathInfo {
         backup: transfer.states.primary() != path.id,
@@ -130,28 +130,5 @@ fn established(
         reinjected_bytes: counters.moved_bytes,
         reinjected_segs: counters.moved,
         ..path_info(ends, pair, path.id, tcp)
-    }
-}
-
-const fn unused(state: &'static str) -> TcpInfo {
-    TcpInfo {
-        state,
-        ca_state: CaState::Open,
-        cwnd_segs: 0,
-        ssthresh_segs: None,
-        srtt: Duration::ZERO,
-        rttvar: Duration::ZERO,
-        min_rtt: Duration::ZERO,
-        rto: Duration::ZERO,
-        mss: 0,
-        bytes_sent: 0,
-        bytes_retrans: 0,
-        bytes_acked: 0,
-        segs_out: 0,
-        segs_retrans: 0,
-        spurious_retrans: 0,
-        snd_wnd: 0,
-        rcv_wnd: 0,
-        receive_buffer: 0,
     }
 }

@@ -123,7 +123,7 @@ impl Stack {
                     None => tcp(draws, &config.tcp),
                 }
             }
-            ProtocolConfig::Sctp(_) => return,
+            ProtocolConfig::Sctp(_) | ProtocolConfig::Udp => return,
         };
         self.insert(socket);
         if let Some(entry) = self.sockets.listener_mut(listener) {
@@ -143,8 +143,8 @@ impl Stack {
         let socket = id.and_then(|id| self.sockets.get_mut(id));
         match (socket, id) {
             (Some(Socket::Udp(socket)), Some(id)) => {
-                if let Some(event) = socket.receive(id, from, std::mem::take(&mut datagram.payload))
-                {
+                let payload = std::mem::take(&mut datagram.payload);
+                if let Some(event) = socket.receive(id, dst, from, payload) {
                     self.events.push_back(event);
                 }
             }

@@ -39,6 +39,8 @@ pub enum ProtocolConfig {
     Mptcp(Box<MptcpConfig>),
     /// SCTP (RFC 9260).
     Sctp(Box<SctpConfig>),
+    /// UDP (RFC 768). A listener is a socket that takes the first sender for its peer.
+    Udp,
 }
 
 impl ProtocolConfig {
@@ -48,23 +50,26 @@ impl ProtocolConfig {
             ProtocolConfig::Tcp(_) => Protocol::Tcp,
             ProtocolConfig::Mptcp(_) => Protocol::Mptcp,
             ProtocolConfig::Sctp(config) => config.protocol(),
+            ProtocolConfig::Udp => Protocol::Udp,
         }
     }
 
-    /// Congestion control of its paths.
-    pub const fn congestion(&self) -> &ControllerChoice {
+    /// Congestion control of its paths; `None` of UDP.
+    pub const fn congestion(&self) -> Option<&ControllerChoice> {
         match self {
-            ProtocolConfig::Tcp(tcp) => &tcp.congestion,
-            ProtocolConfig::Mptcp(mptcp) => &mptcp.tcp.congestion,
-            ProtocolConfig::Sctp(sctp) => &sctp.congestion,
+            ProtocolConfig::Tcp(tcp) => Some(&tcp.congestion),
+            ProtocolConfig::Mptcp(mptcp) => Some(&mptcp.tcp.congestion),
+            ProtocolConfig::Sctp(sctp) => Some(&sctp.congestion),
+            ProtocolConfig::Udp => None,
         }
     }
 
-    /// The protocol of its packets.
-    pub(super) const fn ip_protocol(&self) -> IpProtocol {
+    /// The protocol of the packets of its connections; `None`: it has none.
+    pub(super) const fn ip_protocol(&self) -> Option<IpProtocol> {
         match self {
-            ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => IpProtocol::Tcp,
-            ProtocolConfig::Sctp(_) => IpProtocol::Sctp,
+            ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => Some(IpProtocol::Tcp),
+            ProtocolConfig::Sctp(_) => Some(IpProtocol::Sctp),
+            ProtocolConfig::Udp => None,
         }
     }
 }

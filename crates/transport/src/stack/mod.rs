@@ -219,8 +219,9 @@ impl Stack {
         config: impl Into<ProtocolConfig>,
     ) -> Result<SocketId, SocketError> {
         let config = config.into();
+        let Some(protocol) = config.ip_protocol() else { return self.udp_listen(port) };
         let id = self.sockets.next_id();
-        self.addressing.bind_listener(config.ip_protocol(), port, id)?;
+        self.addressing.bind_listener(protocol, port, id)?;
         let listener = Listener { port, config, embryonic: 0 };
         self.sockets.push(Socket::Listener(Box::new(listener)));
         Ok(id)
@@ -228,7 +229,7 @@ impl Stack {
 
     /// Opens a connection from `local`, an address of this host, to `remote`. With a multi-path
     /// protocol these are the ends of its first path. MPTCP falls back to TCP with a peer that does
-    /// not support it.
+    /// not support it. With UDP nothing is sent, and `Connected` follows at once.
     pub fn connect(
         &mut self,
         cx: &mut Context<'_>,
@@ -238,8 +239,11 @@ impl Stack {
     ) -> Result<SocketId, SocketError> {
         let interface = self.addressing.interface_to(local, remote.ip());
         let interface = interface.ok_or(SocketError::NoSuchAddress)?;
+        let Some(protocol) = config.ip_protocol() else {
+            return self.udp_connect(cx, local, remote);
+        };
         let first = self.draws.draw(cx, Purpose::Port);
-        let ends = self.addressing.free_ends(config.ip_protocol(), local, remote, first)?;
+        let ends = self.addressing.free_ends(protocol, local, remote, first)?;
         let path = self.new_path(self.sockets.next_id(), PathId(0), interface, ends);
         let socket = match config {
             ProtocolConfig::Tcp(config) => {
@@ -257,6 +261,8 @@ impl Stack {
                 let made = Association::connect(cx, draws, (&path, routes), config, locals);
                 Socket::Sctp(Box::new(made))
             }
+            // Returned above.
+            ProtocolConfig::Udp => return Err(SocketError::NotConnected),
         };
         let id = self.insert(socket);
         self.open_paths(cx, id);
@@ -372,7 +378,9 @@ impl Stack {
         }
         match self.sockets.get(socket) {
             Some(Socket::Listener(listener)) => {
-                self.addressing.unbind_listener(listener.config.ip_protocol(), listener.port);
+                if let Some(protocol) = listener.config.ip_protocol() {
+                    self.addressing.unbind_listener(protocol, listener.port);
+                }
                 self.sockets.remove(socket);
             }
             Some(Socket::Udp(udp)) => {
@@ -383,10 +391,10 @@ impl Stack {
         }
     }
 
-    /// The state of a connection, for measurement; `None` for other sockets, and after the end of a
-    /// released connection.
+    /// The state of a connection or a UDP socket with a peer, for measurement; `None` for other
+    /// sockets, and after the end of a released connection.
     pub fn info(&self, socket: SocketId) -> Option<ConnectionInfo> {
-        self.sockets.endpoint(socket).map(Endpoint::info)
+        self.sockets.endpoint(socket).map(Endpoint::info).or_else(|| self.udp_info(socket))
     }
 
     /// The ends, local and remote, of all paths whose packets leave on an interface. Addresses

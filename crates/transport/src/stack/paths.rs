@@ -42,7 +42,7 @@ impl HostView for View<'_> {
         let id = self.addressing.listener(IpProtocol::Tcp, port)?;
         match &self.sockets.listener(id)?.config {
             ProtocolConfig::Mptcp(config) => Some((id, config)),
-            ProtocolConfig::Tcp(_) | ProtocolConfig::Sctp(_) => None,
+            ProtocolConfig::Tcp(_) | ProtocolConfig::Sctp(_) | ProtocolConfig::Udp => None,
         }
     }
 

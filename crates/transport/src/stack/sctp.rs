@@ -249,7 +249,7 @@ impl<'a> SctpInput<'a> {
         let id = self.stack.addressing.listener(IpProtocol::Sctp, port)?;
         match &self.stack.sockets.listener(id)?.config {
             ProtocolConfig::Sctp(config) => Some((id, config)),
-            ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) => None,
+            ProtocolConfig::Tcp(_) | ProtocolConfig::Mptcp(_) | ProtocolConfig::Udp => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::pair::{Setup, Side};
 use base::Context;
 use bytes::Bytes;
 use std::net::SocketAddr;
-use transport::{SocketError, SocketEventKind, TcpConfig};
+use transport::{ProtocolConfig, SocketError, SocketEventKind, TcpConfig};
 use wire::{Body, Icmp, Packet, Payload, UdpDatagram};
 
 fn datagram(dst_port: u16, payload: Payload) -> Packet {
@@ -85,6 +85,44 @@ fn udp_port_is_taken_once_and_given_back() {
         assert_eq!(end.stack.udp_bind(cx, 53), Err(SocketError::AddressInUse));
         end.stack.release(cx, socket);
         assert!(end.stack.udp_bind(cx, 53).is_ok());
+    });
+}
+
+/// A listener answers the first that sends, a connected socket hears its peer only.
+#[test]
+fn datagrams_of_others_do_not_reach_a_socket_with_a_peer() {
+    let mut pair = Setup::default().idle();
+    let (from, to) = (pair.address(0, Side::Client), pair.address(0, Side::Server));
+    let listener =
+        pair.with(Side::Server, |end, _| end.stack.listen(53, ProtocolConfig::Udp).unwrap());
+    let early = pair.with(Side::Server, |end, _| end.stack.udp_write(listener, vec![1].into()));
+    assert_eq!(early, Err(SocketError::NotConnected));
+    let remote = SocketAddr::new(to, 53);
+    let open = |pair: &mut crate::pair::Pair| {
+        pair.with(Side::Client, |end, cx| {
+            let socket = end.stack.connect(cx, from, remote, &ProtocolConfig::Udp).unwrap();
+            let event = end.stack.poll_event().unwrap();
+            assert_eq!((event.socket, event.kind), (socket, SocketEventKind::Connected));
+            end.stack.udp_write(socket, vec![7; 100].into()).unwrap();
+            socket
+        })
+    };
+    let first = open(&mut pair);
+    pair.drive();
+    open(&mut pair);
+    pair.drive();
+    let read = pair.with(Side::Server, |end, cx| {
+        let read = std::iter::from_fn(|| end.stack.udp_read(cx, listener)).count();
+        end.stack.udp_write(listener, vec![8; 200].into()).unwrap();
+        read
+    });
+    assert_eq!(read, 1, "the second socket is another peer");
+    pair.drive();
+    pair.with(Side::Client, |end, cx| {
+        assert_eq!(end.stack.udp_read(cx, first).map(|payload| payload.len()), Some(200));
+        let info = end.stack.info(first).unwrap();
+        assert_eq!((info.paths[0].first_sent_bytes, info.rcv_nxt), (100, 200));
+        assert_eq!(info.paths[0].remote, remote);
     });
 }
 

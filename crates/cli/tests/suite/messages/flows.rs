@@ -65,6 +65,12 @@ fn flows_that_make_no_sense() {
         "x=tcp on a count 0",
         "x=tcp on a count 1001",
         "x=tcp on a cuont 2",
+        "x=udp on a",
+        "x=udp on a,b traffic udp:1mbit",
+        "x=udp on a cc reno traffic udp:1mbit",
+        "x=udp on a scheduler lrf traffic udp:1mbit",
+        "x=udp on a traffic bulk:4MiB",
+        "x=udp on a traffic video:60s:40mbit",
     ] {
         call(&mut session, &["--flow", flow]);
     }
@@ -104,6 +110,7 @@ fn links_that_lead_nowhere() {
     for link in [
         "core=rate 1mbit client x",
         "core=rate 1mbit via b",
+        "core=rate 1mbit rewrite sequence",
         "core=rate 1mbit backup",
         "core=rate 1mbit reset @5s",
         "core=rate 1mbit removed @2s..3s",
@@ -148,5 +155,25 @@ fn files_with_links_and_flows() {
     session.call(&["compare", "table.toml"]);
     session.file("links.toml", "traffic = \"bulk:5s\"\nlink = 4\npath.a = \"profile 3g\"\n");
     session.call(&["compare", "links.toml"]);
+    session.end();
+}
+
+/// UDP beside TCP, and flows of UDP and of `--background` in the tables.
+#[test]
+fn datagrams_and_background() {
+    let mut session = Session::new("datagrams");
+    let paths = ["compare", "--path", "a=rate 10mbit delay 5ms loss 1%", "--path"];
+    let paths = [&paths[..], &["b=rate 2mbit delay 9ms limit 50p"]].concat();
+    let sent = ["--traffic", "udp:1mbit:5s:bytes=5000", "--protocols", "tcp,mptcp,udp"];
+    session.call(&[&paths[..], &sent, &["--runs", "4", "--quiet"]].concat());
+    let alone = ["--traffic", "udp:1mbit:5s", "--protocols", "udp", "--runs", "4", "--quiet"];
+    session.call(&[&paths[..], &alone].concat());
+    let flow = ["--flow", "x=udp on b traffic onoff:1mbit:60s count 2", "--runs", "2", "--quiet"];
+    session.call(&[&paths[..], &["--traffic", "video:5s"], &flow].concat());
+    let background = ["--traffic", "video:5s", "--background", "--runs", "2", "--quiet"];
+    session.call(&[&paths[..], &background].concat());
+    session.call(&[&paths[..], &["--traffic", "bulk:1MiB", "--protocols", "tcp,udp"]].concat());
+    let streams = ["--traffic", "udp:1mbit", "--protocols", "udp", "--ssthresh", "64KiB"];
+    session.call(&[&paths[..], &streams].concat());
     session.end();
 }

@@ -16,12 +16,15 @@ fn help_of_matrix() {
 fn tables_of_matrix() {
     let mut session = Session::new("matrix");
     session.call(&SMALL);
+    // The paper's cells, with too few runs for a class.
+    session.call(&["matrix", "--runs", "2"]);
     session.call(&[&SMALL[..], &["--markdown", "--protocols", "mptcp"]].concat());
     let paths = ["--path", "a=rate 5mbit delay 10ms loss 1%", "--path", "b=rate 4mbit delay 15ms"];
     let own = ["matrix", "--traffic", "bulk:256KiB", "--protocols", "tcp,mptcp", "--runs", "auto"];
     let goal = ["--goal", "mean completion_time < 400ms", "--out", "results"];
     session.call(&[&own[..], &paths, &goal].concat());
     session.call(&[&own[..], &paths, &goal, &["--json"]].concat());
+    session.call(&["report", "results"]);
     let short = ["--deadline", "100ms"];
     session.call(&[&own[..], &paths, &short].concat());
     session.end();

@@ -84,6 +84,27 @@ fn items_that_are_unknown_incomplete_or_out_of_place() {
 }
 
 #[test]
+fn middleboxes_that_are_incomplete_or_out_of_place() {
+    session(
+        "middleboxes",
+        &[
+            "rate 5mbit strip",
+            "rate 5mbit strip tcp",
+            "rate 5mbit strip mptcp at",
+            "rate 5mbit strip mptcp at synak",
+            "rate 5mbit uplink strip mptcp",
+            "rate 5mbit nat",
+            "rate 5mbit nat 60s",
+            "rate 5mbit nat timeout 60",
+            "rate 5mbit nat timeout 0s",
+            "rate 5mbit rewrite numbers",
+            "rate 5mbit strip mptcp strip mptcp at syn",
+            "via core nat timeout 60s",
+        ],
+    );
+}
+
+#[test]
 fn words_of_netem_that_are_refused() {
     session(
         "netem",

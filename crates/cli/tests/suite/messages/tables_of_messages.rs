@@ -46,6 +46,7 @@ fn generated_traffic() {
         "video:adaptive:5s",
         "call:5s",
         "onoff:1mbit:5s",
+        "udp:1mbit:5s",
         "maps:10s",
         "vod:netflix-ipad:30s",
         "vod:dash:20s",

@@ -5,7 +5,7 @@ use crate::comparison::Difference;
 use crate::execution::run_study;
 use crate::results::columnar::{Stored, column, optional_column};
 use crate::run::Run;
-use crate::scenario::{Key, MatrixPlan, Options, Variant};
+use crate::scenario::{Key, MatrixPlan, Options, Reported, Variant};
 use crate::study::Watcher;
 use parquet::data_type::{ByteArrayType, DoubleType, Int64Type};
 
@@ -110,4 +110,24 @@ fn grade_is_the_class_and_its_magnitude() {
     cell.summary.incomplete = cell.summary.n;
     assert_eq!((cell.grade(), cell.class()), (Grade::NoVerdict, None));
     assert_eq!(cell.magnitude(), None);
+}
+
+#[test]
+fn paper_agrees_with_its_class_and_not_with_what_is_undecided() {
+    let (cells, _) = cells();
+    let agrees = |said: &'static str, class: Class, relative: f64| {
+        let mut cell = cells[0].clone();
+        cell.place.reported = Some(Reported { class: said, source: "" });
+        cell.summary.class = Some(class);
+        let difference = cell.summary.difference.as_mut().unwrap();
+        *difference = Difference { relative: Some(relative), ..difference.clone() };
+        cell.agrees()
+    };
+    assert_eq!(agrees("gain", Class::PaysOff, -0.07), Some(true));
+    assert_eq!(agrees("slight gain", Class::PaysOff, -0.07), Some(true));
+    assert_eq!(agrees("slight gain", Class::PaysOff, -0.3), Some(false));
+    assert_eq!(agrees("degraded", Class::Hurts, 0.3), Some(true));
+    assert_eq!(agrees("gain", Class::Hurts, 0.3), Some(false));
+    assert_eq!(agrees("none", Class::Undecided, 0.0), None);
+    assert_eq!(cells[0].agrees(), None, "not a cell of the paper");
 }

@@ -38,6 +38,22 @@ fn default_is_the_matrix_of_000() {
     }
 }
 
+/// 000 s5.1.1 and s5.3.1: CMT-SCTP delays video over two WLANs and speeds pages up.
+#[test]
+fn cells_of_the_paper_have_what_it_says() {
+    let of = |plan: &MatrixPlan, place: usize| {
+        let reported = plan.cells[place].place.reported;
+        reported.map(|reported| reported.class)
+    };
+    let all = plan(&[], None).unwrap();
+    assert_eq!(of(&all, 1), Some("degraded"), "video over two WLANs, cmt-sctp");
+    assert_eq!(of(&all, 21), Some("significant gain"), "web:amazon over 3g+3g, cmt-sctp");
+    let number = all.cells.iter().filter(|cell| cell.place.reported.is_some()).count();
+    assert_eq!(number, 17, "every row of the table is a cell of the default matrix");
+    let own = plan(&[(Key::Path, "wlan=rate 5mbit"), (Key::Traffic, "video")], Some("wlan+wlan"));
+    assert_eq!(of(&own.unwrap(), 1), None, "a path of the user");
+}
+
 #[test]
 fn unlike_paths_compare_with_the_wlan_of_the_papers_or_the_best() {
     for (pair, expected) in [

@@ -1,0 +1,81 @@
+//! Middleboxes as words of a path: what MPTCP does behind them.
+
+use crate::{Scratch, succeeds};
+use serde_json::Value;
+
+const ARGUMENTS: [&str; 11] = [
+    "compare",
+    "--traffic",
+    "bulk:2MB",
+    "--protocols",
+    "mptcp",
+    "--schedulers",
+    "lrf",
+    "--runs",
+    "2",
+    "--json",
+    "--quiet",
+];
+
+/// The document of a download over two paths with these items.
+fn download([a, b]: [&str; 2]) -> Value {
+    let a = format!("a=rate 20mbit delay 10ms limit 60p {a}");
+    let b = format!("b=rate 10mbit delay 20ms limit 60p {b}");
+    let document = succeeds(&[&ARGUMENTS[..], &["--path", &a, "--path", &b]].concat());
+    serde_json::from_str(&document).expect("JSON")
+}
+
+fn share_of_b(document: &Value) -> f64 {
+    let variant = &document["variants"][0];
+    assert_eq!(variant["incomplete"], 0, "{variant}");
+    variant["share"]["b"].as_f64().expect("a share")
+}
+
+#[test]
+fn mptcp_falls_back_where_its_options_are_removed() {
+    for stage in ["", " at syn", " at synack", " at ack", " at data"] {
+        let document = download([&format!("strip mptcp{stage}"), ""]);
+        assert_eq!(share_of_b(&document), 0.0, "first path{stage}: TCP");
+        let document = download(["", &format!("strip mptcp{stage}")]);
+        assert!(share_of_b(&document) < 0.02, "second path{stage}: not joined, or reset");
+    }
+}
+
+#[test]
+fn transparent_middleboxes_change_nothing() {
+    let plain = download(["", ""]);
+    assert!(share_of_b(&plain) > 0.25);
+    for boxes in ["nat timeout 60s", "rewrite sequence", "nat timeout 60s rewrite sequence"] {
+        let behind = download([boxes, boxes]);
+        assert_eq!(behind["variants"][0]["mean"], plain["variants"][0]["mean"], "{boxes}");
+        assert_eq!(share_of_b(&behind), share_of_b(&plain), "{boxes}");
+        assert!(behind["paths"][0]["understood"].as_str().is_some_and(|it| it.ends_with(boxes)));
+    }
+}
+
+#[test]
+fn a_translator_forgets_what_is_silent() {
+    // The burst comes 3 s after the warm-up.
+    let run = |timeout: &str| {
+        let path = format!("a=rate 20mbit delay 10ms nat timeout {timeout}");
+        let burst = ["compare", "--path", &path, "--traffic", "burst:20", "--runs", "1", "--json"];
+        let document: Value = serde_json::from_str(&succeeds(&burst)).expect("JSON");
+        document["variants"][0]["incomplete"].clone()
+    };
+    assert_eq!((run("1s"), run("10s")), (1.into(), 0.into()));
+}
+
+#[test]
+fn files_have_the_words_as_keys() {
+    let scratch = Scratch::new("middleboxes");
+    let file = scratch.file(
+        "study.toml",
+        "traffic = \"bulk:2MB\"\nprotocols = \"mptcp\"\nschedulers = \"lrf\"\nruns = 2\n\
+         [path]\nb = \"rate 10mbit delay 20ms limit 60p\"\n\
+         [path.a]\nrate = \"20mbit\"\ndelay = \"10ms\"\nlimit = \"60p\"\n\
+         strip = \"mptcp at syn\"\nnat = \"timeout 60s\"\nrewrite = \"sequence\"\n",
+    );
+    let document = succeeds(&["compare", &file, "--first", "a", "--json", "--quiet"]);
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    assert_eq!(share_of_b(&document), 0.0);
+}
