@@ -19,6 +19,8 @@ test: ## every test of the repository; the last line counts them
 
 bench: ## one line a figure: name value unit
 	@$(CARGO) run --locked --release --quiet -p anabranch-simulator --example bench
+	@optimised=$(TARGET)/dist-build/release/examples/bench; [ ! -x $$optimised ] || \
+	  $$optimised sim/tcp-bulk sim/mptcp-two-path sim/connections | sed 's/^/dist\//'
 	@$(CARGO) run --locked --release --quiet -p anabranch-linux --example live_bench
 
 fairness: ## shares, gains and balance of coupled congestion control, some minutes
@@ -55,7 +57,7 @@ lint: ## formatting, and clippy with warnings as errors
 fuzz: ## every fuzz target for SECONDS (60); needs a nightly tool chain and cargo-fuzz
 	@fuzz/run $(or $(filter-out 0,$(SECONDS)),60)
 
-dist: ## archive, Debian package and checksums in target/dist
+dist: ## archive, Debian package and checksums in target/dist; PLAIN=1 without profiles
 	@packaging/dist
 
 clean: ## remove everything that was built

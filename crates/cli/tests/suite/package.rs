@@ -30,7 +30,7 @@ fn package(scratch: &Scratch, folder: &str, umask: &str) -> String {
     let objdump = scratch.0.join("objdump");
     script(&objdump, "echo 'DF *UND* (GLIBC_2.34) read'");
     let output = shell(&format!(
-        "umask {umask}; CARGO=true STRIP={} OBJDUMP={} CARGO_TARGET_DIR={} packaging/dist",
+        "umask {umask}; PLAIN=1 CARGO=true STRIP={} OBJDUMP={} CARGO_TARGET_DIR={} packaging/dist",
         strip.display(),
         objdump.display(),
         target.display()
