@@ -79,3 +79,17 @@ fn files_have_the_words_as_keys() {
     let document: Value = serde_json::from_str(&document).expect("JSON");
     assert_eq!(share_of_b(&document), 0.0);
 }
+
+#[test]
+fn an_idle_radio_delays_the_first_packets_only() {
+    let run = |radio: &str| {
+        let path = format!("a=rate 20mbit delay 10ms {radio}");
+        let call = ["compare", "--path", &path, "--traffic", "bulk:64KiB", "--runs", "1", "--json"];
+        let document: Value = serde_json::from_str(&succeeds(&call)).expect("JSON");
+        document["variants"][0]["mean"].as_f64().expect("a time")
+    };
+    let waits = run("promotion 10s 300ms") - run("");
+    assert!((waits - 0.3).abs() < 1e-6, "{waits} s: the SYN waits, nothing after it does");
+    // Shorter than a round trip: idle again before each answer.
+    assert!(run("promotion 5ms 300ms") > run("") + 0.6);
+}

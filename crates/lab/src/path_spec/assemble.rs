@@ -273,6 +273,7 @@ fn decides(kind: &Kind) -> &'static str {
         Kind::End(..) => "`server`",
         Kind::Middlebox(Middlebox::Strip(_)) => "`strip`",
         Kind::Middlebox(Middlebox::Nat(_)) => "`nat`",
+        Kind::Middlebox(Middlebox::Promotion(..)) => "`promotion`",
         Kind::Middlebox(Middlebox::RewriteSequence) => "`rewrite`",
         Kind::Event { change, .. } => decides_for_a_time(change),
     }

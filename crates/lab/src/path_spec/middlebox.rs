@@ -1,4 +1,5 @@
-//! The middleboxes of a path: `strip mptcp at syn`, `nat timeout 60s`, `rewrite sequence`.
+//! The middleboxes of a path: `strip mptcp at syn`, `nat timeout 60s`, `promotion 10s 300ms`,
+//! `rewrite sequence`.
 //!
 //! What they do to packets is left to `network`.
 
@@ -21,6 +22,9 @@ pub enum Middlebox {
     Strip(Stage),
     /// Translates addresses and ports (RFC 4787); forgets a mapping after this time without use.
     Nat(Duration),
+    /// Holds packets until a radio is connected that is idle after the first time without a packet,
+    /// which takes the second one.
+    Promotion(Duration, Duration),
     /// Adds a random offset to the sequence numbers of a flow.
     RewriteSequence,
 }
@@ -43,6 +47,7 @@ impl Middlebox {
                 let outside = Ipv4Addr::new(192, 0, (path >> 8) as u8 | 2, path as u8).into();
                 MiddleBoxConfig::Nat { outside, idle }
             }
+            Middlebox::Promotion(idle, delay) => MiddleBoxConfig::Promotion { idle, delay },
             Middlebox::RewriteSequence => {
                 MiddleBoxConfig::RewriteSequence { owner: owner_of(name) }
             }
@@ -61,6 +66,7 @@ impl fmt::Display for Middlebox {
                 }
             }
             Middlebox::Nat(idle) => write!(f, "nat timeout {idle}"),
+            Middlebox::Promotion(idle, delay) => write!(f, "promotion {idle} {delay}"),
             Middlebox::RewriteSequence => f.write_str("rewrite sequence"),
         }
     }
@@ -85,8 +91,19 @@ pub(super) fn middlebox(reader: &mut Reader<'_>, word: &Token) -> Result<Middleb
             }
             Ok(Middlebox::Nat(idle))
         }
+        "promotion" => {
+            let example = "10s 300ms";
+            let [idle, delay] = [time(reader, word, example)?, time(reader, word, example)?];
+            Ok(Middlebox::Promotion(idle, delay))
+        }
         _ => follows(reader, word, "sequence").map(|_| Middlebox::RewriteSequence),
     }
+}
+
+/// A time after `word`.
+fn time(reader: &mut Reader<'_>, word: &Token, example: &str) -> Result<Duration, Refusal> {
+    let time = reader.value(word, example)?;
+    parse_time(&time.text).map_err(|e| time.place(e))
 }
 
 /// The fixed word that comes after `word`, the first one of `example`.

@@ -360,6 +360,9 @@ fn middleboxes_are_read_written_and_refused() {
     let other = path("a=rate 5mbit rewrite sequence nat timeout 60s strip mptcp at synack");
     assert_ne!(found.essence(), other.essence(), "their order is that of the packets");
     assert_eq!(path("a=rate 5mbit strip mptcp").middleboxes[0].to_string(), "strip mptcp");
+    let radio = path("a=rate 5mbit promotion 10s 300ms");
+    assert_eq!(radio.middleboxes[0].to_string(), "promotion 10s 300ms");
+    refused_with("a=rate 5mbit promotion 10s", &["`promotion` needs a value", "10s 300ms"]);
     refused_with("a=rate 5mbit strip tcp", &["`tcp` cannot follow `strip`", "`strip mptcp`"]);
     refused_with("a=rate 5mbit strip mptcp at fin", &["`fin` is no segment", "syn, synack"]);
     refused_with("a=rate 5mbit nat 60s", &["write `nat timeout 60s`"]);

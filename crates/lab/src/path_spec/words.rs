@@ -101,6 +101,7 @@ const LIMIT: Form = Form::Regex(concat!(
 ));
 const STRIP: Form = Form::Regex(r"^mptcp( at (syn|synack|ack|data))?$");
 const NAT: Form = Form::Regex(r"^timeout [0-9.]+ ?[a-zA-Z]+$");
+const PROMOTION: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+ [0-9.]+ ?[a-zA-Z]+$");
 const REWRITE: Form = Form::Regex(r"^sequence$");
 const QUEUE: Form = Form::Regex(network::queue::PATTERN);
 
@@ -195,13 +196,21 @@ const WORDS: &[Word] = &[
         "`sequence`: a middlebox adds a random offset to sequence numbers.",
     )
     .only_in(Of::Path),
-    item(25, "unit="),
+    both(
+        25,
+        "promotion",
+        PROMOTION,
+        "`10s 300ms`: after the first time without a packet the radio is idle, and the next packets \
+         wait for the second one.",
+    )
+    .only_in(Of::Path),
+    item(26, "unit="),
 ];
 
 /// Number of keywords of items for one direction.
 pub(super) const OF_DIRECTION: usize = 9;
 /// Number of keywords listed in messages: `unit=` only follows a file.
-pub(super) const OFFERED: usize = 24;
+pub(super) const OFFERED: usize = 25;
 
 /// Keywords of items, those of one direction first.
 pub(super) fn item_words() -> Vec<&'static str> {

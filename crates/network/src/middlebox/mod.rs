@@ -12,6 +12,7 @@ mod flow;
 mod nat;
 mod option_stripper;
 mod payload_rewriter;
+mod promotion;
 mod sequence_rewriter;
 mod silent_drop;
 mod splitter;
@@ -94,6 +95,7 @@ impl<T: TwoWay> MiddleBox for Half<T> {
 pub const NAMES: &[(&str, &str, &str)] = &[
     ("nat", "Translates addresses and ports, a mapping for each flow.", "RFC 4787, RFC 5382"),
     ("strip-options", "Removes the MPTCP options of some segments.", "RFC 8684 s3.7, Honda s4.2"),
+    ("promotion", "Holds packets until an idle radio is connected.", "001 s3.2"),
     ("rewrite-sequence", "Adds a random offset to the numbers of a flow.", "Honda s4.3"),
     ("rewrite-payload", "Replaces bytes of the payload and mends the numbers.", "RFC 8684 s3.7"),
     ("coalesce", "Joins data segments that continue each other.", "RFC 6182 s4, Honda s4.5"),
@@ -115,6 +117,13 @@ pub enum MiddleBoxConfig {
     StripOptions {
         /// The segments whose MPTCP options are removed.
         stage: Stage,
+    },
+    /// A radio that both directions have to connect after a silence.
+    Promotion {
+        /// Time without packets after which it is idle.
+        idle: Duration,
+        /// Time until it is connected.
+        delay: Duration,
     },
     /// [`SequenceRewriter`], one per direction.
     RewriteSequence {
@@ -159,6 +168,7 @@ impl MiddleBoxConfig {
         match self {
             MiddleBoxConfig::Nat { .. } => "nat",
             MiddleBoxConfig::StripOptions { .. } => "strip-options",
+            MiddleBoxConfig::Promotion { .. } => "promotion",
             MiddleBoxConfig::RewriteSequence { .. } => "rewrite-sequence",
             MiddleBoxConfig::RewritePayload { .. } => "rewrite-payload",
             MiddleBoxConfig::Coalesce { .. } => "coalesce",
@@ -172,6 +182,7 @@ impl MiddleBoxConfig {
         match self.clone() {
             MiddleBoxConfig::Nat { outside, idle } => halves(Nat::new(outside, idle)),
             MiddleBoxConfig::StripOptions { stage } => both(|_| OptionStripper::new(stage)),
+            MiddleBoxConfig::Promotion { idle, delay } => promotion::promotion(idle, delay),
             MiddleBoxConfig::RewriteSequence { owner } => {
                 both(|way| SequenceRewriter::new(owner, way))
             }

@@ -107,6 +107,7 @@ fn all() -> Vec<MiddleBoxConfig> {
     vec![
         MiddleBoxConfig::Nat { outside: ip(100), idle: Duration::from_secs(60) },
         MiddleBoxConfig::StripOptions { stage: Stage::All },
+        MiddleBoxConfig::Promotion { idle: Duration::from_secs(9), delay: Duration::ZERO },
         MiddleBoxConfig::RewriteSequence { owner: 1 },
         MiddleBoxConfig::RewritePayload {
             way: Way::Outward,
