@@ -200,8 +200,8 @@ const WORDS: &[Word] = &[
         25,
         "promotion",
         PROMOTION,
-        "`10s 300ms`: after the first time without a packet the radio is idle, and the next packets \
-         wait for the second one.",
+        "`10s 300ms`: after the first time without a packet the radio is idle, and the next \
+         packets wait for the second one.",
     )
     .only_in(Of::Path),
     item(26, "unit="),
