@@ -155,6 +155,8 @@ fn abort(client: Side, by: Side) {
             let socket = ends.ours.socket.expect("it is open");
             let _ = ends.ours.with(|stack, cx| stack.abort(cx, socket));
             ends.run("the end", |_, peer| peer.has_said("association lost"));
+            // usrsctp notifies of the abort before it counts it (`sctp_handle_abort`).
+            std::thread::sleep(std::time::Duration::from_millis(100));
         }
         Side::Theirs => {
             ends.peer.tell("abort");
