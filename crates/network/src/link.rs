@@ -153,9 +153,8 @@ impl Link {
         len: u32,
     ) -> bool {
         self.forget_departed(cx.now);
-        // Without the packet in service, and with the new one: as many wait as were here.
-        let waiting = self.service.len() as u64;
-        if waiting > u64::from(most) && waiting > 0 {
+        // The packet in service does not wait, and the new one would.
+        if self.service.len() > most as usize {
             return self.refuse(cx, len, DropReason::QueueFull);
         }
         let number = self.count_accepted(cx, len);

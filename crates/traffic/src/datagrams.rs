@@ -222,12 +222,10 @@ impl Datagrams {
             receiving.arrived.resize(index + 1, None);
         }
         // The network may deliver a datagram twice.
-        if receiving.arrived[index].replace(now).is_some_and(|first| {
-            receiving.arrived[index] = Some(first);
-            true
-        }) {
+        if receiving.arrived[index].is_some() {
             return;
         }
+        receiving.arrived[index] = Some(now);
         receiving.count += 1;
         self.report.bytes_read += u64::from(datagram.len());
         self.report.last_read = Some(now);

@@ -34,7 +34,7 @@ pub(super) const ROW: OptionRow = switch(
 
 /// On-off flows at a bottleneck.
 const SOURCES: u32 = 4;
-/// Their part of the rate of the bottleneck: one of so many.
+/// The rate of the bottleneck divided by that of all of them together.
 const PART: u64 = 10;
 /// Start of the compared connection: slow start of the TCP flow is over by then (assumed).
 pub(super) const FOREGROUND_START: Duration = Duration::from_secs(10);

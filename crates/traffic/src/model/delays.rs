@@ -4,7 +4,9 @@
 
 use crate::datagrams::{INTERARRIVAL_JITTER, LOST};
 use crate::measure::{Measure, Silence, Source};
-use crate::outcome::{Metric, MetricInfo, jitter, quantile, share_above};
+use crate::model::TrafficModel;
+use crate::one_way::Report;
+use crate::outcome::{Metric, MetricInfo, Outcome, jitter, mean, quantile, share_above};
 use base::Duration;
 
 /// The metric that the numbers are of.
@@ -34,6 +36,25 @@ pub(crate) const P99: Measure = Measure::delay(
     ["p99 delay", "99 % of messages within", "delivers 99 % of messages within"],
     Silence::Above(0.01),
 );
+
+/// The outcome of a model whose number is the mean delay of its messages: a value once all of them,
+/// `count`, are read. The reports are the client's, the sender's and the receiver's.
+pub(super) fn of_messages(
+    model: &dyn TrafficModel,
+    count: u64,
+    [client, sender, receiver]: [&Report; 3],
+) -> Outcome {
+    let delays = receiver.delays_since(sender);
+    let complete = delays.len() as u64 == count;
+    Outcome {
+        metric: model.metric(),
+        value: mean(&delays).filter(|_| complete),
+        bytes_read: receiver.bytes_read,
+        extra: model.numbers(&delays, &delays),
+        message_delays: delays,
+        parts: receiver.parts_since(sender, client),
+    }
+}
 
 /// The share of late messages: the further number `number`, with its heading, its words before a
 /// value, and those in a sentence.

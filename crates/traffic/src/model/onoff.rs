@@ -6,10 +6,10 @@
 //! repetition draws its periods. Delays count from the scheduled time, as with `video`.
 
 use crate::measure::Measure;
-use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution_of};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution_of, of_messages};
 use crate::model::{Draws, Due, Message, TrafficModel};
 use crate::one_way::Report;
-use crate::outcome::{Metric, Outcome, mean};
+use crate::outcome::{Metric, Outcome};
 use base::{Duration, Rate};
 use std::cell::Cell;
 
@@ -158,16 +158,7 @@ impl TrafficModel for Frames {
     }
 
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
-        let delays = receiver.delays_since(sender);
-        let complete = delays.len() as u64 == self.count();
-        Outcome {
-            metric: self.metric(),
-            value: mean(&delays).filter(|_| complete),
-            bytes_read: receiver.bytes_read,
-            extra: self.numbers(&delays, &delays),
-            message_delays: delays,
-            parts: receiver.parts_since(sender, client),
-        }
+        of_messages(self, self.count(), [client, sender, receiver])
     }
 }
 

@@ -7,10 +7,11 @@
 use crate::measure::Measure;
 use crate::model::delays::{
     INTERARRIVAL, LOST_SHARE, MEDIAN, OVER_150MS, P95, P99, distribution_of, interarrival_jitter,
+    of_messages,
 };
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
-use crate::outcome::{Metric, Outcome, mean};
+use crate::outcome::{Metric, Outcome};
 use base::{Duration, Rate};
 
 /// Delays beyond which the shares of messages are counted.
@@ -84,16 +85,7 @@ impl TrafficModel for Udp {
     }
 
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
-        let delays = receiver.delays_since(sender);
-        let complete = delays.len() as u64 == self.messages();
-        Outcome {
-            metric: self.metric(),
-            value: mean(&delays).filter(|_| complete),
-            bytes_read: receiver.bytes_read,
-            extra: self.numbers(&delays, &delays),
-            message_delays: delays,
-            parts: receiver.parts_since(sender, client),
-        }
+        of_messages(self, self.messages(), [client, sender, receiver])
     }
 }
 

@@ -7,10 +7,10 @@
 //! shown, and the picture before it freezes until a frame is in time again.
 
 use crate::measure::{Measure, Silence};
-use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution_of, late};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution_of, late, of_messages};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::Report;
-use crate::outcome::{Metric, Outcome, mean, share_above};
+use crate::outcome::{Metric, Outcome, share_above};
 use base::{Duration, Rate};
 
 /// Messages per second.
@@ -143,16 +143,7 @@ impl TrafficModel for Video {
     }
 
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
-        let delays = receiver.delays_since(sender);
-        let complete = delays.len() as u64 == self.messages();
-        Outcome {
-            metric: self.metric(),
-            value: mean(&delays).filter(|_| complete),
-            bytes_read: receiver.bytes_read,
-            extra: self.numbers(&delays, &delays),
-            message_delays: delays,
-            parts: receiver.parts_since(sender, client),
-        }
+        of_messages(self, self.messages(), [client, sender, receiver])
     }
 }
 

@@ -43,17 +43,9 @@ impl Subflow {
         if self.has_rare() {
             return self.poll_rare(cx, cc);
         }
-        if self.tx.has_unsent() {
-            let segment = self.next_new(cx, cc);
-            if segment.is_some() {
-                return segment;
-            }
-        } else {
-            self.tx.bursts.on_nothing_unsent();
-            // A receiver has neither after half of the segments that it gets.
-            if self.tx.validation.has_round() || self.tx.writer.is_check_due() {
-                self.finish_round(cx, cc, false);
-            }
+        let segment = self.poll_new(cx, cc);
+        if segment.is_some() {
+            return segment;
         }
         self.poll_ack(cx)
     }
@@ -177,10 +169,14 @@ impl Subflow {
         Some(segment)
     }
 
+    #[inline]
     fn poll_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if !self.tx.has_unsent() {
             self.tx.bursts.on_nothing_unsent();
-            self.finish_round(cx, cc, false);
+            // A receiver has neither after half of the segments that it gets.
+            if self.tx.validation.has_round() || self.tx.writer.is_check_due() {
+                self.finish_round(cx, cc, false);
+            }
             return None;
         }
         self.next_new(cx, cc)
