@@ -27,6 +27,7 @@ pub mod path_spec;
 mod quantity;
 mod reference;
 pub mod repetition;
+pub mod reproduction;
 mod report;
 pub mod results;
 pub mod run;

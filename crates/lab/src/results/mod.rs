@@ -29,11 +29,15 @@ pub use combined::combine;
 pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use inputs::use_copies;
 pub use json::document;
+pub(crate) use json::ends as json_ends;
 pub use matrix::{Grade, MATRIX_FILES, MatrixCell, MatrixResult};
 pub use ownership::{GENERATOR, MANUAL, is_replaceable};
 pub use records::Records;
 pub use repetition_json::repetition_document;
 pub use stored::StoredStudy;
+
+/// Names of the files of a reproduction in its folder; the values of its studies are beside them.
+pub const REPRODUCTION_FILES: [&str; 1] = ["reproduction.json"];
 
 /// Hash over all sources that affect results, and the compiler.
 pub const BUILD: &str = env!("ANABRANCH_BUILD");

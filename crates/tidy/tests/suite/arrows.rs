@@ -75,6 +75,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "execution",
             "emulation",
             "validation",
+            "reproduction",
         ],
     ),
     (
@@ -82,7 +83,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         &[
             "exit", "output", "columns", "progress", "cost", "list", "meanings", "why", "fairness",
             "metrics", "table", "options", "args", "report", "figures", "save", "doctor", "man",
-            "analyze", "explain", "live", "run", "stored", "compare", "matrix", "emulate",
+            "analyze", "explain", "live", "run", "stored", "compare", "matrix", "reproduce", "emulate",
             "validate", "command", "help",
         ],
     ),
