@@ -2,7 +2,7 @@
 //! hold.
 //!
 //! The lab plans and judges; `progress` shows which study is running, `table` prints the claims,
-//! `page` writes the pages and `record` the document of a full run.
+//! `shard` reads which part of the studies to run.
 
 mod progress;
 mod shard;
@@ -10,10 +10,11 @@ mod table;
 
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
+use crate::report::reproduction_page;
 use crate::save::Overwrite;
 use clap::Args;
 use lab::reproduction::{Asked, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
-use lab::results::{REPRODUCTION_FILES, ResultFolder};
+use lab::results::{REPRODUCTION as DOCUMENT, ResultFolder};
 use lab::scenario::Key;
 use lab::{Given, InputError, Options, Scenario};
 use progress::Follower;
@@ -51,6 +52,9 @@ pub(crate) struct ReproduceArgs {
     /// Add the variants of this scheduler of MPTCP to every study
     #[arg(long, value_name = "NAME")]
     pub scheduler: Option<String>,
+    /// Folder with claims and scenario files in place of those of the five papers
+    #[arg(long, value_name = "DIR")]
+    pub claims: Option<String>,
     /// Folder with recordings of the named pages and games
     #[arg(long, value_name = "DIR", env = "ANABRANCH_DATA", hide_env = true)]
     pub data: Option<String>,
@@ -136,9 +140,11 @@ fn prepare(args: &ReproduceArgs) -> Result<Prepared<'_>, Failure> {
         options,
     };
     let shard = args.shard.as_deref().map(Shard::parse).transpose()?;
-    let plan = Plan::new(Paper::all()?, asked)?;
+    let papers = args.claims.as_deref().map_or_else(Paper::all, Paper::in_folder)?;
+    let plan = Plan::new(papers, asked)?;
     let overwrite = Overwrite { force: args.force };
-    let files = || REPRODUCTION_FILES.iter().map(|name| (*name).to_owned());
+    let pages = plan.papers.iter().map(|paper| page_name(&paper.number));
+    let files = || [DOCUMENT.to_owned()].into_iter().chain(pages.clone());
     let folder = |name: &String| overwrite.folder("--out", name, files());
     let out = args.out.as_ref().map(folder).transpose()?;
     let merged = args.merge.iter().flat_map(|names| names.split(','));
@@ -161,7 +167,7 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
         return Ok(0);
     }
     let rows = plan.judge(&results);
-    let saved = prepared.out.as_ref().map_or(Ok(()), |out| save(prepared, out, &rows));
+    let saved = prepared.out.as_ref().map_or(Ok(()), |out| save(prepared, out, (&rows, &results)));
     if args.json {
         print(&format!("{:#}\n", document(&rows, args.quick)));
     } else if args.markdown {
@@ -195,7 +201,8 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
         }
     }
     if args.merge.is_some() && !planned.is_empty() {
-        return Err(shard::lacking(&planned.iter().map(|(unit, _)| plan.label(unit)).collect::<Vec<_>>()).into());
+        let labels: Vec<String> = planned.iter().map(|(unit, _)| plan.label(unit)).collect();
+        return Err(shard::lacking(&labels).into());
     }
     let reused = plan.units.len() - planned.len();
     let runs = planned.iter().map(|(_, scenario)| Plan::runs(scenario)).collect();
@@ -223,15 +230,38 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
 fn save(
     prepared: &Prepared<'_>,
     folder: &ResultFolder,
-    rows: &[Row<'_>],
+    (rows, results): (&[Row<'_>], &Results),
 ) -> Result<(), Failure> {
-    let Prepared { args, .. } = prepared;
-    let [name, ..] = REPRODUCTION_FILES;
-    let written = folder.write(name, format!("{:#}\n", document(rows, args.quick)).as_bytes());
+    let Prepared { args, plan, .. } = prepared;
+    let drawn = plan.drawn(results);
+    let write = || {
+        folder.write(DOCUMENT, format!("{:#}\n", document(rows, args.quick)).as_bytes())?;
+        for (_, of) in &drawn {
+            let name = of.name.replace('/', "-");
+            folder.write(&format!("{name}.csv"), of.csv().as_bytes())?;
+            folder.write(&format!("{name}.parquet"), &of.table()?)?;
+        }
+        for (number, paper) in plan.papers.iter().enumerate() {
+            let own = |row: &&Row<'_>| paper.claims.iter().any(|of| of.id == row.claim.id);
+            let claims: Vec<&Row<'_>> = rows.iter().filter(own).collect();
+            let figures = drawn.iter().filter(|(of, _)| *of == number).map(|(_, of)| of);
+            let figures: Vec<_> = figures.collect();
+            if !claims.is_empty() || !figures.is_empty() {
+                let page = reproduction_page(paper, &claims, &figures);
+                folder.write(&page_name(&paper.number), page.as_bytes())?;
+            }
+        }
+        Ok::<(), std::io::Error>(())
+    };
     let place = folder.path().display();
-    written.map_err(|error| Failure(format!("cannot write to `{place}`: {error}"), FAILED))?;
+    write().map_err(|error| Failure(format!("cannot write to `{place}`: {error}"), FAILED))?;
     if !args.quiet {
         message(&format!("wrote {place}"));
     }
     Ok(())
+}
+
+/// Name of the page of a paper.
+fn page_name(number: &str) -> String {
+    format!("{number}.html")
 }

@@ -2,6 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::Screen;
+use crate::report::holds;
 use lab::InputError;
 use lab::reproduction::{Column as Kernel, Judged, Kind, Plan, Row, figure_name};
 use std::fmt::Write;
@@ -47,16 +48,6 @@ pub(super) fn table(rows: &[Row<'_>]) -> Table {
         columns.push(Column::new("Linux 6.18", false, 1, today));
     }
     Table { columns }
-}
-
-/// `yes`, `no` or `undecided`; `not run` where a feature is missing.
-pub(super) fn holds(judged: &Judged) -> &'static str {
-    match judged.holds {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None if judged.ours == "not run" => "not run",
-        None => "undecided",
-    }
 }
 
 fn style(judged: &Judged) -> &'static str {

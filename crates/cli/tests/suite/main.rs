@@ -24,6 +24,7 @@ mod primary_choice;
 mod readers;
 mod remedies;
 mod report;
+mod reproduce;
 mod resume;
 mod run;
 mod schema;

@@ -5,8 +5,9 @@
 
 use super::read::Table;
 use crate::error::{Given, InputError, SourceFile};
-use crate::scenario::{Family, Options, options, table_of};
+use crate::scenario::{Family, Options, load, options, table_of};
 use crate::words::nearest_help;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Files of the papers: name below `scenarios`, content.
@@ -273,6 +274,28 @@ impl Paper {
         let is_claims = |name: &str| name.ends_with(&format!("/{CLAIMS}"));
         let files = FILES.iter().filter(|(name, _)| is_claims(name));
         files.map(|(name, text)| Paper::read(&source(name, text), &embedded)).collect()
+    }
+
+    /// The papers of a folder like `scenarios`, in the order of the names of their folders.
+    pub fn in_folder(name: &str) -> Result<Vec<Paper>, InputError> {
+        let refuse = |why: String| {
+            let help = "name a folder with folders that have a `claims.toml` each";
+            InputError::at("--claims", why, help)
+        };
+        let unreadable = |error: std::io::Error| refuse(format!("`{name}` cannot be read: {error}"));
+        let entries = std::fs::read_dir(name).map_err(unreadable)?;
+        let files = entries.filter_map(|entry| Some(entry.ok()?.path().join(CLAIMS)));
+        let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
+        files.sort();
+        if files.is_empty() {
+            return Err(refuse(format!("`{name}` has no claims")));
+        }
+        let beside = |given: &Given| {
+            let folder = given.folder().unwrap_or(Path::new("."));
+            load(&folder.join(&given.text).to_string_lossy())
+        };
+        let read = |file: &PathBuf| Paper::read(&load(&file.to_string_lossy())?, &beside);
+        files.iter().map(read).collect()
     }
 
     /// Reads a claims file; `scenario` finds the scenario files of its folder.

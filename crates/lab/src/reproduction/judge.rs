@@ -157,7 +157,7 @@ impl Context<'_, '_> {
         let rank = |holds: Option<bool>| holds.map_or(1, |holds| 2 * u8::from(holds));
         let worst = all.iter().min_by_key(|shown| rank(shown.holds)).copied();
         let worst = worst.ok_or_else(|| "nothing to compare".to_owned())?;
-        let ours = self.ours(means, &sides);
+        let ours = self.ours(means, &sides, worst.holds);
         let why = self.why(&worst);
         Ok((worst, ours, why))
     }
@@ -227,7 +227,7 @@ impl Context<'_, '_> {
     }
 
     /// `12.3 ms < 15.1 ms`.
-    fn ours(&self, means: Means, sides: &[Side]) -> String {
+    fn ours(&self, means: Means, sides: &[Side], holds: Option<bool>) -> String {
         let values: Vec<Option<f64>> = sides.iter().map(|side| means.value(side)).collect();
         let least = values.iter().flatten().map(|value| value.abs()).filter(|value| *value > 0.0);
         let scale = Scale::of(&self.unit(), least.fold(f64::INFINITY, f64::min).min(1e9));
@@ -239,6 +239,7 @@ impl Context<'_, '_> {
             Check::Range => ", ",
             Check::Ratio => " / ",
         };
+        let sign = if holds == Some(true) || self.part.check == Check::Range { sign } else { ", " };
         let shown = values.iter().map(number).collect::<Vec<_>>().join(sign);
         let shown = match self.part.statistic {
             Statistic::Iqr => format!("IQR {shown}"),

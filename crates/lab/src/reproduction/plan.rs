@@ -414,7 +414,9 @@ fn select(papers: &[Paper], selection: &Given) -> Result<Selected, InputError> {
                 figures.extend((0..paper.figures.len()).map(|figure| (number, figure)));
             }
             for (index, figure) in paper.figures.iter().enumerate() {
-                if word == figure_name(paper, figure) {
+                // `002/fig8` has the parts fig8-10 and fig8-100.
+                let name = figure_name(paper, figure);
+                if name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || is_part(rest)) {
                     figures.insert((number, index));
                     let supported = paper.claims.iter().enumerate();
                     let supported = supported.filter(|(_, of)| figure.claims.contains(&of.id));
@@ -433,6 +435,11 @@ fn select(papers: &[Paper], selection: &Given) -> Result<Selected, InputError> {
         }
     }
     Ok((claims.into_iter().collect(), figures.into_iter().collect()))
+}
+
+/// Whether this is what the name of a part of a figure has behind that of the figure: `-100`, `a`.
+fn is_part(rest: &str) -> bool {
+    rest.starts_with('-') || rest.len() == 1 && rest.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 /// Whether the word selects something that is already selected.

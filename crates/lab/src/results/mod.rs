@@ -27,6 +27,8 @@ mod table;
 
 pub use combined::combine;
 pub use folder::{FILES, Provenance, ResultFolder, Written};
+pub(crate) use columnar::table_file;
+pub(crate) use columns::{Cell, Kind};
 pub use inputs::use_copies;
 pub use json::document;
 pub(crate) use json::ends as json_ends;
@@ -36,8 +38,9 @@ pub use records::Records;
 pub use repetition_json::repetition_document;
 pub use stored::StoredStudy;
 
-/// Names of the files of a reproduction in its folder; the values of its studies are beside them.
-pub const REPRODUCTION_FILES: [&str; 1] = ["reproduction.json"];
+/// Name of the document of a reproduction in its folder; pages, data of figures and the values of
+/// its studies are beside it.
+pub const REPRODUCTION: &str = "reproduction.json";
 
 /// Hash over all sources that affect results, and the compiler.
 pub const BUILD: &str = env!("ANABRANCH_BUILD");
