@@ -70,7 +70,8 @@ fn one_connection_over_starlink_has_what_was_measured() {
 
 #[test]
 fn set_ups_of_the_papers_run() {
-    for file in ["001-chen/two-path", "001-chen/four-path", "002-hurtig/monroe", "004-ferlin/nornet"]
+    for file in
+        ["001-chen/two-path", "001-chen/four-path", "002-hurtig/monroe", "004-ferlin/nornet"]
     {
         let name = format!("scenarios/{file}.toml");
         let document = succeeds(&["compare", &name, "--runs", "2", "--json", "--quiet"]);
