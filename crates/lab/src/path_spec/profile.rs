@@ -148,8 +148,8 @@ mod tests {
         time.as_secs_f64()
     }
 
-    /// 001 Table 2 (512 KB), s3.1 and s5.1: a window of 64 KB in the mean round trip, and round trips
-    /// of 2 s with a full queue.
+    /// 001 Table 2 (512 KB), s3.1 and s5.1: a window of 64 KB in the mean round trip, and round
+    /// trips of 2 s with a full queue.
     #[test]
     fn deep_queues_of_001_have_its_round_trips_under_load() {
         for (name, loaded) in [("lte-verizon", 0.2046), ("3g-sprint", 0.9724)] {
