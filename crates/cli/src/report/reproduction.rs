@@ -2,8 +2,8 @@
 //!
 //! The data of the figures are the lab's; `figure` draws with plotly.js, which the page includes.
 
-use super::figure::{Figure, scripts};
 use super::charts::layout;
+use super::figure::{Figure, scripts};
 use super::page::{STYLE, escaped};
 use lab::Scale;
 use lab::reproduction::{Draw, Drawn, Judged, Paper, Row, Series};
@@ -83,6 +83,9 @@ fn reasons(rows: &[&Row<'_>]) -> String {
         };
         if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
             item(&format!("{}: {}", holds(&row.ours), row.ours.why));
+        }
+        for note in &row.notes {
+            item(note);
         }
         for (says, judged) in &row.sensitivity {
             item(&format!("with {says}: {}, {}", judged.ours, holds(judged)));
@@ -221,7 +224,10 @@ fn place(case: &str) -> Value {
 /// Share of the repetitions above each value, for every experiment and variant.
 fn ccdf(drawn: &Drawn<'_>, scale: &Scale) -> Vec<Value> {
     let all = drawn.groups.iter().flat_map(|group| {
-        group.series.iter().map(move |series| (format!("{} {}", group.name, series.variant), series))
+        group
+            .series
+            .iter()
+            .map(move |series| (format!("{} {}", group.name, series.variant), series))
     });
     let trace = |(number, (name, series)): (usize, (String, &Series<'_>))| {
         let mut values = series.values.clone();

@@ -5,13 +5,15 @@
 //! `shard` reads which part of the studies to run.
 
 mod progress;
+mod record;
 mod shard;
 mod table;
 
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, error, message, print};
+use crate::progress::real_time;
 use crate::report::reproduction_page;
-use crate::save::Overwrite;
+use crate::save::{Overwrite, provenance};
 use clap::Args;
 use lab::reproduction::{Asked, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
 use lab::results::{REPRODUCTION as DOCUMENT, ResultFolder};
@@ -74,6 +76,9 @@ pub(crate) struct ReproduceArgs {
     /// Overwrite files that anabranch did not write
     #[arg(long)]
     pub force: bool,
+    /// Write the claims to this Markdown file, with command, version, date and machine
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
+    pub write: Option<String>,
     /// Print the table as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
@@ -159,6 +164,7 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
         print(&table::list(plan, screen)?);
         return Ok(0);
     }
+    let clock = real_time();
     let Some(results) = run_studies(prepared)? else {
         message("interrupted: run the command again to resume, if it has --out");
         return Ok(INTERRUPTED);
@@ -167,6 +173,12 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
         return Ok(0);
     }
     let rows = plan.judge(&results);
+    if let Some(file) = &args.write {
+        record::write(file.as_ref(), plan, &rows, &provenance(clock)).map_err(|error| {
+            let help = "name a file that can be written to: `--write FILE`";
+            Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)
+        })?;
+    }
     let saved = prepared.out.as_ref().map_or(Ok(()), |out| save(prepared, out, (&rows, &results)));
     if args.json {
         print(&format!("{:#}\n", document(&rows, args.quick)));
@@ -195,7 +207,7 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
                 if let Some(out) = out {
                     plan.store((unit, &scenario), &values, out)?;
                 }
-                results.add(unit, values);
+                results.add(unit, &scenario, values);
             }
             None => planned.push((unit, scenario)),
         }
@@ -217,7 +229,7 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
         if let Some(out) = out {
             plan.store((unit, &scenario), &values, out)?;
         }
-        results.add(unit, values);
+        results.add(unit, &scenario, values);
     }
     follower.finish();
     if reused > 0 && shard.is_none() && !args.quiet {

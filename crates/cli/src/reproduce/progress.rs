@@ -140,6 +140,9 @@ mod tests {
         };
         let line = state.line();
         assert!(line.starts_with("study 2 of 2, 002 burst: 5 of 30 runs, "), "{line}");
-        assert_eq!([0.4, 61.0, 600.0, 7500.0].map(duration), ["1 s", "2 min", "10 min", "2 h 5 min"]);
+        assert_eq!(
+            [0.4, 61.0, 600.0, 7500.0].map(duration),
+            ["1 s", "2 min", "10 min", "2 h 5 min"]
+        );
     }
 }

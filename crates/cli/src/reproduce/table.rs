@@ -4,7 +4,8 @@ use crate::columns::{Column, Table};
 use crate::output::Screen;
 use crate::report::holds;
 use lab::InputError;
-use lab::reproduction::{Column as Kernel, Judged, Kind, Plan, Row, figure_name};
+use lab::reproduction::{Column as Kernel, Cost, Judged, Kind, Plan, Row, figure_name};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Text output.
@@ -21,9 +22,23 @@ pub(super) fn text(rows: &[Row<'_>], screen: Screen) -> String {
             screen.wrap(&mut text, &format!("{} with ", row.claim.id), &content, "2");
         }
     }
+    for note in assumptions(rows) {
+        screen.wrap(&mut text, "note: ", &note, "");
+    }
     text.push('\n');
     screen.wrap(&mut text, "", &summary(rows), "1");
     text
+}
+
+/// What is assumed of the traffic, with the claims that it concerns.
+pub(super) fn assumptions(rows: &[Row<'_>]) -> Vec<String> {
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in rows {
+        for note in &row.notes {
+            all.entry(note).or_default().push(&row.claim.id);
+        }
+    }
+    all.into_iter().map(|(note, ids)| format!("{note} ({})", ids.join(", "))).collect()
 }
 
 /// One table in Markdown.
@@ -31,9 +46,26 @@ pub(super) fn markdown(rows: &[Row<'_>]) -> String {
     format!("{}\n{}\n", table(rows).markdown(), summary(rows))
 }
 
+/// `43 studies, 4680 runs, about 12.3 million packets and 40 CPU seconds`.
+fn costs(cost: &Cost) -> String {
+    let counts = format!("{} studies, {} runs", cost.studies, cost.runs);
+    if cost.unknown > 0 {
+        return counts;
+    }
+    let (packets, seconds) = (cost.packets / 1e6, cost.seconds.ceil());
+    format!("{counts}, about {packets:.1} million packets and {seconds} CPU seconds")
+}
+
 /// The table with a row for each claim.
-pub(super) fn table(rows: &[Row<'_>]) -> Table {
-    let each = |cell: &dyn Fn(&Row<'_>) -> String| rows.iter().map(cell).collect::<Vec<String>>();
+fn table(rows: &[Row<'_>]) -> Table {
+    of_paper(&rows.iter().collect::<Vec<_>>())
+}
+
+/// The same of some of the rows.
+pub(super) fn of_paper(rows: &[&Row<'_>]) -> Table {
+    let each = |cell: &dyn Fn(&Row<'_>) -> String| {
+        rows.iter().map(|row| cell(row)).collect::<Vec<String>>()
+    };
     let mut holding = Column::new("holds?", false, 0, each(&|row| holds(&row.ours).to_owned()));
     holding.styles = rows.iter().map(|row| style(&row.ours)).collect();
     let mut columns = vec![
@@ -75,16 +107,15 @@ pub(super) fn summary(rows: &[Row<'_>]) -> String {
 pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
     let mut text = String::new();
     for (number, paper) in plan.papers.iter().enumerate() {
-        let units = plan.units_of(number, Kernel::Paper);
-        let mut runs = 0;
-        for unit in units.clone() {
-            runs += Plan::runs(&plan.scenario(unit)?);
-        }
         let title = format!("{} {}", paper.number, paper.title);
         screen.wrap(&mut text, "", &title, "1");
-        let studies = units.count();
-        let counts = format!("{studies} studies, {runs} runs on the kernel of the paper");
-        screen.wrap(&mut text, "  ", &counts, "2");
+        for (kernel, name) in [(Kernel::Paper, "the kernel of the paper"), (Kernel::Linux, "Linux")]
+        {
+            let cost = plan.cost(number, kernel)?;
+            if cost.studies > 0 {
+                screen.wrap(&mut text, "  ", &format!("on {name}: {}", costs(&cost)), "2");
+            }
+        }
         for figure in &paper.figures {
             let name = figure_name(paper, figure);
             screen.wrap(&mut text, &format!("  {name}: "), &figure.caption, "");

@@ -109,6 +109,22 @@ fn page_of_a_paper_is_shown_without_a_network() {
 }
 
 #[test]
+fn written_document_has_every_claim_and_keeps_text_of_others() {
+    let scratch = Scratch::new("reproduce-written");
+    let file = scratch.path("reproduction.md");
+    sample(&["--quick", "--write", &file]);
+    let first = fs::read_to_string(&file).expect("a document");
+    for part in ["# What of the five papers holds", "## 009 A sample", "| 009-C1 |", "anabranch 0."] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    assert!(first.contains("- 009-C4: not run: there is no model of the moon"), "{first}");
+    fs::write(&file, format!("{first}\nThe moon is far away.\n")).expect("written");
+    sample(&["--quick", "--write", &file]);
+    let second = fs::read_to_string(&file).expect("a document");
+    assert!(second.ends_with("The moon is far away.\n"), "{second}");
+}
+
+#[test]
 fn another_scheduler_is_beside_the_papers_and_changes_no_claim() {
     let scratch = Scratch::new("reproduce-scheduler");
     let out = scratch.path("out");

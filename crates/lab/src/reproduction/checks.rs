@@ -23,8 +23,9 @@ const NOISE: f64 = 0.02;
 const EQUAL: f64 = 0.10;
 /// Points within which two shares are equal.
 const EQUAL_SHARES: f64 = 0.05;
-/// Fewest repetitions of a sample.
-const FEWEST: usize = 4;
+/// Fewest repetitions of a sample for an interval of Student, and for resamples.
+const FEWEST: usize = 2;
+const FEWEST_RESAMPLED: usize = 4;
 
 /// One side of a comparison: a number of every repetition.
 #[derive(Clone, PartialEq, Debug)]
@@ -203,6 +204,9 @@ impl Means {
         {
             let estimate = mean(&a)? - mean(&b)?;
             return Some((estimate, student_interval(&a, &b, level)?));
+        }
+        if rows.sizes().iter().any(|size| *size < FEWEST_RESAMPLED) {
+            return None;
         }
         let number = |picks: &Picks| {
             let (a, b) = (rows.left(self, picks), rows.right(self, picks));
@@ -499,9 +503,11 @@ mod tests {
         values[4] = None;
         let left = Side::Runs { study: 0, values };
         assert_eq!(MEAN.order(&left, &right).holds, Some(true));
-        let few = runs(0, [1.0, 2.0, 3.0]);
-        let shown = MEAN.order(&few, &runs(0, [11.0, 12.0, 13.0]));
+        let (two, later) = (runs(0, [1.0, 2.0]), runs(0, [11.0, 12.0]));
+        assert_eq!(MEAN.order(&two, &later).holds, Some(true), "without any randomness");
+        let shown = MEDIAN.order(&two, &later);
         assert_eq!((shown.holds, shown.interval), (None, None));
+        assert_eq!(MEAN.order(&runs(0, [1.0]), &runs(0, [11.0])).holds, None);
         assert_eq!(MEAN.order(&ZERO, &ZERO).holds, None);
     }
 }

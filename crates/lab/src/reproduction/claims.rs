@@ -169,9 +169,16 @@ pub(super) enum Metric {
 pub(super) enum Term {
     Constant(f64),
     /// In the experiment of the part, or in another one.
-    Of { experiment: Option<String>, value: Quantity },
+    Of {
+        experiment: Option<String>,
+        value: Quantity,
+    },
     /// Relative gain of the first over the second.
-    Gain { experiment: Option<String>, first: Quantity, second: Quantity },
+    Gain {
+        experiment: Option<String>,
+        first: Quantity,
+        second: Quantity,
+    },
 }
 
 /// A number of every repetition of an experiment.
@@ -203,7 +210,15 @@ const EXPERIMENT_KEYS: [&str; 5] = ["file", "set", "quick", "linux", "cases"];
 const CASE_KEYS: [&str; 4] = ["name", "set", "quick", "linux"];
 const CLAIM_KEYS: [&str; 7] = ["id", "kind", "source", "paper", "part", "sensitivity", "missing"];
 const PART_KEYS: [&str; 10] = [
-    "kind", "says", "check", "experiment", "metric", "statistic", "values", "low", "high",
+    "kind",
+    "says",
+    "check",
+    "experiment",
+    "metric",
+    "statistic",
+    "values",
+    "low",
+    "high",
     "missing",
 ];
 const SENSITIVITY_KEYS: [&str; 2] = ["says", "set"];
@@ -282,7 +297,8 @@ impl Paper {
             let help = "name a folder with folders that have a `claims.toml` each";
             InputError::at("--claims", why, help)
         };
-        let unreadable = |error: std::io::Error| refuse(format!("`{name}` cannot be read: {error}"));
+        let unreadable =
+            |error: std::io::Error| refuse(format!("`{name}` cannot be read: {error}"));
         let entries = std::fs::read_dir(name).map_err(unreadable)?;
         let files = entries.filter_map(|entry| Some(entry.ok()?.path().join(CLAIMS)));
         let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
@@ -381,7 +397,8 @@ fn embedded(given: &Given) -> Result<Arc<SourceFile>, InputError> {
     let name = format!("{folder}/{}", given.text);
     let found = FILES.iter().find(|(known, _)| *known == name);
     let (name, text) = found.ok_or_else(|| {
-        let beside = FILES.iter().filter_map(|(known, _)| known.strip_prefix(&format!("{folder}/")));
+        let beside =
+            FILES.iter().filter_map(|(known, _)| known.strip_prefix(&format!("{folder}/")));
         let beside: Vec<&str> = beside.collect();
         let problem = format!("no scenario file `{}` in this folder", given.text);
         given.refuse_whole(problem, nearest_help(&given.text, &beside))

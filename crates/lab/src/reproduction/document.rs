@@ -21,7 +21,7 @@ pub fn document(rows: &[Row<'_>], is_quick: bool) -> Value {
 }
 
 fn claim(row: &Row<'_>) -> Value {
-    let Row { claim, ours, linux, sensitivity } = row;
+    let Row { claim, ours, linux, sensitivity, notes } = row;
     let rows = sensitivity.iter().map(|(says, judged)| {
         json!({"says": says, "ours": judged.ours, "ci95": ends(judged), "holds": judged.holds})
     });
@@ -42,6 +42,7 @@ fn claim(row: &Row<'_>) -> Value {
             "why": judged.why,
         })),
         "sensitivity": rows.collect::<Vec<_>>(),
+        "notes": notes,
     })
 }
 

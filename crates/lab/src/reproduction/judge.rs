@@ -62,7 +62,8 @@ pub(super) fn judge(paper: &Paper, claim: &Claim, values: &Lookup<'_>, seed: u64
         judge_part(paper, part, values, (seed, owner))
     };
     let parts: Vec<JudgedPart> = parts.map(part).collect();
-    let kind = if parts.iter().any(|part| part.kind == Kind::Hard) { Kind::Hard } else { Kind::Soft };
+    let kind =
+        if parts.iter().any(|part| part.kind == Kind::Hard) { Kind::Hard } else { Kind::Soft };
     let counted = || parts.iter().filter(|part| part.kind == kind);
     // The worst part decides: one that fails, else one that is open, else the first.
     let failed = counted().find(|part| part.holds == Some(false));
@@ -82,12 +83,7 @@ pub(super) fn judge(paper: &Paper, claim: &Claim, values: &Lookup<'_>, seed: u64
     }
 }
 
-fn judge_part(
-    paper: &Paper,
-    part: &Part,
-    values: &Lookup<'_>,
-    keys: (u64, u64),
-) -> JudgedPart {
+fn judge_part(paper: &Paper, part: &Part, values: &Lookup<'_>, keys: (u64, u64)) -> JudgedPart {
     let judged = |holds, ours: String, interval, why: String| JudgedPart {
         kind: part.kind,
         says: part.says.clone(),
@@ -148,7 +144,9 @@ impl Context<'_, '_> {
         let pairs = || sides.iter().zip(sides.iter().skip(1));
         let all: Vec<Shown> = match check {
             Check::Order => pairs().map(|(a, b)| means.order(a, b)).collect(),
-            Check::AtMost | Check::WithinNoise => pairs().map(|(a, b)| means.at_most(a, b)).collect(),
+            Check::AtMost | Check::WithinNoise => {
+                pairs().map(|(a, b)| means.at_most(a, b)).collect()
+            }
             Check::Equal => pairs().map(|(a, b)| means.equal(a, b)).collect(),
             Check::GainOrder => pairs().map(|(a, b)| means.gains(a, b)).collect(),
             Check::Range => sides.iter().map(|side| means.range(side, *bounds)).collect(),
@@ -231,7 +229,8 @@ impl Context<'_, '_> {
         let values: Vec<Option<f64>> = sides.iter().map(|side| means.value(side)).collect();
         let least = values.iter().flatten().map(|value| value.abs()).filter(|value| *value > 0.0);
         let scale = Scale::of(&self.unit(), least.fold(f64::INFINITY, f64::min).min(1e9));
-        let number = |value: &Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));
+        let number =
+            |value: &Option<f64>| value.map_or("-".to_owned(), |value| scale.number(value));
         let sign = match self.part.check {
             Check::Order => " < ",
             Check::AtMost | Check::WithinNoise | Check::GainOrder => " <= ",
@@ -254,9 +253,8 @@ impl Context<'_, '_> {
             return "too few finished runs to compare".to_owned();
         };
         let what = match (self.part.check, self.part.statistic) {
-            (Check::Ratio, _) | (Check::Order | Check::AtMost | Check::WithinNoise, Statistic::Iqr) => {
-                "ratio"
-            }
+            (Check::Ratio, _)
+            | (Check::Order | Check::AtMost | Check::WithinNoise, Statistic::Iqr) => "ratio",
             (Check::Range, _) => "value",
             _ => "difference",
         };

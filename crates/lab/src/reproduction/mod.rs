@@ -7,6 +7,7 @@
 
 mod checks;
 mod claims;
+mod costs;
 mod document;
 mod figures;
 mod judge;
@@ -15,6 +16,7 @@ mod read;
 mod values;
 
 pub use claims::{Claim, Draw, Experiment, Figure, Kind, Paper, Part, Sensitivity};
+pub use costs::Cost;
 pub use document::document;
 pub use figures::{Drawn, Group, Series};
 pub use judge::{Judged, JudgedPart};

@@ -67,6 +67,8 @@ pub enum Column {
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     values: BTreeMap<Unit, Values>,
+    /// What is assumed of the traffic, such as the model of a page.
+    notes: BTreeMap<Unit, Vec<String>>,
 }
 
 /// A claim with its judgements.
@@ -80,6 +82,8 @@ pub struct Row<'a> {
     pub linux: Option<Judged>,
     /// Of neighbouring values.
     pub sensitivity: Vec<(&'a str, Judged)>,
+    /// What is assumed of the traffic: without `--data` pages and games are models.
+    pub notes: Vec<&'a str>,
 }
 
 /// Errors of running a study of a plan.
@@ -221,6 +225,11 @@ impl Plan {
         self.units.iter().filter(move |unit| unit.paper == paper && unit.column == column)
     }
 
+    /// The name of its experiment.
+    pub(super) fn experiment(&self, unit: &Unit) -> &str {
+        &self.papers[unit.paper].experiments[unit.experiment].name
+    }
+
     /// Name in messages: `002 burst/100ms (linux)`.
     pub fn label(&self, unit: &Unit) -> String {
         let paper = &self.papers[unit.paper];
@@ -309,7 +318,7 @@ impl Plan {
         for unit in &self.units {
             let scenario = self.scenario(unit).unwrap_or_else(|refusal| panic!("{refusal}"));
             match Values::without_runs(&scenario, &self.metrics(unit)) {
-                Ok(values) => results.add(unit, values),
+                Ok(values) => results.add(unit, &scenario, values),
                 Err(why) => found.push(format!("{}: {why}", self.label(unit))),
             }
         }
@@ -325,14 +334,13 @@ impl Plan {
     }
 
     /// The judgements of the selected claims.
-    pub fn judge(&self, results: &Results) -> Vec<Row<'_>> {
+    pub fn judge<'a>(&'a self, results: &'a Results) -> Vec<Row<'a>> {
         let row = |&(paper, index): &(usize, usize)| {
             let of = &self.papers[paper];
             let claim = &of.claims[index];
             let judged = |column: Column| {
-                let lookup = |experiment: usize| {
-                    results.values.get(&Unit { paper, column, experiment })
-                };
+                let lookup =
+                    |experiment: usize| results.values.get(&Unit { paper, column, experiment });
                 judge(of, claim, &lookup, DEFAULT_SEED)
             };
             let is_run = |column: Column| {
@@ -343,6 +351,7 @@ impl Plan {
             let rows = claim.sensitivity.iter().enumerate();
             let rows = rows.map(|(row, of)| (&*of.says, Column::Sensitivity(index, row)));
             Row {
+                notes: results.notes_of(paper, &experiments_of(of, claim)),
                 claim,
                 ours: judged(Column::Paper),
                 linux: has_today.then(|| judged(Column::Linux)),
@@ -373,13 +382,24 @@ impl Plan {
 
 impl Results {
     /// Adds the values of a study.
-    pub fn add(&mut self, unit: &Unit, values: Values) {
+    pub fn add(&mut self, unit: &Unit, scenario: &Scenario, values: Values) {
+        let notes = scenario.source.iter().flat_map(|source| source.notes.iter().cloned());
+        self.notes.insert(unit.clone(), notes.collect());
         self.values.insert(unit.clone(), values);
     }
 
     /// Segments with payload received in all studies.
     pub fn packets(&self) -> u64 {
         self.values.values().map(|values| values.packets).sum()
+    }
+
+    /// What is assumed of the traffic of these studies.
+    fn notes_of(&self, paper: usize, experiments: &BTreeSet<usize>) -> Vec<&str> {
+        let column = Column::Paper;
+        let units =
+            experiments.iter().map(|experiment| Unit { paper, column, experiment: *experiment });
+        let found = units.filter_map(|unit| self.notes.get(&unit)).flatten();
+        found.map(String::as_str).collect::<BTreeSet<&str>>().into_iter().collect()
     }
 
     fn has(&self, unit: &Unit) -> bool {

@@ -77,7 +77,8 @@ const ORDER: &str = "check = \"order\"\nexperiment = \"burst/10\"\n";
 
 #[test]
 fn a_claim_holds_if_all_its_hard_parts_do() {
-    let yes = format!("{ORDER}values = [\"tcp/fast/cubic\", \"mptcp/blest/lia\", \"mptcp/lrf/lia\"]");
+    let yes =
+        format!("{ORDER}values = [\"tcp/fast/cubic\", \"mptcp/blest/lia\", \"mptcp/lrf/lia\"]");
     let no = format!("{ORDER}values = [\"mptcp/lrf/lia\", \"mptcp/blest/lia\"]");
     let open = "missing = \"no such feature\"";
     let of = |parts: &[&str]| judged(&parts.iter().map(|text| part(text)).collect::<String>());
@@ -135,8 +136,10 @@ fn shares_and_values_of_other_experiments_are_looked_up() {
     };
     assert_eq!((ratio(3.0), ratio(4.0)), (Some(true), Some(false)));
     let gains = |values: &str| judged(&part(&format!("check = \"gain-order\"\nvalues = {values}")));
-    let (ten, fifty) = ("\"burst/10: mptcp/blest/lia | mptcp/lrf/lia\"",
-        "\"burst/50: mptcp/blest/lia | mptcp/lrf/lia\"");
+    let (ten, fifty) = (
+        "\"burst/10: mptcp/blest/lia | mptcp/lrf/lia\"",
+        "\"burst/50: mptcp/blest/lia | mptcp/lrf/lia\"",
+    );
     assert_eq!(gains(&format!("[{ten}, {fifty}]")).holds, Some(true));
     assert_eq!(gains(&format!("[{fifty}, {ten}]")).holds, Some(false));
 }

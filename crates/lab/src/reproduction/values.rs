@@ -62,7 +62,8 @@ impl Values {
     ) -> Result<Values, String> {
         let sources = metrics.iter().map(|of| source(scenario, of));
         let sources = sources.collect::<Result<Vec<(Source, Described)>, String>>()?;
-        let column = |runs: &[Run], source: &Source| runs.iter().map(|r| number(r, source)).collect();
+        let column =
+            |runs: &[Run], source: &Source| runs.iter().map(|r| number(r, source)).collect();
         let variant = |of: &VariantRuns| VariantValues {
             name: of.variant.name.clone(),
             is_sctp: of.variant.family() == Family::Sctp,
@@ -133,9 +134,9 @@ impl Values {
 
     /// The content of its file.
     pub(super) fn document(&self, key: &str) -> Value {
-        let described = self.columns.iter().map(|of| {
-            json!({"name": of.name, "unit": of.unit, "larger_is_better": of.larger_is_better})
-        });
+        let described = self.columns.iter().map(
+            |of| json!({"name": of.name, "unit": of.unit, "larger_is_better": of.larger_is_better}),
+        );
         let variant = |of: &VariantValues| {
             let numbers = self.columns.iter().zip(&of.columns);
             let numbers: Map<String, Value> =
@@ -183,7 +184,8 @@ impl Values {
                 columns: columns.collect::<Option<_>>()?,
             })
         };
-        let variants = document["variants"].as_array()?.iter().map(variant).collect::<Option<_>>()?;
+        let variants =
+            document["variants"].as_array()?.iter().map(variant).collect::<Option<_>>()?;
         let packets = document["packets"].as_u64()?;
         Some(Values { columns, variants, packets })
     }
@@ -202,11 +204,8 @@ fn is_single(variant: &Variant) -> bool {
 }
 
 fn source(scenario: &Scenario, of: &Metric) -> Result<(Source, Described), String> {
-    let plain = |unit: &str| Described {
-        name: of.name(),
-        unit: unit.to_owned(),
-        larger_is_better: false,
-    };
+    let plain =
+        |unit: &str| Described { name: of.name(), unit: unit.to_owned(), larger_is_better: false };
     let measure = |measure: Measure| {
         let unit = measure.unit().to_owned();
         let larger_is_better = measure.larger_is_better();
@@ -257,7 +256,8 @@ fn picked(
     larger_is_better: bool,
 ) -> Option<Vec<Option<f64>>> {
     let rows = singles.iter().map(|column| column.len()).min()?;
-    let row = |index: usize| singles.iter().map(|column| column[index]).collect::<Option<Vec<f64>>>();
+    let row =
+        |index: usize| singles.iter().map(|column| column[index]).collect::<Option<Vec<f64>>>();
     let of = |column: &Vec<Option<f64>>| {
         mean(&column.iter().copied().flatten().collect::<Vec<f64>>()).unwrap_or(f64::NAN)
     };

@@ -25,10 +25,10 @@ mod stored;
 mod stored_inputs;
 mod table;
 
-pub use combined::combine;
-pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub(crate) use columnar::table_file;
 pub(crate) use columns::{Cell, Kind};
+pub use combined::combine;
+pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use inputs::use_copies;
 pub use json::document;
 pub(crate) use json::ends as json_ends;

@@ -6,8 +6,8 @@
 //! ours, or a journal of runs, those of a matrix beside a `matrix.json` of ours;
 //! the document of a reproduction has claims.
 
-use super::folder::FILES;
 use super::REPRODUCTION;
+use super::folder::FILES;
 use super::matrix::MATRIX_FILES;
 use super::records::has_journal;
 use super::stored::read_run;

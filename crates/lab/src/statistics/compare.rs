@@ -61,11 +61,7 @@ pub fn welch(variant: &[f64], baseline: &[f64]) -> Option<Interval> {
 }
 
 /// The same at another level.
-pub(crate) fn student_interval(
-    variant: &[f64],
-    baseline: &[f64],
-    level: f64,
-) -> Option<Interval> {
+pub(crate) fn student_interval(variant: &[f64], baseline: &[f64], level: f64) -> Option<Interval> {
     let difference = mean(variant)? - mean(baseline)?;
     let part_a = variance(variant)? / variant.len() as f64;
     let part_b = variance(baseline)? / baseline.len() as f64;

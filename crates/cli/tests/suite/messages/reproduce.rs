@@ -35,6 +35,14 @@ fn tables_of_reproduce() {
     session.end();
 }
 
+/// A part of the papers that takes no time.
+#[test]
+fn bursts_of_the_papers() {
+    let mut session = Session::new("reproduce-papers");
+    session.call(&["reproduce", "002/fig6,002/fig8", "--quick"]);
+    session.end();
+}
+
 #[test]
 fn selections_and_folders_of_reproduce() {
     let mut session = session("reproduce-refused");
