@@ -125,6 +125,7 @@ impl Task<'_> {
     ) -> Result<(Run, Vec<Delay>), StudyError> {
         let mut setup = setup(self.scenario, variant, number);
         setup.recording.capture = capture;
+        setup.ways = self.watcher.ways();
         let fault = |reason: String| StudyError::Run {
             variant: variant.name.clone(),
             run: number,

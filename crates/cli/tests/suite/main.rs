@@ -21,6 +21,7 @@ mod package;
 mod papers;
 mod path_events;
 mod primary_choice;
+mod profiles;
 mod readers;
 mod remedies;
 mod report;
