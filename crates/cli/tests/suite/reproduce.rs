@@ -114,7 +114,8 @@ fn written_document_has_every_claim_and_keeps_text_of_others() {
     let file = scratch.path("reproduction.md");
     sample(&["--quick", "--write", &file]);
     let first = fs::read_to_string(&file).expect("a document");
-    for part in ["# What of the five papers holds", "## 009 A sample", "| 009-C1 |", "anabranch 0."] {
+    for part in ["# What of the five papers holds", "## 009 A sample", "| 009-C1 |", "anabranch 0."]
+    {
         assert!(first.contains(part), "{part}: {first}");
     }
     assert!(first.contains("- 009-C4: not run: there is no model of the moon"), "{first}");
