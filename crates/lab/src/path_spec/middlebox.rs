@@ -20,8 +20,8 @@ use std::net::Ipv4Addr;
 pub enum Middlebox {
     /// Removes the MPTCP options of these segments (RFC 8684 s3.7).
     Strip(Stage),
-    /// Translates addresses and ports (RFC 4787); forgets a mapping after this time without use, and
-    /// all of them at this time of the run.
+    /// Translates addresses and ports (RFC 4787); forgets a mapping after this time without use,
+    /// and all of them at this time of the run.
     Nat(Duration, Option<Duration>),
     /// Holds packets until a radio is connected that is idle after the first time without a packet,
     /// which takes the second one.

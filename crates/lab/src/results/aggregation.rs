@@ -1,8 +1,8 @@
 //! The aggregation benefit of variants over several paths (Kaspar 2011; 004 sIV).
 //!
-//! With the goodputs C of the single paths and G of the variant, it is (G - max C) / (sum C - max C)
-//! where G is at least max C, and (G - max C) / max C below: 1 is the sum of all paths, 0 the best of
-//! them, -1 nothing.
+//! With the goodputs C of the single paths and G of the variant, it is (G - max C) / (sum C - max
+//! C) where G is at least max C, and (G - max C) / max C below: 1 is the sum of all paths, 0 the
+//! best of them, -1 nothing.
 
 use crate::scenario::Scenario;
 use crate::summary::Summary;

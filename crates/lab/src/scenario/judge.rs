@@ -22,14 +22,14 @@ const EXAMPLES: &str =
 /// The row of `--packet-metrics`.
 pub(super) const PACKET_METRICS: OptionRow = switch(
     "packet-metrics",
-    "Also measure what needs every packet: round trips, loss and contribution of each path, delay by \
-     reordering, delay from write to read. Default: false.",
+    "Also measure what needs every packet: round trips, loss and contribution of each path, delay \
+     by reordering, delay from write to read. Default: false.",
 )
 .argument(
     78,
     "",
-    "Also measure what needs every packet: round trips, loss and contribution of each path, delay by \
-     reordering, delay from write to read",
+    "Also measure what needs every packet: round trips, loss and contribution of each path, delay \
+     by reordering, delay from write to read",
 )
 .shown(|s| s.ends.packet_metrics.then(|| "true".to_owned()))
 .counts(Counts::StudyKey, "");

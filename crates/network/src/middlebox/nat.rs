@@ -67,8 +67,8 @@ impl Nat {
         }
     }
 
-    /// Forgets all mappings at this time, as after a restart: flows that may begin in the middle get
-    /// other ports.
+    /// Forgets all mappings at this time, as after a restart: flows that may begin in the middle
+    /// get other ports.
     #[must_use]
     pub const fn rebinding(mut self, at: Option<Instant>) -> Self {
         self.rebind = at;
