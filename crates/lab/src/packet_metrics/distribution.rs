@@ -131,7 +131,7 @@ const fn middle(bucket: usize) -> u64 {
 mod tests {
     use super::*;
 
-    const BOUNDS: [(&str, Duration); 1] = [("over_30ms", Duration::from_millis(30))];
+    const BOUNDS: [(&str, Duration); 1] = [("above_30ms", Duration::from_millis(30))];
 
     fn number(of: &Distribution, name: &str) -> f64 {
         of.numbers(&BOUNDS).find(|(known, _)| *known == name).expect(name).1
@@ -148,7 +148,7 @@ mod tests {
             ("min", 0.0),
             ("mean", 0.03),
             ("max", 0.1),
-            ("over_30ms", 0.3),
+            ("above_30ms", 0.3),
             ("p25", 0.01),
             ("p50", 0.02),
             ("p75", 0.04),
@@ -161,7 +161,7 @@ mod tests {
         let mut both = of.clone();
         both.merge(&of);
         assert_eq!((number(&both, "n"), number(&both, "mean")), (20.0, 0.03));
-        assert_eq!(number(&both, "over_30ms"), 0.3);
+        assert_eq!(number(&both, "above_30ms"), 0.3);
     }
 
     #[test]

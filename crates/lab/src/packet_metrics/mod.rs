@@ -26,14 +26,14 @@ use written::Written;
 
 /// Round trips whose share above is a number of its own (001 s5.1).
 const LONG_ROUND_TRIPS: [(&str, Duration); 5] = [
-    ("over_50ms", Duration::from_millis(50)),
-    ("over_100ms", Duration::from_millis(100)),
-    ("over_200ms", Duration::from_millis(200)),
-    ("over_1s", Duration::from_millis(1000)),
-    ("over_2s", Duration::from_millis(2000)),
+    ("above_50ms", Duration::from_millis(50)),
+    ("above_100ms", Duration::from_millis(100)),
+    ("above_200ms", Duration::from_millis(200)),
+    ("above_1s", Duration::from_millis(1000)),
+    ("above_2s", Duration::from_millis(2000)),
 ];
 /// The same of delays by reordering (001 s5.2).
-const LONG_WAITS: [(&str, Duration); 1] = [("over_150ms", Duration::from_millis(150))];
+const LONG_WAITS: [(&str, Duration); 1] = [("above_150ms", Duration::from_millis(150))];
 
 /// The numbers of a run, shared by the recorder and its reader.
 #[derive(Clone, Debug)]
