@@ -124,6 +124,8 @@ impl EventMask {
     pub const ACCOUNT: EventMask = EventMask(1 << 9);
     /// What SACKs mean for each path of an association with data on all paths (CMT-SCTP).
     pub const REPORT: EventMask = EventMask(1 << 10);
+    /// Data that an application gave to a socket.
+    pub const WRITE: EventMask = EventMask(1 << 11);
     /// All events.
     pub const ALL: EventMask = EventMask(u32::MAX);
 
@@ -264,6 +266,13 @@ pub enum Event {
         /// Position of the same byte in the subflow's stream.
         subflow_offset: u64,
         /// Payload bytes.
+        len: u32,
+    },
+    /// A socket took data from the application.
+    Written {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Bytes taken.
         len: u32,
     },
     /// In-order data was read by the application.

@@ -18,6 +18,7 @@ mod matrix;
 mod messages;
 mod middleboxes;
 mod package;
+mod packet_metrics;
 mod papers;
 mod path_events;
 mod primary_choice;

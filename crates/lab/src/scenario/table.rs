@@ -12,7 +12,7 @@ use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
 use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, policies, primaries, schedulers};
 use super::{
-    Runs, SctpChoices, background, endpoints, flow, host_cost, names_of, schema, sender,
+    Runs, SctpChoices, background, endpoints, flow, host_cost, judge, names_of, schema, sender,
     show_buffers,
 };
 use crate::path_spec::show_time;
@@ -721,6 +721,7 @@ options! {
     Pacing: sender::PACING;
     Hystart: sender::HYSTART;
     HostCost: host_cost::ROW;
+    PacketMetrics: judge::PACKET_METRICS;
     GapStructure: text(
             "gap-structure",
             "Structure of sctp's gap entries: tree, or list, which visits one after the other \
