@@ -57,7 +57,6 @@ pub use quantity::{Scale, percent};
 pub use report::Report;
 pub use scenario::{Options, Scenario};
 pub use series::VariantSeries;
-pub use simulator::PathCounters;
 pub use study::{Study, StudyError, VariantRuns, Watcher};
 pub use summary::Summary;
 pub use traffic_spec::describe_traffic;

@@ -2,7 +2,8 @@
 //!
 //! | check | holds where |
 //! |---|---|
-//! | order | the paired 95 % interval of b - a is above zero; of interquartile ranges: that of a / b is below 1 |
+//! | order | the paired 95 % interval of b - a is above zero |
+//! | order of interquartile ranges | the 95 % interval of a / b is below 1 |
 //! | at most | the upper end of the 95 % interval of a - b is below +2 % of b |
 //! | equal | the 90 % interval of a - b is within +-10 % of b, of shares within +-5 points |
 //! | range, ratio | the 95 % interval is between the bounds |
@@ -88,11 +89,11 @@ impl Means {
     pub(super) fn order(self, a: &Side, b: &Side) -> Shown {
         if self.statistic == Statistic::Iqr {
             return self.judged(Joined::Ratio, (a, b), 0.95, |ratio, _| {
-                decided(ratio.high < 1.0, ratio.low >= 1.0)
+                decided([ratio.high < 1.0, ratio.low >= 1.0])
             });
         }
         let shown = self.judged(Joined::Difference, (b, a), 0.95, |difference, _| {
-            decided(difference.low > 0.0, difference.high < 0.0)
+            decided([difference.low > 0.0, difference.high < 0.0])
         });
         let noise = NOISE * self.value(b).unwrap_or(f64::NAN).abs();
         let is_nothing = |of: Interval| of.low >= -noise && of.high <= noise;
@@ -106,13 +107,13 @@ impl Means {
     pub(super) fn at_most(self, a: &Side, b: &Side) -> Shown {
         if self.statistic == Statistic::Iqr {
             return self.judged(Joined::Ratio, (a, b), 0.95, |ratio, _| {
-                decided(ratio.high < 1.0 + NOISE, ratio.low >= 1.0 + NOISE)
+                decided([ratio.high < 1.0 + NOISE, ratio.low >= 1.0 + NOISE])
             });
         }
         self.judged(Joined::Difference, (a, b), 0.95, |difference, b| {
             let noise = NOISE * b.abs();
             let is_below = difference.high < noise || difference.high <= 0.0;
-            decided(is_below, difference.low >= noise)
+            decided([is_below, difference.low >= noise])
         })
     }
 
@@ -121,7 +122,7 @@ impl Means {
         self.judged(Joined::Difference, (a, b), 0.90, |difference, b| {
             let bound = if self.is_share { EQUAL_SHARES } else { EQUAL * b.abs() };
             let is_within = difference.low >= -bound && difference.high <= bound;
-            decided(is_within, difference.low > bound || difference.high < -bound)
+            decided([is_within, difference.low > bound || difference.high < -bound])
         })
     }
 
@@ -141,7 +142,7 @@ impl Means {
     /// The gain a is at most the gain b.
     pub(super) fn gains(self, a: &Side, b: &Side) -> Shown {
         self.judged(Joined::Difference, (a, b), 0.95, |difference, _| {
-            decided(difference.high < NOISE, difference.low >= NOISE)
+            decided([difference.high < NOISE, difference.low >= NOISE])
         })
     }
 
@@ -244,7 +245,8 @@ impl Means {
 
 const ZERO: Side = Side::Constant(0.0);
 
-const fn decided(holds: bool, fails: bool) -> Option<bool> {
+/// Whether it holds, from whether that is shown, and whether the contrary is.
+const fn decided([holds, fails]: [bool; 2]) -> Option<bool> {
     match (holds, fails) {
         (true, _) => Some(true),
         (false, true) => Some(false),
@@ -254,7 +256,7 @@ const fn decided(holds: bool, fails: bool) -> Option<bool> {
 
 fn inside(interval: Interval, (low, high): (f64, f64)) -> Option<bool> {
     let is_inside = interval.low >= low && interval.high <= high;
-    decided(is_inside, interval.high < low || interval.low > high)
+    decided([is_inside, interval.high < low || interval.low > high])
 }
 
 fn finished(pairs: &[(Option<f64>, Option<f64>)]) -> Vec<(f64, f64)> {

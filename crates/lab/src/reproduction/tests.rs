@@ -14,7 +14,8 @@ const SCENARIO: &str = "traffic = \"burst:10\"\nprotocols = \"tcp,mptcp\"\nruns 
 const HEAD: &str = "paper = \"009\"\ntitle = \"A paper\"\n\
     [experiment.burst]\nfile = \"burst.toml\"\nquick = { runs = 10 }\ncases = [\n\
     { name = \"10\", set = { traffic = \"burst:10\" } },\n\
-    { name = \"50\", set = { traffic = \"burst:50\", path = { slow = \"rate 1mbit delay 9ms\" } } },\n\
+    { name = \"50\", set = { traffic = \"burst:50\", \
+    path = { slow = \"rate 1mbit delay 9ms\" } } },\n\
     ]\n";
 
 fn read(claims: &str) -> Result<Paper, InputError> {
@@ -29,7 +30,8 @@ fn read(claims: &str) -> Result<Paper, InputError> {
 
 fn claim(parts: &str) -> String {
     format!(
-        "[[claim]]\nid = \"009-C1\"\nkind = \"hard\"\nsource = \"s1\"\npaper = \"it is so\"\n{parts}"
+        "[[claim]]\nid = \"009-C1\"\nkind = \"hard\"\nsource = \"s1\"\n\
+         paper = \"it is so\"\n{parts}"
     )
 }
 
