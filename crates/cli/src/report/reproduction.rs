@@ -145,8 +145,11 @@ fn axis(title: &str) -> Value {
         "automargin": true})
 }
 
+/// A variant with its series by experiment.
+type OfVariant<'d> = (&'d str, Vec<(&'d str, &'d Series<'d>)>);
+
 /// The series of every variant over the experiments, in the order in which they appear.
-fn by_variant<'d>(drawn: &'d Drawn<'_>) -> Vec<(&'d str, Vec<(&'d str, &'d Series<'d>)>)> {
+fn by_variant<'d>(drawn: &'d Drawn<'_>) -> Vec<OfVariant<'d>> {
     let mut order: Vec<&str> = Vec::new();
     let mut all: BTreeMap<&str, Vec<(&str, &Series<'_>)>> = BTreeMap::new();
     let cases_only = drawn.groups.len() > 1 && {
@@ -184,7 +187,7 @@ fn means(series: &[(&str, &Series<'_>)], scale: &Scale) -> (Vec<f64>, Vec<f64>) 
 
 /// Bars or boxes, one group for each experiment.
 fn groups(drawn: &Drawn<'_>, scale: &Scale) -> Vec<Value> {
-    let trace = |(number, (name, series)): (usize, (&str, Vec<(&str, &Series<'_>)>))| {
+    let trace = |(number, (name, series)): (usize, OfVariant<'_>)| {
         if drawn.figure.draw == Draw::Box {
             let points = series.iter().flat_map(|(group, series)| {
                 series.values.iter().map(move |value| (*group, scale.shown(*value)))
@@ -204,7 +207,7 @@ fn groups(drawn: &Drawn<'_>, scale: &Scale) -> Vec<Value> {
 
 /// Means over the cases, whose names begin with a number.
 fn lines(drawn: &Drawn<'_>, scale: &Scale) -> Vec<Value> {
-    let trace = |(number, (name, series)): (usize, (&str, Vec<(&str, &Series<'_>)>))| {
+    let trace = |(number, (name, series)): (usize, OfVariant<'_>)| {
         let x: Vec<Value> = series.iter().map(|(case, _)| place(case)).collect();
         let (y, half) = means(&series, scale);
         json!({"type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": y,
