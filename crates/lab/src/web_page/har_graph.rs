@@ -16,22 +16,56 @@
 //! trip: the shortest known handshake of that server, or else the lower quartile of its waits.
 //! Every wait is for an entry that began earlier, so there are no cycles.
 
-use super::har::{Entry, Har, Kind};
+use super::har::{Entry, Har, Kind, LONGEST};
+use super::recorded_link::median;
 use super::urls;
 use base::Duration;
 use std::collections::BTreeMap;
-use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, Wait};
+use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, View, Wait};
 
 /// Recorded times are rounded to milliseconds.
 const TOLERANCE_MS: f64 = 1.0;
 
-/// The page of a recording.
-pub(super) fn page(name: &str, har: &Har) -> Result<Page, PageFault> {
+/// The page of a recording; of several pages all, one after the other.
+pub(super) fn page(name: &str, views: &[Har]) -> Result<Page, PageFault> {
+    let (mut objects, mut activities, mut marks) = (Vec::new(), Vec::new(), Vec::<View>::new());
+    let mut loaded_at = None;
+    for har in views {
+        // A user needs a moment between pages: as recorded.
+        let begin = (views.len() > 1).then(|| {
+            let pause = loaded_at.map_or(0.0, |loaded: f64| har.zero - loaded);
+            let after = marks.last().map(|before| Wait {
+                on: before.load,
+                event: Trigger::End,
+                delay: millis(pause.min(LONGEST)),
+            });
+            activities.push(work(after.into_iter().collect()));
+            activities.len() as u32 - 1
+        });
+        let load = add(har, begin, &mut objects, &mut activities);
+        marks.extend(begin.map(|begin| View { begin, load }));
+        let ends = har.entries.iter().map(|entry| entry.end).fold(0.0, f64::max);
+        loaded_at = Some(har.zero + har.loaded.unwrap_or(ends));
+    }
+    Ok(Page::new(name.to_owned(), objects, activities)?.of_views(marks))
+}
+
+/// Work that takes no time.
+fn work(waits: Vec<Wait>) -> Activity {
+    Activity { action: Action::Work(Duration::ZERO), waits, before_load: true }
+}
+
+/// Adds the activities of a page that begins at the end of `begin`. Returns that of its load event.
+fn add(
+    har: &Har,
+    begin: Option<u32>,
+    objects: &mut Vec<Object>,
+    activities: &mut Vec<Activity>,
+) -> u32 {
     let entries = &har.entries;
     let round_trips = round_trips(entries);
-    let mut objects = Vec::new();
-    let mut activities = Vec::new();
     let causes = Causes::new(entries);
+    let base = activities.len() as u32;
     for (index, entry) in entries.iter().enumerate() {
         let action = if entry.fetched {
             objects.push(object(entry, &round_trips));
@@ -39,10 +73,32 @@ pub(super) fn page(name: &str, har: &Har) -> Result<Page, PageFault> {
         } else {
             Action::Work(millis(entry.end - entry.start))
         };
-        let before_load = har.loaded.is_none_or(|loaded| entry.start <= loaded + TOLERANCE_MS);
-        activities.push(Activity { action, waits: causes.of(index), before_load });
+        let mut waits = causes.of(index);
+        waits.iter_mut().for_each(|wait| wait.on += base);
+        if let (true, Some(on)) = (waits.is_empty(), begin) {
+            waits.push(Wait { on, event: Trigger::End, delay: Duration::ZERO });
+        }
+        activities.push(Activity { action, waits, before_load: holds_load(har, entry) });
     }
-    Page::new(name.to_owned(), objects, activities)
+    activities.push(work(load_waits(har, base)));
+    activities.len() as u32 - 1
+}
+
+/// Whether the load event waited for an entry: what ended later cannot have held it up.
+fn holds_load(har: &Har, entry: &Entry) -> bool {
+    har.loaded.is_none_or(|loaded| entry.end <= loaded + TOLERANCE_MS)
+}
+
+/// What the load event waits for: all entries that had ended, and behind the last of them the time
+/// that passed until it.
+fn load_waits(har: &Har, base: u32) -> Vec<Wait> {
+    let held = || har.entries.iter().zip(base..).filter(|(entry, _)| holds_load(har, entry));
+    let last = held().map(|(entry, _)| entry.end).fold(0.0, f64::max);
+    let wait = |(entry, on): (&Entry, u32)| {
+        let rest = har.loaded.filter(|_| entry.end >= last).map_or(0.0, |loaded| loaded - last);
+        Wait { on, event: Trigger::End, delay: millis(rest) }
+    };
+    held().map(wait).collect()
 }
 
 fn object(entry: &Entry, round_trips: &BTreeMap<&str, f64>) -> Object {
@@ -54,6 +110,7 @@ fn object(entry: &Entry, round_trips: &BTreeMap<&str, f64>) -> Object {
         response_bytes: entry.response_bytes,
         think: millis(entry.wait.map_or(0.0, |wait| wait - round_trip)),
         urgency: entry.urgency,
+        in_clear: entry.in_clear,
     }
 }
 
@@ -65,11 +122,14 @@ fn round_trips(entries: &[Entry]) -> BTreeMap<&str, f64> {
         handshakes.extend(entry.connect);
         waits.extend(entry.wait);
     }
+    let near =
+        median(entries.iter().filter(|entry| entry.fetched).filter_map(|e| e.connect).collect());
     seen.into_iter()
         .filter_map(|(server, (handshakes, mut waits))| {
             waits.sort_by(f64::total_cmp);
             let quartile = waits.get(waits.len() / 4).copied();
-            Some((server, handshakes.into_iter().reduce(f64::min).or(quartile)?))
+            let own = handshakes.into_iter().reduce(f64::min).or(quartile)?;
+            Some((server, near.map_or(own, |near| own.min(near))))
         })
         .collect()
 }

@@ -158,6 +158,7 @@ fn page() -> Traffic {
         response_bytes,
         think: base::Duration::from_millis(2),
         urgency: 0,
+        in_clear: false,
     };
     let after = Wait { on: 0, event: Trigger::End, delay: base::Duration::ZERO };
     let fetch =

@@ -218,6 +218,7 @@ fn object(response_bytes: u64, urgency: u8) -> Object {
         response_bytes,
         think: Duration::ZERO,
         urgency,
+        in_clear: false,
     }
 }
 
@@ -240,7 +241,7 @@ fn work(millis: u64, waits: &[(u32, Trigger, u64)]) -> Activity {
 
 fn web(objects: Vec<Object>, activities: Vec<Activity>, http: Http) -> Web {
     let page = Page::new("page".into(), objects, activities).expect("sound");
-    Web { page: Arc::new(page), http, per_host: false }
+    Web { page: Arc::new(page), http, per_host: false, opening: Opening::default() }
 }
 
 /// A document and `count` objects that wait for all of it.
