@@ -22,6 +22,7 @@ mod papers;
 mod path_events;
 mod primary_choice;
 mod readers;
+mod recorded_pages;
 mod remedies;
 mod report;
 mod resume;

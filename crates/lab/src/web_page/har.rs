@@ -110,6 +110,8 @@ pub(super) struct Har {
     pub entries: Vec<Entry>,
     /// Time of the load event, if recorded.
     pub loaded: Option<f64>,
+    /// The same since the start of the page or of the first exchange, whichever was earlier.
+    pub load_time: Option<f64>,
 }
 
 /// Corrections and omissions, by their text.
@@ -185,14 +187,14 @@ fn view(
         return Err(problem.to_owned());
     }
     note_late(&entries, notes);
-    let mut loaded = loaded(page, zero);
+    let (mut loaded, mut load_time) = loaded(page, zero).unzip();
     // The load event waits at least for the first document, regardless of clocks.
     let first = entries.iter().find(|entry| entry.fetched && entry.redirect.is_none());
     if loaded.zip(first).is_some_and(|(loaded, first)| loaded + 1.0 < first.first_byte) {
-        loaded = None;
+        (loaded, load_time) = (None, None);
         notes.push("the load event is recorded before the first response: left out".to_owned());
     }
-    Ok(Har { zero, loaded, entries })
+    Ok(Har { zero, loaded, load_time, entries })
 }
 
 fn note_version(log: &Tree, notes: &mut Vec<String>) {
@@ -585,9 +587,12 @@ fn initiator(tree: &Tree, depth: usize) -> Option<&str> {
     })
 }
 
-/// Time of the load event since the first start (`zero`, since 1970).
-fn loaded(page: &Tree, zero: f64) -> Option<f64> {
+/// Time of the load event since the first start (`zero`, since 1970), and since that or the start
+/// of the page, whichever was earlier: some programs have the lookup of the first host before the
+/// first entry, others begin the page behind its redirects.
+fn loaded(page: &Tree, zero: f64) -> Option<(f64, f64)> {
     let after = page.get("pageTimings").get("onLoad").number().filter(|after| *after > 0.0)?;
     let page_start = page.get("startedDateTime").text().and_then(date::millis).unwrap_or(zero);
-    Some((page_start + after - zero).clamp(0.0, LONGEST))
+    let since_zero = (page_start + after - zero).clamp(0.0, LONGEST);
+    Some((since_zero, since_zero.max(after.min(LONGEST))))
 }

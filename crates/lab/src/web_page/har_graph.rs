@@ -13,7 +13,10 @@
 //!
 //! The remaining time between the last of its waits and its start is processing time, kept as a
 //! delay. The same holds at the server for the recorded wait for the first byte beyond a round
-//! trip: the shortest known handshake of that server, or else the lower quartile of its waits.
+//! trip: the shortest known handshake of that server, or else the lower quartile of its waits, but
+//! not more than the median handshake of the page, since what lies behind the user's link stays as
+//! it was. The load event waits for what had ended before it, and for the time from the last of
+//! those until it.
 //! Every wait is for an entry that began earlier, so there are no cycles.
 
 use super::har::{Entry, Har, Kind, LONGEST};
@@ -65,6 +68,7 @@ fn add(
     let entries = &har.entries;
     let round_trips = round_trips(entries);
     let causes = Causes::new(entries);
+    let holding = holding(har);
     let base = activities.len() as u32;
     for (index, entry) in entries.iter().enumerate() {
         let action = if entry.fetched {
@@ -78,21 +82,28 @@ fn add(
         if let (true, Some(on)) = (waits.is_empty(), begin) {
             waits.push(Wait { on, event: Trigger::End, delay: Duration::ZERO });
         }
-        activities.push(Activity { action, waits, before_load: holds_load(har, entry) });
+        activities.push(Activity { action, waits, before_load: holding[index] });
     }
-    activities.push(work(load_waits(har, base)));
+    activities.push(work(load_waits(har, &holding, base)));
     activities.len() as u32 - 1
 }
 
-/// Whether the load event waited for an entry: what ended later cannot have held it up.
-fn holds_load(har: &Har, entry: &Entry) -> bool {
-    har.loaded.is_none_or(|loaded| entry.end <= loaded + TOLERANCE_MS)
+/// For every entry whether the load event waited for it: what ended later cannot have held it up,
+/// but the first document always does.
+fn holding(har: &Har) -> Vec<bool> {
+    let is_document = |entry: &Entry| entry.fetched && entry.redirect.is_none();
+    let first = har.entries.iter().position(is_document).unwrap_or(0);
+    let in_time = |end: f64| har.loaded.is_none_or(|loaded| end <= loaded + TOLERANCE_MS);
+    let entries = har.entries.iter().enumerate();
+    entries.map(|(index, entry)| index <= first || in_time(entry.end)).collect()
 }
 
-/// What the load event waits for: all entries that had ended, and behind the last of them the time
-/// that passed until it.
-fn load_waits(har: &Har, base: u32) -> Vec<Wait> {
-    let held = || har.entries.iter().zip(base..).filter(|(entry, _)| holds_load(har, entry));
+/// What the load event waits for: all entries that held it up, and behind the last of them the
+/// time that passed until it.
+fn load_waits(har: &Har, holding: &[bool], base: u32) -> Vec<Wait> {
+    let held = || {
+        har.entries.iter().zip(base..).zip(holding).filter(|(_, holds)| **holds).map(|(at, _)| at)
+    };
     let last = held().map(|(entry, _)| entry.end).fold(0.0, f64::max);
     let wait = |(entry, on): (&Entry, u32)| {
         let rest = har.loaded.filter(|_| entry.end >= last).map_or(0.0, |loaded| loaded - last);

@@ -30,7 +30,7 @@ pub(super) fn describe(views: &[Har]) -> Option<String> {
     if let Some(lookup) = median(entries.iter().filter_map(|entry| entry.lookup).collect()) {
         let _ = write!(text, ", with `--dns {lookup:.0}ms`");
     }
-    if let Some(loaded) = views[0].loaded {
+    if let Some(loaded) = views[0].load_time {
         let _ = write!(text, ": `onLoad` after {loaded:.0} ms");
     }
     Some(text)

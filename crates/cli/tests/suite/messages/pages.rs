@@ -130,6 +130,43 @@ fn pages_with_flaws_say_how_they_are_understood() {
     session.end();
 }
 
+/// A HAR file of several pages, its link, and what comes before the first request.
+#[test]
+fn pages_of_a_recording_with_names_and_tls() {
+    let mut session = Session::new("pages-recorded");
+    let of = |page: &str, second: u32, host: &str| {
+        let time = format!(
+            ", \"pageref\": \"{page}\", \"startedDateTime\": \"2024-05-01T10:00:0{second}.000Z\", \
+             \"timings\": {{\"dns\": 9, \"connect\": 60, \"ssl\": 30, \"wait\": 40, \"receive\": 5}}, \
+             \"time\": 144"
+        );
+        let request = format!("{{\"url\": \"https://{host}/\"}}");
+        entry(&request, "{\"status\": 200, \"bodySize\": 40000}", &time)
+    };
+    let cached = of("three", 8, "c.org").replace("\"time\"", "\"_fromCache\": \"disk\", \"time\"");
+    let entries = [of("one", 0, "a.org"), of("one", 1, "b.org"), of("two", 5, "a.org"), cached];
+    let pages = "\"pages\": [{\"id\": \"one\", \"pageTimings\": {\"onLoad\": 1300}}, {\"id\": \
+                 \"two\"}, {\"id\": \"three\"}], \"version\"";
+    session.file("visit.har", har(&entries).replace("\"version\"", pages));
+    session.file("sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
+    let call = |session: &mut Session, more: &[&str]| {
+        session.call(&[&["compare", "--path", LINK, "--runs", "1"], more].concat());
+    };
+    call(&mut session, &["--traffic", "web:visit.har"]);
+    call(&mut session, &["--traffic", "web:visit.har", "--tls", "1.3", "--dns", "9ms"]);
+    call(&mut session, &["--traffic", "web:visit.har:all", "--tls", "0rtt", "--http", "2"]);
+    call(&mut session, &["--traffic", "web:visit.har:2"]);
+    for traffic in ["web:visit.har:4", "web:visit.har:3", "web:sizes.json:all"] {
+        call(&mut session, &["--traffic", traffic]);
+    }
+    for wrong in [["--tls", "1.2"], ["--dns", "soon"], ["--dns", "2min"]] {
+        call(&mut session, &[&["--traffic", "web:visit.har"], &wrong[..]].concat());
+    }
+    call(&mut session, &["--traffic", "video", "--tls", "1.3"]);
+    call(&mut session, &["--traffic", "video", "--dns", "9ms"]);
+    session.end();
+}
+
 /// Pages by name: a folder of data is not used unless it is named.
 fn named_pages(session: &mut Session) {
     let folder = session.scratch.0.join("shared/data/web/epload");
