@@ -145,8 +145,8 @@ pub(crate) fn parse_traffic(
             let PageSource { page, source, has_hosts } = page(folders, value).map_err(inner)?;
             let Fetching { http, per_host, opening } = fetching;
             let http = http.unwrap_or(Http::SIX);
-            // An association stands for all connections of a page.
-            let by_host = has_hosts && page.hosts() > 1 && !matches!(http, Http::Streams(_));
+            // One connection or association stands for all of a page, unless it is said otherwise.
+            let by_host = has_hosts && page.hosts() > 1 && matches!(http, Http::One { .. });
             let per_host = per_host.unwrap_or(by_host);
             Ok((Traffic::Web(Web { page, http, per_host, opening }), Some(source)))
         }

@@ -39,13 +39,13 @@ pub(super) const HTTP: OptionRow = text(
 
 pub(super) const PER_HOST: OptionRow = switch(
     "per-host",
-    "Count connections per host of a page, not for the whole page. Default: true for HAR files, \
-     except with http = \"streams\".",
+    "Count connections per host of a page, not for the whole page. Default: true for HAR files \
+     with http = \"1.1\".",
 )
 .argument(
     8,
     "",
-    "Count connections per host of a page, not for the whole page [default: with HAR files]",
+    "Count connections per host of a page, not for the whole page [default: HAR files with 1.1]",
 )
 .shown(|s| fetched(s, |web| web.per_host.to_string()))
 .counts(Counts::StudyKey, "");

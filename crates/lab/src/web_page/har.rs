@@ -17,7 +17,7 @@ pub(super) const RESPONSE_HEAD: u64 = 300;
 /// Largest plausible size, in bytes.
 const LARGEST: f64 = (1u64 << 40) as f64;
 /// Largest plausible time, in milliseconds; a run ends long before.
-pub(super) const LONGEST: f64 = 3_600_000.0;
+const LONGEST: f64 = 3_600_000.0;
 
 /// Entries that begin later than this, in milliseconds after the first, are noted: with wrong
 /// clocks the page may never be loaded.
@@ -254,8 +254,8 @@ fn chosen_views<'t>(
             if found > 1 {
                 notes.push(format!(
                     "{found} pages are loaded one after the other, each when the one before it \
-                     is loaded and the recorded pause is over: the result is the mean of their \
-                     load times"
+                     is loaded and the recorded pause, at most 10 s, is over: the result is the \
+                     mean of their load times"
                 ));
             }
             return Ok(views);
@@ -271,10 +271,13 @@ fn chosen_views<'t>(
     if chosen.1.len() < all.len() {
         let (pages, rest) = (pages.len(), all.len() - chosen.1.len());
         let entries_of = if rest == 1 { "entry" } else { "entries" };
-        let (only, name) =
-            (if which == Views::First { "the first, " } else { "" }, name_of(chosen.0));
+        let name = name_of(chosen.0);
+        let only = match which {
+            Views::First => format!("the first, `{name}`,"),
+            _ => format!("`{name}`"),
+        };
         notes.push(format!(
-            "{pages} pages were recorded: only {only}`{name}`, is loaded; {rest} {entries_of} of \
+            "{pages} pages were recorded: only {only} is loaded; {rest} {entries_of} of \
              the others left out"
         ));
     }

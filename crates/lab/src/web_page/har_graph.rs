@@ -19,7 +19,7 @@
 //! those until it.
 //! Every wait is for an entry that began earlier, so there are no cycles.
 
-use super::har::{Entry, Har, Kind, LONGEST};
+use super::har::{Entry, Har, Kind};
 use super::recorded_link::median;
 use super::urls;
 use base::Duration;
@@ -28,19 +28,22 @@ use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, View, Wai
 
 /// Recorded times are rounded to milliseconds.
 const TOLERANCE_MS: f64 = 1.0;
+/// Longest pause between pages, in milliseconds: some recordings are of several visits, minutes
+/// apart.
+const MOST_PAUSE: f64 = 10_000.0;
 
 /// The page of a recording; of several pages all, one after the other.
 pub(super) fn page(name: &str, views: &[Har]) -> Result<Page, PageFault> {
     let (mut objects, mut activities, mut marks) = (Vec::new(), Vec::new(), Vec::<View>::new());
     let mut loaded_at = None;
     for har in views {
-        // A user needs a moment between pages: as recorded.
+        // A user needs a moment between pages.
         let begin = (views.len() > 1).then(|| {
             let pause = loaded_at.map_or(0.0, |loaded: f64| har.zero - loaded);
             let after = marks.last().map(|before| Wait {
                 on: before.load,
                 event: Trigger::End,
-                delay: millis(pause.min(LONGEST)),
+                delay: millis(pause.min(MOST_PAUSE)),
             });
             activities.push(work(after.into_iter().collect()));
             activities.len() as u32 - 1

@@ -183,7 +183,13 @@ fn understood(name: &str, document: &Document, which: Views) -> Result<Understoo
     let of = |(page, notes)| Understood { page, notes, has_hosts: false };
     let fault = |problem: String| (problem, "correct the file, or record it again".to_owned());
     if tree.get("log").is_map() {
-        let recording = har::read(tree.get("log"), which).map_err(fault)?;
+        let no_view = |problem: String| match which {
+            Views::Number(_) if problem.contains("was not recorded") => {
+                (problem, "give a number from 1, or `all`".to_owned())
+            }
+            _ => fault(problem),
+        };
+        let recording = har::read(tree.get("log"), which).map_err(no_view)?;
         let page = har_graph::page(name, &recording.views);
         let page = page.map_err(|f| unsound(name, &f.to_string()))?;
         let mut notes = recording.notes;

@@ -159,7 +159,7 @@ fn pages_of_a_recording_with_names_and_tls() {
     for traffic in ["web:visit.har:4", "web:visit.har:3", "web:sizes.json:all"] {
         call(&mut session, &["--traffic", traffic]);
     }
-    for wrong in [["--tls", "1.2"], ["--dns", "soon"], ["--dns", "2min"]] {
+    for wrong in [["--tls", "1.2"], ["--dns", "soon"], ["--dns", "120s"]] {
         call(&mut session, &[&["--traffic", "web:visit.har"], &wrong[..]].concat());
     }
     call(&mut session, &["--traffic", "video", "--tls", "1.3"]);
