@@ -5,7 +5,7 @@ use super::*;
 use base::Duration;
 use proptest::prelude::*;
 use std::fmt::Write;
-use traffic::web::{Action, Activity, Trigger, View, Wait};
+use traffic::web::{Action, Activity, Object, Trigger, View, Wait};
 
 fn parse(text: &str) -> Result<(Page, Vec<String>), Fault> {
     let document: Document = document::read(text.as_bytes())?;
@@ -581,6 +581,27 @@ proptest! {
         {
             prop_assert!(!problem.is_empty());
         }
+    }
+}
+
+/// The pages of 000 with the folder `ANABRANCH_DATA`: every object of the list with its bytes.
+#[test]
+fn recorded_pages_of_the_paper_have_exactly_their_objects() {
+    let Some(data) = std::env::var_os("ANABRANCH_DATA") else {
+        println!("skipped: ANABRANCH_DATA names no folder of recordings");
+        return;
+    };
+    let data = Path::new(&data);
+    for (name, objects) in [("wikipedia", 15), ("amazon", 54), ("huffingtonpost", 138)] {
+        let text = std::fs::read_to_string(data.join(format!("web/paper000/{name}.json"))).unwrap();
+        let list: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let listed = list["object_bytes"].as_array().unwrap().iter();
+        let listed: Vec<u64> =
+            std::iter::once(&list["html_bytes"]).chain(listed).filter_map(|v| v.as_u64()).collect();
+        let source = PageSource::read(None, Some(data), name).unwrap();
+        let of_body = |object: &Object| object.response_bytes - har::RESPONSE_HEAD;
+        let found: Vec<u64> = source.page.objects().iter().map(of_body).collect();
+        assert_eq!((found.len(), found), (objects + 1, listed), "{name}");
     }
 }
 

@@ -36,6 +36,8 @@ fn files_that_are_no_pages() {
     page(&mut session, "empty.har", "");
     page(&mut session, "packed.har", b"\x1f\x8b\x08");
     page(&mut session, "packed.zip", b"PK\x03\x04");
+    page(&mut session, "secret.har", b"-----BEGIN PGP MESSAGE-----\n\nhQEMA");
+    page(&mut session, "salted.har", b"Salted__\x12\x34{");
     page(&mut session, "utf16.har", b"\xff\xfe{\0");
     page(&mut session, "page.html", "<html></html>");
     page(&mut session, "words.har", "hello there");
