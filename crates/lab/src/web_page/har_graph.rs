@@ -13,14 +13,10 @@
 //!
 //! The remaining time between the last of its waits and its start is processing time, kept as a
 //! delay. The same holds at the server for the recorded wait for the first byte beyond a round
-//! trip: the shortest known handshake of that server, or else the lower quartile of its waits, but
-//! not more than the median handshake of the page, since what lies behind the user's link stays as
-//! it was. The load event waits for what had ended before it, and for the time from the last of
-//! those until it.
+//! trip: the shortest known handshake of that server, or else the lower quartile of its waits.
 //! Every wait is for an entry that began earlier, so there are no cycles.
 
 use super::har::{Entry, Har, Kind};
-use super::recorded_link::median;
 use super::urls;
 use base::Duration;
 use std::collections::BTreeMap;
@@ -48,8 +44,13 @@ pub(super) fn page(name: &str, views: &[Har]) -> Result<Page, PageFault> {
             activities.push(work(after.into_iter().collect()));
             activities.len() as u32 - 1
         });
-        let load = add(har, begin, &mut objects, &mut activities);
-        marks.extend(begin.map(|begin| View { begin, load }));
+        let base = activities.len();
+        add(har, begin, &mut objects, &mut activities);
+        if let Some(begin) = begin {
+            let load = activities.len() as u32;
+            activities.push(load_event(&activities, base));
+            marks.push(View { begin, load });
+        }
         let ends = har.entries.iter().map(|entry| entry.end).fold(0.0, f64::max);
         loaded_at = Some(har.zero + har.loaded.unwrap_or(ends));
     }
@@ -61,17 +62,11 @@ fn work(waits: Vec<Wait>) -> Activity {
     Activity { action: Action::Work(Duration::ZERO), waits, before_load: true }
 }
 
-/// Adds the activities of a page that begins at the end of `begin`. Returns that of its load event.
-fn add(
-    har: &Har,
-    begin: Option<u32>,
-    objects: &mut Vec<Object>,
-    activities: &mut Vec<Activity>,
-) -> u32 {
+/// Adds the activities of a page that begins at the end of `begin`.
+fn add(har: &Har, begin: Option<u32>, objects: &mut Vec<Object>, activities: &mut Vec<Activity>) {
     let entries = &har.entries;
     let round_trips = round_trips(entries);
     let causes = Causes::new(entries);
-    let holding = holding(har);
     let base = activities.len() as u32;
     for (index, entry) in entries.iter().enumerate() {
         let action = if entry.fetched {
@@ -85,34 +80,17 @@ fn add(
         if let (true, Some(on)) = (waits.is_empty(), begin) {
             waits.push(Wait { on, event: Trigger::End, delay: Duration::ZERO });
         }
-        activities.push(Activity { action, waits, before_load: holding[index] });
+        let before_load = har.loaded.is_none_or(|loaded| entry.start <= loaded + TOLERANCE_MS);
+        activities.push(Activity { action, waits, before_load });
     }
-    activities.push(work(load_waits(har, &holding, base)));
-    activities.len() as u32 - 1
 }
 
-/// For every entry whether the load event waited for it: what ended later cannot have held it up,
-/// but the first document always does.
-fn holding(har: &Har) -> Vec<bool> {
-    let is_document = |entry: &Entry| entry.fetched && entry.redirect.is_none();
-    let first = har.entries.iter().position(is_document).unwrap_or(0);
-    let in_time = |end: f64| har.loaded.is_none_or(|loaded| end <= loaded + TOLERANCE_MS);
-    let entries = har.entries.iter().enumerate();
-    entries.map(|(index, entry)| index <= first || in_time(entry.end)).collect()
-}
-
-/// What the load event waits for: all entries that held it up, and behind the last of them the
-/// time that passed until it.
-fn load_waits(har: &Har, holding: &[bool], base: u32) -> Vec<Wait> {
-    let held = || {
-        har.entries.iter().zip(base..).zip(holding).filter(|(_, holds)| **holds).map(|(at, _)| at)
-    };
-    let last = held().map(|(entry, _)| entry.end).fold(0.0, f64::max);
-    let wait = |(entry, on): (&Entry, u32)| {
-        let rest = har.loaded.filter(|_| entry.end >= last).map_or(0.0, |loaded| loaded - last);
-        Wait { on, event: Trigger::End, delay: millis(rest) }
-    };
-    held().map(wait).collect()
+/// The load event of the page whose activities begin with `base`.
+fn load_event(activities: &[Activity], base: usize) -> Activity {
+    let of_page = (base as u32..).zip(&activities[base..]);
+    let held = of_page.filter(|(_, activity)| activity.before_load);
+    let ended = |(on, _)| Wait { on, event: Trigger::End, delay: Duration::ZERO };
+    work(held.map(ended).collect())
 }
 
 fn object(entry: &Entry, round_trips: &BTreeMap<&str, f64>) -> Object {
@@ -136,14 +114,11 @@ fn round_trips(entries: &[Entry]) -> BTreeMap<&str, f64> {
         handshakes.extend(entry.connect);
         waits.extend(entry.wait);
     }
-    let near =
-        median(entries.iter().filter(|entry| entry.fetched).filter_map(|e| e.connect).collect());
     seen.into_iter()
         .filter_map(|(server, (handshakes, mut waits))| {
             waits.sort_by(f64::total_cmp);
             let quartile = waits.get(waits.len() / 4).copied();
-            let own = handshakes.into_iter().reduce(f64::min).or(quartile)?;
-            Some((server, near.map_or(own, |near| own.min(near))))
+            Some((server, handshakes.into_iter().reduce(f64::min).or(quartile)?))
         })
         .collect()
 }

@@ -36,7 +36,7 @@ pub(super) fn describe(views: &[Har]) -> Option<String> {
     Some(text)
 }
 
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let (below, above) = (values.len().checked_sub(1)? / 2, values.len() / 2);
     Some(f64::midpoint(values[below], values[above]))

