@@ -89,11 +89,10 @@ fn opened(scenario: &super::Scenario, show: impl Fn(&Opening) -> Option<String>)
 /// What decides over the results of a page, beside the page.
 pub(super) fn key(web: &Web) -> String {
     let Web { http, per_host, opening, .. } = web;
-    let mut key = format!("{http:?} {per_host}");
-    if *opening != Opening::default() {
-        key.push_str(&format!(" {opening:?}"));
+    match *opening == Opening::default() {
+        true => format!("{http:?} {per_host}"),
+        false => format!("{http:?} {per_host} {opening:?}"),
     }
-    key
 }
 
 /// The options as given.

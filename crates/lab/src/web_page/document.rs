@@ -76,8 +76,8 @@ fn is_wrapper(text: &[u8]) -> bool {
 
 /// First bytes of encrypted files: OpenPGP in text and binary (RFC 9580 s6.2, s4.2: packets of
 /// encrypted session keys), OpenSSL, age, S/MIME in text.
-const ENCRYPTED: [&[u8]; 9] = [
-    b"-----BEGIN PGP MESSAGE",
+const ENCRYPTED: [&[u8]; 8] = [
+    b"-----BEGIN",
     b"\x84",
     b"\x85",
     b"\x8C",
@@ -85,7 +85,6 @@ const ENCRYPTED: [&[u8]; 9] = [
     b"\xC3",
     b"Salted__",
     b"age-encryption.org",
-    b"-----BEGIN PKCS7",
 ];
 
 fn no_document(start: &[u8]) -> Fault {

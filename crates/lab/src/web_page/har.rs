@@ -146,17 +146,14 @@ pub(super) fn read(log: &Tree, which: Views) -> Result<Recording, String> {
     let (mut repairs, mut hosts) = (Repairs::default(), BTreeMap::new());
     let mut views = Vec::new();
     let mut late = Vec::new();
-    for (page, entries) in &chosen {
+    for (number, (page, entries)) in chosen.iter().enumerate() {
         match view(page, entries, &mut hosts, &mut repairs, &mut late) {
             Ok(har) => views.push(har),
-            Err(problem) if chosen.len() == 1 => return Err(problem),
+            Err(problem) if number + 1 == chosen.len() && views.is_empty() => return Err(problem),
             Err(problem) => {
                 notes.push(format!("page `{}` is left out: {problem}", name_of(page)));
             }
         }
-    }
-    if views.is_empty() {
-        return Err("none of its pages can be loaded".to_owned());
     }
     notes.extend(repairs.notes());
     notes.extend(late);
