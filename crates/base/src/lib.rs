@@ -17,5 +17,7 @@ pub use chance::{Chance, Purpose};
 pub use id::{HostId, InterfaceId, LinkId, PathId, SocketId};
 pub use prefetch::prefetch;
 pub use rate::Rate;
-pub use record::{Blocked, CaState, Context, DropReason, Event, EventMask, LossReason, Recorder};
+pub use record::{
+    Blocked, CaState, Context, DropReason, Event, EventMask, LossReason, Recorder, Ways,
+};
 pub use time::{Duration, Instant};

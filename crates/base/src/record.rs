@@ -10,6 +10,20 @@ use crate::decision::SchedulerCall;
 use crate::id::{HostId, LinkId, PathId, SocketId};
 use crate::time::{Duration, Instant};
 
+/// How code treats what is usual: an expected segment, a link without loss.
+///
+/// A short way asks once whether a packet is the usual one, and leaves out what cannot concern it.
+/// It falls through to the whole way and gives the same result; a test switches short ways off and
+/// compares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ways {
+    /// Short ways are taken where they exist.
+    #[default]
+    Short,
+    /// Everything takes the whole way.
+    Whole,
+}
+
 /// Passed to every call: the time, the random draws of the run, and the recorder.
 pub struct Context<'a> {
     /// The current time.
@@ -18,6 +32,7 @@ pub struct Context<'a> {
     pub chance: Chance,
     /// The host whose stack is being called.
     pub host: HostId,
+    ways: Ways,
     mask: EventMask,
     recorder: Option<&'a mut dyn Recorder>,
 }
@@ -25,13 +40,27 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// A context that records nothing.
     pub const fn quiet(now: Instant, chance: Chance) -> Self {
-        Context { now, chance, host: HostId(0), mask: EventMask::NONE, recorder: None }
+        let (ways, mask) = (Ways::Short, EventMask::NONE);
+        Context { now, chance, host: HostId(0), ways, mask, recorder: None }
     }
 
     /// A context whose events go to `recorder`, if its mask asks for them.
     pub fn recording(now: Instant, chance: Chance, recorder: &'a mut dyn Recorder) -> Self {
-        let mask = recorder.mask();
-        Context { now, chance, host: HostId(0), mask, recorder: Some(recorder) }
+        let (ways, mask) = (Ways::Short, recorder.mask());
+        Context { now, chance, host: HostId(0), ways, mask, recorder: Some(recorder) }
+    }
+
+    /// The same context with these ways.
+    #[must_use]
+    pub const fn by_ways(mut self, ways: Ways) -> Self {
+        self.ways = ways;
+        self
+    }
+
+    /// Whether the usual may take a short way.
+    #[inline]
+    pub const fn has_short_ways(&self) -> bool {
+        matches!(self.ways, Ways::Short)
     }
 
     /// The same context for another host.
@@ -95,6 +124,8 @@ impl EventMask {
     pub const ACCOUNT: EventMask = EventMask(1 << 9);
     /// What SACKs mean for each path of an association with data on all paths (CMT-SCTP).
     pub const REPORT: EventMask = EventMask(1 << 10);
+    /// Data that an application gave to a socket.
+    pub const WRITE: EventMask = EventMask(1 << 11);
     /// All events.
     pub const ALL: EventMask = EventMask(u32::MAX);
 
@@ -235,6 +266,13 @@ pub enum Event {
         /// Position of the same byte in the subflow's stream.
         subflow_offset: u64,
         /// Payload bytes.
+        len: u32,
+    },
+    /// A socket took data from the application.
+    Written {
+        /// Socket of the connection.
+        socket: SocketId,
+        /// Bytes taken.
         len: u32,
     },
     /// In-order data was read by the application.

@@ -3,7 +3,7 @@
 //! Calls of the application become calls of the stack ([`StackSockets`]), events of sockets become
 //! calls of the application ([`deliver`]). When the stack is polled is left to the host.
 
-use base::{Context, Instant, SocketId};
+use base::{Context, Event, EventMask, Instant, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, MessageInfo, StreamFailure, StreamHost};
 use transport::sctp::streams::{Message, Reliability};
@@ -67,7 +67,9 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
 
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32 {
         // A failed connection is reported by an event of its own.
-        self.stack.write(self.cx, socket, payload).unwrap_or(0)
+        let len = self.stack.write(self.cx, socket, payload).unwrap_or(0);
+        self.cx.record(EventMask::WRITE, || Event::Written { socket, len });
+        len
     }
 
     fn read(&mut self, socket: SocketId, max: u32) -> Payload {
@@ -99,7 +101,10 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
             reliability: info.lifetime.map_or(Reliability::Full, lifetime),
             payload: payload.clone(),
         };
-        self.stack.send_message(socket, message).unwrap_or(false)
+        let is_taken = self.stack.send_message(socket, message).unwrap_or(false);
+        let len = if is_taken { payload.len() } else { 0 };
+        self.cx.record(EventMask::WRITE, || Event::Written { socket, len });
+        is_taken
     }
 
     fn receive_message(&mut self, socket: SocketId) -> Option<(u16, Payload)> {

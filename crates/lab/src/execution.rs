@@ -5,6 +5,7 @@
 //! statistics.
 
 use crate::delays::{self, Arrivals, Delay};
+use crate::packet_metrics::{PacketMetrics, Recorders};
 use crate::results::Records;
 use crate::run::Run;
 use crate::scenario::{Runs, Scenario, Variant, variants_of};
@@ -125,6 +126,7 @@ impl Task<'_> {
     ) -> Result<(Run, Vec<Delay>), StudyError> {
         let mut setup = setup(self.scenario, variant, number);
         setup.recording.capture = capture;
+        setup.ways = self.watcher.ways();
         let fault = |reason: String| StudyError::Run {
             variant: variant.name.clone(),
             run: number,
@@ -133,8 +135,12 @@ impl Task<'_> {
         };
         // A defect of the engine must not discard the results of other repetitions.
         let arrivals = self.records.and_then(|_| Arrivals::of(&setup));
-        let recorder = || arrivals.clone().map(|arrivals| Box::new(arrivals) as Box<dyn Recorder>);
-        let simulated = catch_unwind(AssertUnwindSafe(|| match recorder() {
+        let packets = PacketMetrics::of(self.scenario, &setup);
+        let recorder = Recorders::boxed([
+            arrivals.clone().map(|arrivals| Box::new(arrivals) as Box<dyn Recorder>),
+            packets.clone().map(|packets| Box::new(packets) as Box<dyn Recorder>),
+        ]);
+        let simulated = catch_unwind(AssertUnwindSafe(|| match recorder {
             Some(recorder) => simulate_recorded(&setup, recorder),
             None => simulate(&setup),
         }));
@@ -150,7 +156,10 @@ impl Task<'_> {
             Some(_) => delays::of_run(self.scenario, variant, (number, &record), arrivals.as_ref()),
             None => Vec::new(),
         };
-        Ok((Run::new(self.scenario, number, &record), delays))
+        let mut run = Run::new(self.scenario, number, &record);
+        let numbers = packets.map(|packets| packets.numbers(self.scenario, &record));
+        run.extra.extend(numbers.into_iter().flatten());
+        Ok((run, delays))
     }
 }
 

@@ -22,6 +22,7 @@ pub mod failover;
 pub mod fairness;
 mod goal;
 mod kept;
+mod packet_metrics;
 pub mod path_spec;
 
 mod quantity;

@@ -4,9 +4,10 @@
 //! number in a study.
 
 use crate::delays::{self, Arrivals, Delay, Delays};
+use crate::packet_metrics::PacketMetrics;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
-use crate::series::{VariantSeries, record_series_and_arrivals};
+use crate::series::{VariantSeries, record_series_and_more};
 use crate::setup::setup;
 use crate::study::{Stopped, Study, StudyError, VariantRuns};
 use harness::Captures;
@@ -53,7 +54,8 @@ fn one(
     let mut setup = setup(scenario, variant, number);
     setup.recording.capture = capture;
     let arrivals = Arrivals::of(&setup);
-    let recorded = record_series_and_arrivals(&setup, arrivals.clone());
+    let packets = PacketMetrics::of(scenario, &setup);
+    let recorded = record_series_and_more(&setup, arrivals.clone(), packets.clone());
     let (mut record, series) = recorded.map_err(|error| StudyError::Run {
         variant: variant.name.clone(),
         run: number,
@@ -61,10 +63,13 @@ fn one(
         reason: error.to_string(),
     })?;
     let delays = delays::of_run(scenario, variant, (number, &record), arrivals.as_ref());
+    let mut run = Run::new(scenario, number, &record);
+    let numbers = packets.map(|packets| packets.numbers(scenario, &record));
+    run.extra.extend(numbers.into_iter().flatten());
     Ok(Repetition {
         variant: variant.clone(),
         delays,
-        run: Run::new(scenario, number, &record),
+        run,
         captures: record.captures.take(),
         links: record.links.into_iter().chain(record.shared).collect(),
         series: VariantSeries { variant: variant.name.clone(), run: number, series },

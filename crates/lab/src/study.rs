@@ -4,6 +4,7 @@
 
 use crate::run::Run;
 use crate::scenario::Variant;
+use base::Ways;
 use harness::Captures;
 use sha2::{Digest, Sha256};
 use traffic::Metric;
@@ -89,6 +90,10 @@ pub trait Watcher: Sync {
     fn is_stopped(&self) -> bool;
     /// Called with the captures of the first repetition of a variant, if requested.
     fn on_captures(&self, _variant: &Variant, _captures: Captures) {}
+    /// Whether packets take short ways through the simulator; results are the same.
+    fn ways(&self) -> Ways {
+        Ways::Short
+    }
     /// Whether captures are requested.
     fn wants_captures(&self) -> bool {
         false

@@ -65,6 +65,9 @@ pub struct Summary {
     pub extra: Vec<(String, f64)>,
     /// Share of the payload first sent on each path, by name.
     pub share: Vec<(String, f64)>,
+    /// Share of the path that carried most in its run, mean of the repetitions (000, Tables 4 to
+    /// 12); `None` where a run has no payload.
+    pub dominant_share: Option<f64>,
     /// Segments retransmitted on their own path, per repetition.
     pub retransmitted: f64,
     /// Bytes sent on a second path although another one had them, per repetition.
@@ -153,6 +156,7 @@ impl Summary {
             class: None,
             extra: extra(runs),
             share: share(scenario, runs),
+            dominant_share: dominant_share(&runs.runs),
             retransmitted: per_run(|run| run.retransmitted_segs),
             reinjected: per_run(|run| run.reinjected_bytes),
             sacks_per_data_packet: sacks_per_data_packet(&runs.runs),
@@ -258,6 +262,16 @@ fn share(scenario: &Scenario, runs: &VariantRuns) -> Vec<(String, f64)> {
     let share = |path| if total == 0 { 0.0 } else { bytes(path) as f64 / total as f64 };
     let named = scenario.paths.iter().enumerate();
     named.map(|(index, path)| (path.name.clone(), share(index))).collect()
+}
+
+/// Mean over the runs of the largest share that a path has in each of them.
+fn dominant_share(runs: &[Run]) -> Option<f64> {
+    let of = |run: &Run| {
+        let total: u64 = run.first_sent_bytes.iter().sum();
+        let most = run.first_sent_bytes.iter().max().copied()?;
+        (total > 0).then(|| most as f64 / total as f64)
+    };
+    mean(&runs.iter().filter_map(of).collect::<Vec<f64>>())
 }
 
 /// Means over the finished runs of the model's further numbers.

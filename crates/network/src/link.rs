@@ -136,6 +136,7 @@ impl Link {
         debug_assert_eq!(len, packet.wire_len());
         // The usual link: one question for all that others ask.
         if self.is_plain
+            && cx.has_short_ways()
             && let Limit::Packets(most) = self.limit
         {
             return self.take_plain(cx, most, packet, len);

@@ -36,7 +36,7 @@
 
 use crate::managers::KernelSetup;
 use crate::processor::ProcessingCost;
-use base::Duration;
+use base::{Duration, Ways};
 use network::{MiddleBoxConfig, NicSetup, PathSetup};
 use traffic::Traffic;
 use transport::path_manager::PathManagerKind;
@@ -75,6 +75,8 @@ pub struct RunSetup {
     pub server_cost: ProcessingCost,
     /// What is recorded in addition to the counters.
     pub recording: Recording,
+    /// Whether packets take short ways; results are the same.
+    pub ways: Ways,
 }
 
 /// Paths, links and interfaces.
@@ -270,6 +272,7 @@ impl Default for RunSetup {
             client_cost: ProcessingCost::default(),
             server_cost: ProcessingCost::default(),
             recording: Recording::default(),
+            ways: Ways::Short,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::processor::ProcessingCost;
 use crate::result_hash::ResultHash;
 use base::{
     Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder, SocketId,
+    Ways,
 };
 use network::{
     LinkChange, LinkConfig, LinkStats, MiddleBox, Network, NicSetup, Topology, TopologyError,
@@ -24,6 +25,7 @@ use transport::{ConnectionInfo, Input, InterfaceEvent, SocketError, StackConfig}
 pub struct World<A> {
     now: Instant,
     chance: Chance,
+    ways: Ways,
     hosts: Vec<Host<A>>,
     fabric: Fabric,
     /// What each target of the event queue is.
@@ -104,6 +106,7 @@ impl<A: Application> World<A> {
         Ok(World {
             now: Instant::ZERO,
             chance,
+            ways: Ways::Short,
             hosts: Vec::new(),
             fabric: Fabric::new(Topology::new(network)?),
             wakes: Vec::new(),
@@ -247,6 +250,11 @@ impl<A: Application> World<A> {
         self.fabric.capture.take()
     }
 
+    /// Whether packets take short ways; results are the same.
+    pub const fn set_ways(&mut self, ways: Ways) {
+        self.ways = ways;
+    }
+
     /// Whether to serialise and parse every packet.
     pub const fn set_pass_through(&mut self, on: bool) {
         self.fabric.through_codec = on;
@@ -365,8 +373,8 @@ impl<A: Application> World<A> {
     }
 
     fn dispatch(&mut self, target: Target) {
-        let World { hosts, fabric, recorders, now, chance, wakes, changes } = self;
-        let mut cx = context(*now, *chance, recorders);
+        let World { hosts, fabric, recorders, now, chance, ways, wakes, changes } = self;
+        let mut cx = context(*now, *chance, recorders).by_ways(*ways);
         match wakes[target.0 as usize] {
             Wake::Link(link) => {
                 while let Some((host, interface, packet)) = fabric.poll(&mut cx, link) {

@@ -198,6 +198,10 @@ pub struct TcpInfo {
     pub bytes_retrans: u64,
     /// Bytes acknowledged; the FIN counts as one byte.
     pub bytes_acked: u64,
+    /// Segments received, those without payload included; 0 of an association.
+    pub segs_in: u64,
+    /// Of these those that came next and took the short way (`base::Ways`).
+    pub segs_expected: u64,
     /// Segments sent, those without payload included.
     pub segs_out: u64,
     /// Segments of data or FIN sent again.
@@ -228,6 +232,8 @@ impl TcpInfo {
             bytes_sent: 0,
             bytes_retrans: 0,
             bytes_acked: 0,
+            segs_in: 0,
+            segs_expected: 0,
             segs_out: 0,
             segs_retrans: 0,
             spurious_retrans: 0,

@@ -6,9 +6,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Options that do not affect results.
-const NOT_OF_RESULTS: [&str; 18] = [
+const NOT_OF_RESULTS: [&str; 19] = [
     "matters",
     "metric",
+    "packet-metrics",
     "goal",
     "time",
     "data",

@@ -6,6 +6,7 @@
 
 mod coverage;
 mod entries;
+mod short_ways;
 
 use entries::{Entry, entries, folder};
 use serde_json::Value;
@@ -30,7 +31,7 @@ fn results_are_those_recorded() {
     let chosen: Vec<&Entry> =
         entries.iter().filter(|entry| asked.is_empty() || recording(&entry.name)).collect();
     assert!(!chosen.is_empty(), "{RECORD}={asked} names no entry");
-    let found = hashes(&chosen);
+    let found = of_all(&chosen, hash);
     let mut recorded = read();
     if !asked.is_empty() {
         recorded.retain(|name, _| entries.iter().any(|entry| entry.name == *name));
@@ -76,14 +77,17 @@ fn write(hashes: &Hashes) {
     std::fs::write(file(), lines.concat()).expect("the list of hashes is written");
 }
 
-/// The hashes of all entries, computed on all cores.
-fn hashes(entries: &[&Entry]) -> Hashes {
+/// What `of` gives for each entry, by name, computed on all cores.
+fn of_all<T: Send>(
+    entries: &[&Entry],
+    of: impl Fn(&Entry) -> Result<T, String> + Sync,
+) -> BTreeMap<String, T> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     let work = || {
         while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let hash = hash(entry);
-            done.lock().expect("no other thread failed").push((entry.name.clone(), hash));
+            let result = of(entry);
+            done.lock().expect("no other thread failed").push((entry.name.clone(), result));
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -93,20 +97,27 @@ fn hashes(entries: &[&Entry]) -> Hashes {
         }
     });
     let done = done.into_inner().expect("no thread failed");
-    let faults = done.iter().filter_map(|(name, hash)| Some((name, hash.as_ref().err()?)));
+    let faults = done.iter().filter_map(|(name, result)| Some((name, result.as_ref().err()?)));
     let faults: Vec<String> = faults.map(|(name, fault)| format!("{name}: {fault}")).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    done.into_iter().filter_map(|(name, hash)| Some((name, hash.ok()?))).collect()
+    done.into_iter().filter_map(|(name, result)| Some((name, result.ok()?))).collect()
+}
+
+/// A scenario file of an entry, for as long as `with` reads it.
+fn with_file<T>(entry: &Entry, kind: &str, with: impl FnOnce(&str) -> T) -> Result<T, String> {
+    let file = format!("{kind}-{}-{}.toml", std::process::id(), entry.name.replace('/', "-"));
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(file);
+    std::fs::write(&file, entry.scenario()).map_err(|error| error.to_string())?;
+    let result = with(&file.display().to_string());
+    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
+    Ok(result)
 }
 
 /// The result hash of an entry, which is one variant, or those of SCTP over each path and over all,
 /// with all of their runs complete.
 fn hash(entry: &Entry) -> Result<String, String> {
-    let file = format!("hashes-{}-{}.toml", std::process::id(), entry.name.replace('/', "-"));
-    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(file);
-    std::fs::write(&file, entry.scenario()).map_err(|error| error.to_string())?;
-    let text = anabranch(&["compare", &file.display().to_string(), "--json", "--quiet"])?;
-    std::fs::remove_file(&file).map_err(|error| error.to_string())?;
+    let text =
+        with_file(entry, "hashes", |file| anabranch(&["compare", file, "--json", "--quiet"]))??;
     let document: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let variants = document["variants"].as_array().ok_or("no variants")?;
     let is_sctp = variants.iter().all(|variant| variant["protocol"] == "sctp");

@@ -66,6 +66,13 @@ fn a_translator_forgets_what_is_silent() {
 }
 
 #[test]
+fn a_translator_that_restarts_ends_connections_and_mptcp_goes_on() {
+    let document = download(["", "nat timeout 60s rebind @0.3s"]);
+    let share = share_of_b(&document);
+    assert!(share > 0.02 && share < share_of_b(&download(["", "nat timeout 60s"])), "{share}");
+}
+
+#[test]
 fn files_have_the_words_as_keys() {
     let scratch = Scratch::new("middleboxes");
     let file = scratch.file(
@@ -73,7 +80,7 @@ fn files_have_the_words_as_keys() {
         "traffic = \"bulk:2MB\"\nprotocols = \"mptcp\"\nschedulers = \"lrf\"\nruns = 2\n\
          [path]\nb = \"rate 10mbit delay 20ms limit 60p\"\n\
          [path.a]\nrate = \"20mbit\"\ndelay = \"10ms\"\nlimit = \"60p\"\n\
-         strip = \"mptcp at syn\"\nnat = \"timeout 60s\"\nrewrite = \"sequence\"\n",
+         strip = \"mptcp at syn\"\nnat = \"timeout 60s rebind @40s\"\nrewrite = \"sequence\"\n",
     );
     let document = succeeds(&["compare", &file, "--first", "a", "--json", "--quiet"]);
     let document: Value = serde_json::from_str(&document).expect("JSON");

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 const SCENARIO: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/003-becke/mesh-primary-choice.toml");
 const INTERNET: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/003-becke/internet.toml");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/003-becke/essen-haikou.toml");
 /// User data of 1452 bytes in packets of 1500.
 const PAYLOAD: f64 = 1452.0 / 1500.0;
 const PRIMARIES: [&str; 4] = ["s1-r1", "s1-r2", "s2-r1", "s2-r2"];

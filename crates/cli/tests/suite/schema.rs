@@ -37,10 +37,11 @@ pub(crate) fn scenarios(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether `validate` reads it: scenarios with names, and a file of recorded runs.
+/// Whether `validate` reads it (scenarios with names, and a file of recorded runs), or `reproduce`
+/// does.
 fn is_set(path: &Path) -> bool {
     let text = std::fs::read_to_string(path).expect("a readable scenario");
-    text.lines().any(|line| line.starts_with("series = "))
+    text.lines().any(|line| line.starts_with("series = ") || line == "[[claim]]")
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn middleboxes(items: &[Item]) -> Vec<Middlebox> {
 
 /// A translator's outside address is known to the two hosts of a path of its own only.
 fn translated(path: &PathSpec, items: &[Item]) -> Result<(), Refusal> {
-    let is_nat = |item: &&Item| matches!(item.kind, Kind::Middlebox(Middlebox::Nat(_)));
+    let is_nat = |item: &&Item| matches!(item.kind, Kind::Middlebox(Middlebox::Nat(..)));
     let shares = !path.via.is_empty() || path.end_words().next().is_some();
     match items.iter().find(is_nat).filter(|_| shares) {
         None => Ok(()),
@@ -272,7 +272,7 @@ fn decides(kind: &Kind) -> &'static str {
         Kind::End("client", _) => "`client`",
         Kind::End(..) => "`server`",
         Kind::Middlebox(Middlebox::Strip(_)) => "`strip`",
-        Kind::Middlebox(Middlebox::Nat(_)) => "`nat`",
+        Kind::Middlebox(Middlebox::Nat(..)) => "`nat`",
         Kind::Middlebox(Middlebox::Promotion(..)) => "`promotion`",
         Kind::Middlebox(Middlebox::RewriteSequence) => "`rewrite`",
         Kind::Event { change, .. } => decides_for_a_time(change),

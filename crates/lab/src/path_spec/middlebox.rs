@@ -8,8 +8,8 @@ use super::token::Token;
 use crate::error::Refusal;
 use crate::units::parse_time;
 use crate::words::nearest_help;
-use base::Duration;
 use base::chance::owner_of;
+use base::{Duration, Instant};
 use network::MiddleBoxConfig;
 use network::middlebox::Stage;
 use std::fmt;
@@ -20,8 +20,9 @@ use std::net::Ipv4Addr;
 pub enum Middlebox {
     /// Removes the MPTCP options of these segments (RFC 8684 s3.7).
     Strip(Stage),
-    /// Translates addresses and ports (RFC 4787); forgets a mapping after this time without use.
-    Nat(Duration),
+    /// Translates addresses and ports (RFC 4787); forgets a mapping after this time without use,
+    /// and all of them at this time of the run.
+    Nat(Duration, Option<Duration>),
     /// Holds packets until a radio is connected that is idle after the first time without a packet,
     /// which takes the second one.
     Promotion(Duration, Duration),
@@ -42,10 +43,11 @@ impl Middlebox {
     pub(crate) fn config(self, path: usize, name: &str) -> MiddleBoxConfig {
         match self {
             Middlebox::Strip(stage) => MiddleBoxConfig::StripOptions { stage },
-            Middlebox::Nat(idle) => {
+            Middlebox::Nat(idle, rebind) => {
                 // RFC 5737: addresses of examples, which no host of a run has.
                 let outside = Ipv4Addr::new(192, 0, (path >> 8) as u8 | 2, path as u8).into();
-                MiddleBoxConfig::Nat { outside, idle }
+                let rebind = rebind.map(|at| Instant::ZERO + at);
+                MiddleBoxConfig::Nat { outside, idle, rebind }
             }
             Middlebox::Promotion(idle, delay) => MiddleBoxConfig::Promotion { idle, delay },
             Middlebox::RewriteSequence => {
@@ -65,7 +67,8 @@ impl fmt::Display for Middlebox {
                     None => Ok(()),
                 }
             }
-            Middlebox::Nat(idle) => write!(f, "nat timeout {idle}"),
+            Middlebox::Nat(idle, None) => write!(f, "nat timeout {idle}"),
+            Middlebox::Nat(idle, Some(at)) => write!(f, "nat timeout {idle} rebind @{at}"),
             Middlebox::Promotion(idle, delay) => write!(f, "promotion {idle} {delay}"),
             Middlebox::RewriteSequence => f.write_str("rewrite sequence"),
         }
@@ -89,7 +92,7 @@ pub(super) fn middlebox(reader: &mut Reader<'_>, word: &Token) -> Result<Middleb
                     time.refuse("a translator that forgets at once lets nothing pass", help)
                 );
             }
-            Ok(Middlebox::Nat(idle))
+            Ok(Middlebox::Nat(idle, rebind(reader)?))
         }
         "promotion" => {
             let example = "10s 300ms";
@@ -98,6 +101,17 @@ pub(super) fn middlebox(reader: &mut Reader<'_>, word: &Token) -> Result<Middleb
         }
         _ => follows(reader, word, "sequence").map(|_| Middlebox::RewriteSequence),
     }
+}
+
+/// `rebind @TIME`, or never.
+fn rebind(reader: &mut Reader<'_>) -> Result<Option<Duration>, Refusal> {
+    let Some(word) = reader.peek().filter(|next| next.text == "rebind") else { return Ok(None) };
+    reader.next += 1;
+    let Some(at) = reader.peek().filter(|next| next.text.starts_with('@')) else {
+        return Err(word.refuse("`rebind` needs a time", "write `rebind @20s`"));
+    };
+    reader.next += 1;
+    parse_time(&at.text[1..]).map(Some).map_err(|e| at.place(e.shifted(1)))
 }
 
 /// A time after `word`.

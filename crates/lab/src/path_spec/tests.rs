@@ -365,6 +365,11 @@ fn middleboxes_are_read_written_and_refused() {
     refused_with("a=rate 5mbit promotion 10s", &["`promotion` needs a value", "10s 300ms"]);
     refused_with("a=rate 5mbit strip tcp", &["`tcp` cannot follow `strip`", "`strip mptcp`"]);
     refused_with("a=rate 5mbit strip mptcp at fin", &["`fin` is no segment", "syn, synack"]);
+    let again = path("a=rate 5mbit nat timeout 60s rebind @20s down @3s..4s");
+    assert_eq!(again.middleboxes[0].to_string(), "nat timeout 60s rebind @20s");
+    assert_eq!(again.events.len(), 1);
+    refused_with("a=rate 5mbit nat timeout 60s rebind", &["`rebind` needs a time", "^^^^^^"]);
+    refused_with("a=rate 5mbit nat timeout 60s rebind @20", &["20"]);
     refused_with("a=rate 5mbit nat 60s", &["write `nat timeout 60s`"]);
     refused_with("a=rate 5mbit nat timeout 0s", &["lets nothing pass", "^^"]);
     refused_with("a=rate 5mbit nat timeout", &["`timeout` needs a value"]);

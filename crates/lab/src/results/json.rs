@@ -1,5 +1,6 @@
 //! The document of `compare --json` (docs/interface.md).
 
+use super::aggregation;
 use crate::answer::MetricRow;
 use crate::blocking::{Blocking, Lost, Repeats};
 use crate::comparison::Pair;
@@ -26,7 +27,15 @@ pub(super) const SCHEMA: u32 = 1;
 /// The document for a study.
 pub fn document(scenario: &Scenario, report: &Report) -> Value {
     let paths: Vec<Value> = scenario.paths.iter().map(path).collect();
-    let variants: Vec<Value> = report.variants.iter().map(|v| variant(scenario, v)).collect();
+    let benefits = aggregation::benefits(scenario, &report.variants);
+    let of = |(summary, benefit): (&Summary, Option<f64>)| {
+        let mut value = variant(scenario, summary);
+        if let Some(benefit) = benefit {
+            value["aggregation_benefit"] = json!(benefit);
+        }
+        value
+    };
+    let variants: Vec<Value> = report.variants.iter().zip(benefits).map(of).collect();
     let mut document = json!({
         "schema": SCHEMA,
         "traffic": show_traffic(&scenario.traffic),
@@ -164,6 +173,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "magnitude": magnitude.map(Difference::magnitude),
         "needs": summary.difference.as_ref().and_then(|difference| difference.needs),
         "share": share,
+        "dominant_share": summary.dominant_share,
         "median_ci95": summary.median_interval.map(ends),
         "quantiles": quantiles(summary),
         "deterministic": summary.deterministic,

@@ -6,6 +6,7 @@
 //! repetition of each variant, `stored` reads a folder.
 
 mod accounts;
+mod aggregation;
 mod columnar;
 mod columns;
 mod combined;

@@ -56,7 +56,7 @@ pub(super) const TLS: OptionRow = text(
      of one round trip), 0rtt (resumed, with the request as early data) or none. Default: none.",
 )
 .argument(
-    78,
+    79,
     "VERSION",
     "How the connections of a page begin, except to http:// URLs of a HAR file: 1.3 (a handshake \
      of one round trip) or 0rtt (resumed, with the request as early data) [default: none]",
@@ -69,7 +69,7 @@ pub(super) const DNS: OptionRow = text(
     "dns",
     "Time to look up the name of each host of a page, once. Default: 0, names are known.",
 )
-.argument(79, "TIME", "Time to look up the name of each host of a page, once [default: 0]")
+.argument(80, "TIME", "Time to look up the name of each host of a page, once [default: 0]")
 .shown(|s| {
     let show = |time: Duration| quoted(&show_time(time));
     opened(s, |opening| Some(opening.lookup).filter(|time| *time > Duration::ZERO).map(show))

@@ -1,8 +1,9 @@
 //! `--metric` and `--goal`: the number of each run that variants are compared by, and a bound of
-//! it that is to be kept.
+//! it that is to be kept; and the switch for the numbers that need every packet.
 //!
 //! `goal` (of the lab) judges the bound.
 
+use super::row::{Counts, OptionRow, switch};
 use crate::error::Refusal;
 use crate::path_spec::{Change, PathSpec};
 use crate::units::{parse_probability, parse_rate, parse_time};
@@ -17,6 +18,21 @@ const COMPARISONS: [(&str, bool); 4] = [("<=", true), (">=", false), ("<", true)
 /// An example of each kind of goal.
 const EXAMPLES: &str =
     "`p95 message_delay < 150ms`, `page_load_time < 3s`, `goodput > 5mbit`, `late < 1%`";
+
+/// The row of `--packet-metrics`.
+pub(super) const PACKET_METRICS: OptionRow = switch(
+    "packet-metrics",
+    "Also measure what needs every packet: round trips, loss and contribution of each path, delay \
+     by reordering, delay from write to read. Default: false.",
+)
+.argument(
+    78,
+    "",
+    "Also measure what needs every packet: round trips, loss and contribution of each path, delay \
+     by reordering, delay from write to read",
+)
+.shown(|s| s.ends.packet_metrics.then(|| "true".to_owned()))
+.counts(Counts::StudyKey, "");
 
 /// A bound that a variant is to keep.
 #[derive(Clone, PartialEq, Debug)]

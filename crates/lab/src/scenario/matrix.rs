@@ -128,9 +128,10 @@ impl MatrixPlan {
                         if background { "-background" } else { "" },
                     ),
                 };
-                let options = cell_options(&of, row, pair, compared(protocol));
-                let cell = PlannedCell { place, options, is_like: pair.is_like };
-                cell.scenario().map_err(|refusal| of_row(refusal, row))?;
+                let of_cell = cell_options(&of, row, pair, compared(protocol));
+                let cell = PlannedCell { place, options: of_cell, is_like: pair.is_like };
+                let scenario = cell.scenario().map_err(|refusal| of_row(refusal, row))?;
+                check_baseline(options, &scenario)?;
                 cells.push(cell);
             }
         }
@@ -186,6 +187,19 @@ fn columns<'a>(
         }
     }
     all
+}
+
+/// A cell compares with single paths, which no coupled congestion control serves.
+fn check_baseline(options: &Options, scenario: &Scenario) -> Result<(), InputError> {
+    let alone = variants_of(scenario).iter().any(|variant| variant.single_path().is_some());
+    match options.texts(Key::Cc).first() {
+        Some(given) if !alone => {
+            let problem = "no congestion control for single paths, which cells compare with";
+            let help = format!("add one for single paths: `--cc cubic,{}`", given.text);
+            Err(given.refuse_whole(problem, help))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Names the row whose traffic lacks the metric.

@@ -197,6 +197,8 @@ pub struct Ends {
     pub sender: SenderSwitches,
     /// Whether the client sends.
     pub reverse: bool,
+    /// Whether numbers that need every packet are measured at both hosts.
+    pub packet_metrics: bool,
     /// Index of the path of the first subflow.
     pub first: usize,
 }
@@ -306,6 +308,8 @@ impl Scenario {
             Some("endpoints")
         } else if self.choices.simultaneous_syn {
             Some("simultaneous-syn")
+        } else if self.ends.packet_metrics {
+            Some("packet-metrics")
         } else if !self.ends.cost.is_zero() {
             Some("host-cost")
         } else if self.choices.primaries != [Primary::First] {
@@ -463,6 +467,9 @@ impl Scenario {
         }
         if self.choices.simultaneous_syn {
             key.push_str("simultaneous-syn");
+        }
+        if self.ends.packet_metrics {
+            key.push_str("packet-metrics");
         }
         if self.ends.sender != SenderSwitches::default() {
             let _ = write!(key, "{:?}", self.ends.sender);

@@ -350,6 +350,7 @@ impl Options {
             cost: host_cost::resolve(self, has_sctp)?,
             sender: SenderSwitches::default(),
             reverse: self.switch(Key::Reverse).unwrap_or(false),
+            packet_metrics: self.switch(Key::PacketMetrics).unwrap_or(false),
             first,
         })
     }

@@ -12,8 +12,8 @@ use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
 use super::show::{maybe, multipath, of_cmt, of_sctp, policies, primaries, schedulers};
 use super::{
-    Runs, SctpChoices, background, endpoints, fetching, flow, host_cost, names_of, schema, sender,
-    show_buffers,
+    Runs, SctpChoices, background, endpoints, fetching, flow, host_cost, judge, names_of, schema,
+    sender, show_buffers,
 };
 use crate::path_spec::show_time;
 use crate::traffic_spec;
@@ -707,6 +707,7 @@ options! {
     Pacing: sender::PACING;
     Hystart: sender::HYSTART;
     HostCost: host_cost::ROW;
+    PacketMetrics: judge::PACKET_METRICS;
     GapStructure: text(
             "gap-structure",
             "Structure of sctp's gap entries: tree, or list, which visits one after the other \

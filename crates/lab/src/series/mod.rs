@@ -11,7 +11,7 @@ mod representative;
 
 pub use calls::{CallMarks, MOST_CALLS, WAITS};
 pub use recorder::record_series;
-pub(crate) use recorder::record_series_and_arrivals;
+pub(crate) use recorder::record_series_and_more;
 pub use representative::{VariantSeries, representative_series};
 
 use base::Instant;

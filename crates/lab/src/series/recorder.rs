@@ -7,6 +7,7 @@ use super::brought::Brought;
 use super::calls::Calls;
 use super::{Points, Quantity, Series, thinned};
 use crate::delays::Arrivals;
+use crate::packet_metrics::{PacketMetrics, Recorders};
 use base::{Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
 use harness::{FlowRecord, RunRecord};
 use network::Capacity;
@@ -19,16 +20,22 @@ use transport::buffer::RangeSet;
 
 /// Runs a repetition and records its series, in the order of quantities and paths.
 pub fn record_series(setup: &RunSetup) -> Result<(RunRecord, Vec<Series>), RunError> {
-    record_series_and_arrivals(setup, None)
+    record_series_and_more(setup, None, None)
 }
 
-/// The same, with the paths of messages.
-pub(crate) fn record_series_and_arrivals(
+/// The same, with the paths of messages and the numbers that need every packet.
+pub(crate) fn record_series_and_more(
     setup: &RunSetup,
     arrivals: Option<Arrivals>,
+    packets: Option<PacketMetrics>,
 ) -> Result<(RunRecord, Vec<Series>), RunError> {
     let seen = Rc::new(RefCell::new(Seen::new(setup)));
-    let record = simulate_recorded(setup, Box::new(Watch(Rc::clone(&seen), arrivals)))?;
+    let watch: Box<dyn Recorder> = Box::new(Watch(Rc::clone(&seen), arrivals));
+    let recorder = match packets {
+        Some(packets) => Box::new(Recorders(vec![watch, Box::new(packets)])),
+        None => watch,
+    };
+    let record = simulate_recorded(setup, recorder)?;
     let seen = mem::take(&mut *seen.borrow_mut());
     let mut series = seen.into_series(&record);
     series.extend(goodputs(&record));

@@ -81,6 +81,24 @@ fn kernel_that_is_a_client_joins_from_its_other_addresses() {
     }
 }
 
+/// Regression: the engine used what the handshake announced, and the kernel dropped data beyond the
+/// window of its first DATA_ACK (NoDSSInWindow).
+#[test]
+fn late_writer_stays_within_the_window_of_a_kernel_that_joins() {
+    for (family, net) in [(Family::V4, "10.2.N.2"), (Family::V6, "fd02:N::2")] {
+        let Some(world) = world(&[NEAR, FAR, NEAR]) else { return };
+        for number in ["1", "2"] {
+            let address = net.replace('N', number);
+            world.ip_mptcp(&format!("endpoint add {address} subflow"));
+        }
+        let pause = Duration::from_millis(100);
+        let case = Case { pause, ..Case::new(Role::Server, family) };
+        transfer_multipath(&world, &case, |_| {});
+        let joins = count(&world, "MPJoinSynAckRx");
+        assert!(joins >= 2, "{joins} joins, {family:?}");
+    }
+}
+
 #[test]
 fn address_that_the_kernel_announces_is_echoed_and_joined() {
     for (family, address) in [(Family::V4, "10.2.1.2"), (Family::V6, "fd02:1::2")] {

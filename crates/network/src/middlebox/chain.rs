@@ -79,7 +79,7 @@ mod tests {
         let outside = |last| IpAddr::from([192, 0, 2, last]);
         let nat = |last| {
             let idle = Duration::from_secs(60);
-            MiddleBoxConfig::Nat { outside: outside(last), idle }
+            MiddleBoxConfig::Nat { outside: outside(last), idle, rebind: None }
         };
         let [mut outward, mut inward] = chain(&[nat(1), nat(2)]).unwrap();
         let (client, server): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());

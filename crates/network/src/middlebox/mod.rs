@@ -112,6 +112,8 @@ pub enum MiddleBoxConfig {
         outside: IpAddr,
         /// Time after which an unused mapping is removed.
         idle: Duration,
+        /// When all mappings are forgotten, if at all.
+        rebind: Option<Instant>,
     },
     /// [`OptionStripper`], one per direction.
     StripOptions {
@@ -180,7 +182,9 @@ impl MiddleBoxConfig {
     /// The two halves of the middlebox. For one direction only, the other half is not used.
     pub fn build(&self) -> Halves {
         match self.clone() {
-            MiddleBoxConfig::Nat { outside, idle } => halves(Nat::new(outside, idle)),
+            MiddleBoxConfig::Nat { outside, idle, rebind } => {
+                halves(Nat::new(outside, idle).rebinding(rebind))
+            }
             MiddleBoxConfig::StripOptions { stage } => both(|_| OptionStripper::new(stage)),
             MiddleBoxConfig::Promotion { idle, delay } => promotion::promotion(idle, delay),
             MiddleBoxConfig::RewriteSequence { owner } => {

@@ -27,6 +27,8 @@ pub struct Nat {
     ports: BTreeMap<NatFlow, u16>,
     /// The port to try first for the next mapping.
     next_port: u16,
+    /// When all mappings are forgotten, if that is to come.
+    rebind: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -61,7 +63,16 @@ impl Nat {
             mappings: BTreeMap::new(),
             ports: BTreeMap::new(),
             next_port: FIRST_PORT,
+            rebind: None,
         }
+    }
+
+    /// Forgets all mappings at this time, as after a restart: flows that may begin in the middle
+    /// get other ports.
+    #[must_use]
+    pub const fn rebinding(mut self, at: Option<Instant>) -> Self {
+        self.rebind = at;
+        self
     }
 
     fn outward(&mut self, now: Instant, packet: &mut Packet) -> Option<()> {
@@ -139,6 +150,10 @@ impl TwoWay for Nat {
         mut packet: Box<Packet>,
         out: &mut Vec<Box<Packet>>,
     ) {
+        if self.rebind.take_if(|at| *at <= cx.now).is_some() {
+            self.mappings.clear();
+            self.ports.clear();
+        }
         let concerned = packet.src.is_ipv4() == self.outside.is_ipv4();
         let passes = match way {
             _ if !concerned => Some(()),

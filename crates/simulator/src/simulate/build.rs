@@ -45,6 +45,7 @@ pub(super) fn build(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<World<H
         add_applications(&mut world, setup, flow)?;
     }
     world.set_pass_through(setup.recording.pass_through);
+    world.set_ways(setup.ways);
     if setup.recording.hash {
         world.set_hash(ResultHash::new(LinkId(network.links.len() as u32)));
     }

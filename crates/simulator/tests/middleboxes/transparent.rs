@@ -7,7 +7,7 @@ use wire::Packet;
 
 fn nat(path: u8) -> MiddleBoxConfig {
     let outside = [192, 0, 2, path + 1].into();
-    MiddleBoxConfig::Nat { outside, idle: Duration::from_secs(7440) }
+    MiddleBoxConfig::Nat { outside, idle: Duration::from_secs(7440), rebind: None }
 }
 
 fn rewriter() -> MiddleBoxConfig {
@@ -121,7 +121,7 @@ fn nat_that_forgets_idle_flows_costs_a_subflow_and_no_data() {
     // The box is near the client in one direction and near the server in the other: the mapping has
     // expired before the answer to the SYN of the join comes back.
     let (outside, idle) = ([192, 0, 2, 1].into(), Duration::from_millis(20));
-    let hasty = MiddleBoxConfig::Nat { outside, idle };
+    let hasty = MiddleBoxConfig::Nat { outside, idle, rebind: None };
     let seen = Run::mptcp(2).behind(1, hasty).go();
     seen.assert_complete().assert_fallback(false).assert_used(0, true).assert_used(1, false);
 }

@@ -4,7 +4,7 @@
 
 use crate::multipath::{multipath, over};
 use crate::pair::{link, one_path, record, with};
-use base::Duration;
+use base::{Duration, Ways};
 use network::{LinkConfig, LossConfig};
 use simulator::{ProcessingCost, RunSetup, Until};
 use traffic::Traffic;
@@ -77,14 +77,23 @@ fn setups() -> Vec<(&'static str, RunSetup)> {
     ]
 }
 
+fn hash(setup: &RunSetup) -> String {
+    let hash = record(setup).hash().unwrap();
+    hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[test]
 fn results_without_an_option_are_those_recorded() {
-    let hash = |setup: &RunSetup| {
-        let hash = record(setup).hash().unwrap();
-        hash[..8].iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
     let found: Vec<(&str, String)> =
         setups().iter().map(|(name, setup)| (*name, hash(setup))).collect();
     let found: Vec<(&str, &str)> = found.iter().map(|(name, hash)| (*name, &**hash)).collect();
     assert_eq!(found, RECORDED, "CONTRIBUTING: Result hashes");
+}
+
+#[test]
+fn short_ways_change_no_result_without_an_option() {
+    for (name, setup) in setups() {
+        let whole = with(setup.clone(), |setup| setup.ways = Ways::Whole);
+        assert_eq!(hash(&whole), hash(&setup), "{name}");
+    }
 }

@@ -23,6 +23,7 @@ mod path_lives;
 mod robustness;
 mod sctp;
 mod sharing;
+mod short_ways;
 mod simultaneous;
 mod stale_rtt;
 mod udp;

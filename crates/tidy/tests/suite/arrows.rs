@@ -56,6 +56,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "study",
             "setup",
             "delays",
+            "packet_metrics",
             "series",
             "repetition",
             "decisions",

@@ -178,7 +178,7 @@ impl Connection {
 
     /// The client's first subflow: the SYN/ACK.
     fn handle_capable_answer(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo<'_>) {
-        self.sender.queue.allow(self.sender.queue.una(), segment.window);
+        self.sender.queue.allow_provisionally(segment.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.lifecycle.push(ConnectionEvent::Connected);
@@ -204,7 +204,7 @@ impl Connection {
 
     /// The server's first subflow: the third packet, or the first data.
     fn handle_capable_proof(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo<'_>) {
-        self.sender.queue.allow(self.sender.queue.una(), segment.window);
+        self.sender.queue.allow_provisionally(segment.window);
         self.subflows[0].handshake.on_open();
         self.receive.on_established(cx.now);
         self.lifecycle.push(ConnectionEvent::Accepted);

@@ -25,8 +25,10 @@ pub struct SendQueue {
     una: u64,
     /// The first byte never passed to a path.
     nxt: u64,
-    /// End of the peer's receive window; never moves left.
+    /// End of the peer's receive window; moves left at its first data acknowledgement at most.
     window_end: u64,
+    /// No data acknowledgement came with a window yet.
+    window_is_provisional: bool,
     /// The largest window it announced.
     max_window: u64,
     /// To be passed to another path.
@@ -116,9 +118,21 @@ impl SendQueue {
         self.probe_bytes
     }
 
-    /// The peer takes `window` bytes from `from` on; its window never shrinks.
+    /// The handshake announced a window. It is the subflow's: of the connection's window the peer
+    /// speaks with its first data acknowledgement (RFC 8684 s3.3.4).
+    pub fn allow_provisionally(&mut self, window: u64) {
+        self.allow(self.una, window);
+        self.window_is_provisional = true;
+    }
+
+    /// The peer takes `window` bytes from `from` on; its window never shrinks, except that a first
+    /// data acknowledgement may take back a part of what the handshake announced: Linux drops what
+    /// is beyond `rcv_wnd_sent`, which counts segments with a DATA_ACK (`mptcp_data_queue_ofo`).
     pub fn allow(&mut self, from: u64, window: u64) {
-        self.window_end = self.window_end.max(from + window);
+        let end = from + window;
+        let before = if self.window_is_provisional { self.nxt } else { self.window_end };
+        self.window_is_provisional = false;
+        self.window_end = end.max(before);
         self.max_window = self.max_window.max(window);
     }
 

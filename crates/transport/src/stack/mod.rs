@@ -432,9 +432,9 @@ impl Stack {
     /// set, or it is removed.
     fn settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
         let (rest, is_readable_only, marks) = match self.sockets.get_mut(id) {
-            Some(Socket::Tcp(connection)) => at_rest(&mut **connection),
-            Some(Socket::Mptcp(connection)) => at_rest(&mut **connection),
-            Some(Socket::Sctp(association)) => at_rest(&mut **association),
+            Some(Socket::Tcp(connection)) => at_rest(cx, &mut **connection),
+            Some(Socket::Mptcp(connection)) => at_rest(cx, &mut **connection),
+            Some(Socket::Sctp(association)) => at_rest(cx, &mut **association),
             _ => return,
         };
         let Rest { has_events, is_closed, deadline } = rest;
@@ -555,9 +555,12 @@ impl Stack {
 /// A connection that has nothing to send for now; whether its only event is that data can be read,
 /// as for most segments with data, which is taken then; and its record.
 #[inline]
-fn at_rest<E: Endpoint>(connection: &mut E) -> (Rest, bool, &mut SocketMarks) {
+fn at_rest<'e, E: Endpoint>(
+    cx: &Context<'_>,
+    connection: &'e mut E,
+) -> (Rest, bool, &'e mut SocketMarks) {
     let rest = connection.rest();
-    let quick = rest.has_events && connection.marks().listener.is_none();
+    let quick = rest.has_events && connection.marks().listener.is_none() && cx.has_short_ways();
     let is_readable_only = quick && connection.take_readable();
     (rest, is_readable_only, connection.marks())
 }

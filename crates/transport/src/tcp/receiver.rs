@@ -180,6 +180,16 @@ impl Receiver {
         (timestamp.wrapping_sub(self.ts_recent) as i32) > 0
     }
 
+    /// Whether `timestamp` is not before the last one of the peer.
+    pub(crate) const fn is_in_order(&self, timestamp: u32) -> bool {
+        (timestamp.wrapping_sub(self.ts_recent) as i32) >= 0
+    }
+
+    /// Whether `start` is the next offset expected, and no FIN was seen.
+    pub(crate) const fn is_next(&self, start: i64) -> bool {
+        start == self.data.next_offset() as i64 && self.fin_offset.is_none()
+    }
+
     /// Whether a segment with `timestamp` is old (PAWS, RFC 7323 s5.3).
     pub(crate) fn is_old_timestamp(&self, now: Instant, timestamp: u32) -> bool {
         let older = (timestamp.wrapping_sub(self.ts_recent) as i32) < 0;
@@ -189,8 +199,7 @@ impl Receiver {
     /// Keeps `timestamp` of a segment that begins at `start` for the echo, if the segment begins at
     /// or before the last acknowledgement (RFC 7323 s4.3).
     pub(crate) const fn on_timestamp(&mut self, now: Instant, timestamp: u32, start: i64) {
-        let newer = (timestamp.wrapping_sub(self.ts_recent) as i32) >= 0;
-        if newer && start <= self.announced_at as i64 {
+        if self.is_in_order(timestamp) && start <= self.announced_at as i64 {
             self.ts_recent = timestamp;
             self.ts_recent_at = now;
         }

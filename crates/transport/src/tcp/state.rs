@@ -112,6 +112,11 @@ impl StateMachine {
         self.state == State::SynReceived
     }
 
+    /// Whether the connection is open in both directions.
+    pub(super) fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
     /// Whether the handshake is over and the connection is not closed.
     pub(super) fn is_synchronised(&self) -> bool {
         self.state >= State::Established

@@ -68,6 +68,9 @@ impl Outbox {
 struct Counters {
     bytes_sent: u64,
     bytes_retrans: u64,
+    segs_in: u64,
+    /// Of these those that came next and took the short way.
+    segs_expected: u64,
     segs_out: u64,
     segs_retrans: u64,
     spurious_retrans: u64,
@@ -482,6 +485,8 @@ impl Subflow {
             bytes_sent: self.stats.bytes_sent,
             bytes_retrans: self.stats.bytes_retrans,
             bytes_acked: self.tx.una(),
+            segs_in: self.stats.segs_in,
+            segs_expected: self.stats.segs_expected,
             segs_out: self.stats.segs_out,
             segs_retrans: self.stats.segs_retrans,
             spurious_retrans: self.stats.spurious_retrans,

@@ -46,6 +46,7 @@ fn lists_of_matrix() {
         &["--traffic", "video,web:amason"],
         &["--protocols", "tcp,sctp"],
         &["--protocols", "mtcp"],
+        &["--protocols", "mptcp", "--cc", "olia"],
         &["--schedulers", "lrf,blst"],
         &["--metric", "page_load_time"],
         &["--runs", "0"],

@@ -97,6 +97,7 @@ fn middleboxes_that_are_incomplete_or_out_of_place() {
             "rate 5mbit nat 60s",
             "rate 5mbit nat timeout 60",
             "rate 5mbit nat timeout 0s",
+            "rate 5mbit nat timeout 60s rebind",
             "rate 5mbit promotion 10s",
             "rate 5mbit promotion 10s 300",
             "rate 5mbit rewrite numbers",

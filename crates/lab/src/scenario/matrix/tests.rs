@@ -72,6 +72,15 @@ fn unlike_paths_compare_with_the_wlan_of_the_papers_or_the_best() {
     assert_eq!(plan.cells[0].scenario().unwrap().baseline, Baseline::Best);
 }
 
+/// Regression: the cells of `--cc olia` had no baseline and the grade "not known" or "none".
+#[test]
+fn coupled_congestion_control_alone_is_refused() {
+    let of = [BULK, (Key::Protocols, "mptcp"), (Key::Cc, "olia")];
+    refused(&of, None, &["which cells compare with", "`--cc cubic,olia`"]);
+    let both = [BULK, (Key::Protocols, "mptcp"), (Key::Cc, "cubic,olia")];
+    assert!(plan(&both, None).is_ok());
+}
+
 #[test]
 fn paths_of_the_user_are_columns() {
     let home = (Key::Path, "home=rate 5mbit delay 9ms");

@@ -105,7 +105,7 @@ fn segment(packet: &Packet) -> &TcpSegment {
 fn all() -> Vec<MiddleBoxConfig> {
     let hold = Duration::from_millis(1);
     vec![
-        MiddleBoxConfig::Nat { outside: ip(100), idle: Duration::from_secs(60) },
+        MiddleBoxConfig::Nat { outside: ip(100), idle: Duration::from_secs(60), rebind: None },
         MiddleBoxConfig::StripOptions { stage: Stage::All },
         MiddleBoxConfig::Promotion { idle: Duration::from_secs(9), delay: Duration::ZERO },
         MiddleBoxConfig::RewriteSequence { owner: 1 },

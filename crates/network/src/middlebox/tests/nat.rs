@@ -7,7 +7,7 @@ use wire::{Icmp, SctpPacket, UdpDatagram};
 const IDLE: Duration = Duration::from_secs(100);
 
 fn nat() -> Bench {
-    Bench::new(&MiddleBoxConfig::Nat { outside: ip(100), idle: IDLE })
+    Bench::new(&MiddleBoxConfig::Nat { outside: ip(100), idle: IDLE, rebind: None })
 }
 
 /// A segment from port `port` of the client to the server.
@@ -48,6 +48,29 @@ fn flows_of_one_inside_port_have_ports_of_their_own() {
     let mut foreign = answer(&first[0], ack(1, 8));
     foreign.src = ip(3);
     assert_eq!(nat.through(Way::Inward, foreign), []);
+}
+
+#[test]
+fn a_restart_gives_datagrams_another_port_and_ends_connections() {
+    let rebind = Some(Instant::from_secs(10));
+    let config = MiddleBoxConfig::Nat { outside: ip(100), idle: IDLE, rebind };
+    let mut nat = Bench::new(&config);
+    let datagram = || {
+        let body = UdpDatagram { src_port: 4000, dst_port: 80, payload: Payload::Empty };
+        Packet::new(ip(1), ip(2), Body::Udp(body))
+    };
+    let port = |packets: &[Packet]| {
+        let Body::Udp(datagram) = &packets[0].body else { panic!("{packets:?}") };
+        datagram.src_port
+    };
+    nat.through(Way::Outward, out(4000, syn(7)));
+    let before = port(&nat.through(Way::Outward, datagram()));
+    nat.now = Instant::from_secs(9);
+    assert_eq!(port(&nat.through(Way::Outward, datagram())), before);
+    nat.now = Instant::from_secs(10);
+    assert_ne!(port(&nat.through(Way::Outward, datagram())), before);
+    assert_eq!(nat.through(Way::Outward, out(4000, data(0, 10))), []);
+    assert_eq!(nat.through(Way::Outward, out(4000, syn(9))).len(), 1, "it may begin again");
 }
 
 #[test]

@@ -247,6 +247,19 @@ fn lost_data_ack_is_asked_for_before_a_path_joined() {
     assert_eq!(bench.given(FAST), 4000, "no copy");
 }
 
+/// Regression: the window of the handshake, which no DATA_ACK accompanied, was taken for a promise:
+/// a kernel dropped what was beyond the edge of its first DATA_ACK.
+#[test]
+fn first_data_ack_may_take_back_what_the_handshake_announced() {
+    let mut queue = SendQueue::default();
+    queue.allow_provisionally(6000);
+    assert_eq!(queue.window_end(), 6000);
+    queue.allow(100, 5000);
+    assert_eq!(queue.window_end(), 5100);
+    queue.allow(100, 4000);
+    assert_eq!(queue.window_end(), 5100, "only the first one");
+}
+
 #[test]
 fn data_timer_probes_a_closed_window_and_gives_up_after_fifteen_tries() {
     let mut bench = Bench::new("lrf", Failover::Rto, &[(10, 4000), (50, 9000)]);

@@ -39,23 +39,13 @@ impl Subflow {
         cc: &mut Controller,
         segment: &mut TcpSegment,
     ) {
-        if self.fsm.is_closed() {
-            return;
-        }
-        if self.fsm.is_syn_sent() {
-            self.handle_in_syn_sent(cx, cc, segment);
-            return;
-        }
         let extent = Extent { start: self.offset_of(segment), len: segment.payload.len() };
-        if !self.accept_segment(cx, segment, extent) || !segment.flags.contains(Flags::ACK) {
+        self.stats.segs_in += 1;
+        let expected = self.is_expected(cx, segment, extent);
+        if expected {
+            self.stats.segs_expected += 1;
+        } else if !self.is_usable(cx, cc, segment, extent) {
             return;
-        }
-        if self.fsm.is_syn_received() {
-            if segment.ack != self.handshake.first_seq() && !self.acks_something_sent(segment) {
-                self.outbox.reset_with = Some(segment.ack);
-                return;
-            }
-            self.accept_ack_of_syn(cx, cc, segment);
         }
         if let Some(timestamps) = segment.options.timestamps {
             self.rx.on_timestamp(cx.now, timestamps.value, extent.start);
@@ -72,8 +62,52 @@ impl Subflow {
             let offset = u64::try_from(extent.start).unwrap_or(0);
             self.summarise(segment, offset, self.tx.una() > una);
         }
-        self.receive_payload(cx, segment, extent);
+        if !expected {
+            self.receive_payload(cx, segment, extent);
+        } else if extent.len > 0 {
+            self.insert_payload(cx, segment, extent);
+        }
         self.decide_acknowledgement(cx);
+    }
+
+    /// Whether a segment is the one that comes next: nothing in `is_usable` and no FIN concerns it
+    /// (header prediction, as in Linux `tcp_rcv_established`). Nineteen of twenty segments.
+    #[inline]
+    fn is_expected(&self, cx: &Context<'_>, segment: &TcpSegment, extent: Extent) -> bool {
+        cx.has_short_ways()
+            && self.fsm.is_established()
+            && segment.flags | Flags::PSH == Flags::ACK | Flags::PSH
+            && self.rx.is_next(extent.start)
+            && segment.options.timestamps.is_none_or(|stamps| self.rx.is_in_order(stamps.value))
+    }
+
+    /// Whether a segment is acceptable and acknowledges; the handshake.
+    #[inline(never)]
+    fn is_usable(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+        extent: Extent,
+    ) -> bool {
+        if self.fsm.is_closed() {
+            return false;
+        }
+        if self.fsm.is_syn_sent() {
+            self.handle_in_syn_sent(cx, cc, segment);
+            return false;
+        }
+        if !self.accept_segment(cx, segment, extent) || !segment.flags.contains(Flags::ACK) {
+            return false;
+        }
+        if self.fsm.is_syn_received() {
+            if segment.ack != self.handshake.first_seq() && !self.acks_something_sent(segment) {
+                self.outbox.reset_with = Some(segment.ack);
+                return false;
+            }
+            self.accept_ack_of_syn(cx, cc, segment);
+        }
+        true
     }
 
     /// Takes over what the peer's SYN or SYN/ACK offers.
@@ -296,7 +330,7 @@ impl Subflow {
         self.tx.window.on_answer();
         // A receiver has nothing outstanding: at most the window opens.
         let is_bare = segment.options.sack.is_empty() && !self.loss.is_probing();
-        if is_bare && self.loss.is_idle() {
+        if is_bare && self.loss.is_idle() && cx.has_short_ways() {
             if ack >= una as i64 {
                 self.update_window(segment, ack as u64);
                 self.after_empty_ack();
@@ -472,6 +506,7 @@ impl Subflow {
         );
     }
 
+    #[inline(never)]
     fn receive_payload(&mut self, cx: &mut Context<'_>, segment: &mut TcpSegment, extent: Extent) {
         let fin = segment.flags.contains(Flags::FIN);
         if extent.len == 0 && !fin {

@@ -40,7 +40,7 @@ impl Subflow {
         cx: &mut Context<'_>,
         cc: &mut Controller,
     ) -> Option<Box<Packet>> {
-        if self.has_rare() {
+        if self.has_rare() || !cx.has_short_ways() {
             return self.poll_rare(cx, cc);
         }
         let segment = self.poll_new(cx, cc);
