@@ -2,9 +2,12 @@
 //!
 //! Stored runs are reused only by the build that made them, because a changed engine may give
 //! other results. The hash covers the lock file and the compiler, not the place of the sources.
+//!
+//! It also makes the table of the papers' scenario files and claims, which are part of the program.
 
 use sha2::{Digest, Sha256};
 use std::error::Error;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,6 +38,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     hash.update(std::env::var("TARGET")?);
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     println!("cargo::rustc-env=ANABRANCH_BUILD={digits}");
+    papers(&crates.join("../scenarios"))
+}
+
+/// Writes the table of the files in the folders of papers, whose names begin with a digit: the
+/// name `002-hurtig/burst.toml` and the content.
+fn papers(folder: &Path) -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut files = Vec::new();
+    collect(folder, &mut files)?;
+    let mut table = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(folder)?.to_string_lossy().into_owned();
+        if name.starts_with(|c: char| c.is_ascii_digit()) && name.ends_with(".toml") {
+            println!("cargo::rerun-if-changed={}", file.display());
+            let place = file.canonicalize()?;
+            writeln!(table, "    ({name:?}, include_str!({place:?})),")?;
+        }
+    }
+    table.push_str("]\n");
+    std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("papers.rs"), table)?;
     Ok(())
 }
 

@@ -30,6 +30,9 @@ pub(crate) enum Command {
     /// Compare for several kinds of traffic, pairs of paths and protocols: one table of classes
     #[command(after_help = crate::matrix::EXAMPLES)]
     Matrix(Box<crate::matrix::MatrixArgs>),
+    /// Run the experiments of the five papers and say which of their claims hold
+    #[command(after_help = crate::reproduce::EXAMPLES)]
+    Reproduce(Box<crate::reproduce::ReproduceArgs>),
     /// Run one repetition of each variant with full recording
     #[command(after_help = crate::run::EXAMPLES)]
     Run(Box<crate::run::RunArgs>),
@@ -85,4 +88,4 @@ const AFTER_HELP: &str = "\
 Start with `anabranch compare --help` and `anabranch list`.
 
 Exit codes: 0 done, 1 failure, 2 wrong usage or input, 3 privilege or kernel feature missing
-(live, doctor), 130 interrupted.";
+(live, doctor), 4 a check failed, 130 interrupted.";

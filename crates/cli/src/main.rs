@@ -29,6 +29,7 @@ mod options;
 mod output;
 mod progress;
 mod report;
+mod reproduce;
 mod run;
 mod save;
 mod stored;
@@ -61,6 +62,7 @@ fn carry_out(command: Command) -> u8 {
     match command {
         Command::Compare(args) => compare::compare(&args),
         Command::Matrix(args) => matrix::matrix(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Run(args) => run::run(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Report(args) => stored::report(&args),

@@ -15,6 +15,7 @@ mod matrix;
 mod notes;
 mod page;
 pub(crate) mod palette;
+mod reproduction;
 mod sharing;
 mod tables;
 mod terms;
@@ -23,6 +24,7 @@ mod why;
 pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use matrix::{columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};
+pub(crate) use reproduction::{holds, reproduction_page};
 
 use lab::delays::Delays;
 use lab::results::{Provenance, StoredStudy};

@@ -27,6 +27,7 @@ mod readers;
 mod recorded_pages;
 mod remedies;
 mod report;
+mod reproduce;
 mod resume;
 mod run;
 mod schema;

@@ -15,6 +15,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use std::fs::File;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -56,6 +57,16 @@ pub(super) fn file<I: Iterator<Item = Cell>>(
     group.close()?;
     file.close()?;
     Ok(bytes)
+}
+
+/// The same for tables of other modules.
+pub(crate) fn table_file<I: Iterator<Item = Cell>>(
+    table: &str,
+    columns: &[(&str, Kind)],
+    metadata: &[(&str, String)],
+    cells: impl Fn(usize) -> I,
+) -> io::Result<Vec<u8>> {
+    file(table, columns, metadata, cells).map_err(io::Error::other)
 }
 
 fn message_type(table: &str, columns: &[(&str, Kind)]) -> String {

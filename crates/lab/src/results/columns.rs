@@ -13,7 +13,7 @@ use traffic::Metric;
 
 /// A value of a row.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     Text(String),
     Whole(u64),
     Number(Option<f64>),
@@ -21,7 +21,7 @@ pub(super) enum Cell {
 
 /// Type of the cells of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Whole,
     Number,

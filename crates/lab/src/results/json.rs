@@ -448,6 +448,6 @@ fn quantiles(summary: &Summary) -> Map<String, Value> {
     summary.quantiles.iter().map(quantile).collect()
 }
 
-pub(super) fn ends(interval: Interval) -> Value {
+pub(crate) fn ends(interval: Interval) -> Value {
     json!([interval.low, interval.high])
 }

@@ -26,15 +26,22 @@ mod stored;
 mod stored_inputs;
 mod table;
 
+pub(crate) use columnar::table_file;
+pub(crate) use columns::{Cell, Kind};
 pub use combined::combine;
 pub use folder::{FILES, Provenance, ResultFolder, Written};
 pub use inputs::use_copies;
 pub use json::document;
+pub(crate) use json::ends as json_ends;
 pub use matrix::{Grade, MATRIX_FILES, MatrixCell, MatrixResult};
 pub use ownership::{GENERATOR, MANUAL, is_replaceable};
 pub use records::Records;
 pub use repetition_json::repetition_document;
 pub use stored::StoredStudy;
+
+/// Name of the document of a reproduction in its folder; pages, data of figures and the values of
+/// its studies are beside it.
+pub const REPRODUCTION: &str = "reproduction.json";
 
 /// Hash over all sources that affect results, and the compiler.
 pub const BUILD: &str = env!("ANABRANCH_BUILD");

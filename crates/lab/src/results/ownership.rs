@@ -3,8 +3,10 @@
 //! A page has a `generator` element, a capture names its application, a figure its producer, and a
 //! manual page begins with a comment. The
 //! other files of a result folder have no room for a mark: they are ours beside a `run.json` of
-//! ours, or a journal of runs, those of a matrix beside a `matrix.json` of ours.
+//! ours, or a journal of runs, those of a matrix beside a `matrix.json` of ours;
+//! the document of a reproduction has claims.
 
+use super::REPRODUCTION;
 use super::folder::FILES;
 use super::matrix::MATRIX_FILES;
 use super::records::has_journal;
@@ -69,15 +71,23 @@ fn is_result(path: &Path) -> bool {
     if MATRIX_FILES.contains(&name) {
         return is_matrix(folder);
     }
+    if name == REPRODUCTION {
+        return has_list(path, "claims");
+    }
     // A later study in the folder may name fewer files.
     FILES.contains(&name) && run.is_object() || named.is_string() || has_journal(folder)
 }
 
 /// Whether the folder has the document of a matrix.
 pub(super) fn is_matrix(folder: &Path) -> bool {
-    let document = fs::read(folder.join(MATRIX_FILES[0])).ok();
+    has_list(&folder.join(MATRIX_FILES[0]), "cells")
+}
+
+/// Whether the file is a document of this program with the list `key`.
+fn has_list(path: &Path, key: &str) -> bool {
+    let document = fs::read(path).ok();
     let document: Option<Value> = document.and_then(|text| serde_json::from_slice(&text).ok());
-    document.is_some_and(|of| of["program"] == "anabranch" && of["cells"].is_array())
+    document.is_some_and(|of| of["program"] == "anabranch" && of[key].is_array())
 }
 
 #[cfg(test)]
@@ -101,6 +111,8 @@ mod tests {
         assert!(!file("notes.md", "# anabranch"));
         assert!(!file("scenario.toml", "title = \"mine\""));
         assert!(!file("run.json", "{\"program\": \"iperf3\"}"));
+        assert!(!file(REPRODUCTION, "{\"program\": \"anabranch\"}"));
+        assert!(file(REPRODUCTION, "{\"program\": \"anabranch\", \"claims\": []}"));
         let hash = hex(&Sha256::digest("<p>an old page"));
         let run = format!(
             "{{\"program\": \"anabranch\", \"outputs\": {{\"scenario.toml\": \"0\", \

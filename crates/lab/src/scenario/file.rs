@@ -56,7 +56,8 @@ pub(super) fn parse(name: &str, text: String) -> Result<Options, InputError> {
     options(&Arc::new(SourceFile { name: name.to_owned(), text }))
 }
 
-fn options(file: &Arc<SourceFile>) -> Result<Options, InputError> {
+/// The options of a whole file.
+pub(crate) fn options(file: &Arc<SourceFile>) -> Result<Options, InputError> {
     Ok(split(file, table_of(file)?.get_ref(), &[])?.0)
 }
 
@@ -94,24 +95,24 @@ pub(crate) fn split(
     Ok((options, texts))
 }
 
-pub(super) type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;
-pub(super) type Value<'a> = Spanned<DeValue<'a>>;
+pub(crate) type Key<'a> = Spanned<std::borrow::Cow<'a, str>>;
+pub(crate) type Value<'a> = Spanned<DeValue<'a>>;
 
 /// The entries of a table in file order, which is significant for paths.
-pub(super) fn in_order<'a, 't>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
+pub(crate) fn in_order<'a, 't>(table: &'t DeTable<'a>) -> Vec<(&'t Key<'a>, &'t Value<'a>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
 /// Reads values of one file.
-pub(super) struct Reader<'f> {
-    pub(super) file: &'f Arc<SourceFile>,
+pub(crate) struct Reader<'f> {
+    pub(crate) file: &'f Arc<SourceFile>,
 }
 
 impl Reader<'_> {
     /// The error for these bytes.
-    pub(super) fn refuse(
+    pub(crate) fn refuse(
         &self,
         span: Range<usize>,
         problem: String,
@@ -156,7 +157,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn yes_or_no(&self, key: &Key, value: &Value) -> Result<bool, InputError> {
+    pub(crate) fn yes_or_no(&self, key: &Key, value: &Value) -> Result<bool, InputError> {
         value.get_ref().as_bool().ok_or_else(|| {
             let key = key.get_ref();
             let problem = format!("`{key}` is neither true nor false");
@@ -165,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// A string, or a number as written.
-    pub(super) fn text(&self, key: &Key, value: &Value) -> Result<Given, InputError> {
+    pub(crate) fn text(&self, key: &Key, value: &Value) -> Result<Given, InputError> {
         if let Some(text) = value.get_ref().as_str() {
             return Ok(Given::in_file(self.file, self.inside(value, text), text));
         }
@@ -191,7 +192,7 @@ impl Reader<'_> {
     }
 
     /// A text, or a list of texts.
-    pub(super) fn list(&self, key: &Key, value: &Value) -> Result<Vec<Given>, InputError> {
+    pub(crate) fn list(&self, key: &Key, value: &Value) -> Result<Vec<Given>, InputError> {
         match value.get_ref().as_array() {
             Some(values) => values.iter().map(|value| self.text(key, value)).collect(),
             None => Ok(vec![self.text(key, value)?]),

@@ -65,7 +65,7 @@ const fn is_failure(change: &Change) -> bool {
 }
 
 /// The number of that name or statistic.
-pub(super) fn metric(word: &str, measures: &[Measure]) -> Result<Measure, Refusal> {
+pub(crate) fn metric(word: &str, measures: &[Measure]) -> Result<Measure, Refusal> {
     let word = word.trim();
     let is = |name: &str| name.eq_ignore_ascii_case(word);
     let named = measures.iter().find(|measure| is(measure.name()));

@@ -309,23 +309,15 @@ fn pairs_of(options: &Options, given: Option<&Given>) -> Result<Vec<Pair>, Input
             words.iter().map(|word| pair(word, described)).collect()
         }
         (None, [only]) => {
-            let problem = format!("`{}` is the only path", name_of(only));
+            let problem = format!("`{}` is the only path", only.name());
             let help = "add another `--path`, or name pairs: `--paths wlan+wlan,wlan+3g`";
             Err(InputError::at("--path", problem, help))
         }
         (None, all) => {
-            let names: Vec<&str> = all.iter().map(name_of).collect();
+            let names: Vec<&str> = all.iter().map(PathOption::name).collect();
             let (name, paths) = (names.join("+"), all.to_vec());
             Ok(vec![Pair { name, paths, is_like: false, has_profiles_only: false }])
         }
-    }
-}
-
-/// The name of a described path.
-fn name_of(path: &PathOption) -> &str {
-    match path {
-        PathOption::Whole(given) => given.text.split('=').next().unwrap_or_default(),
-        PathOption::Named { name, .. } => &name.text,
     }
 }
 
@@ -346,7 +338,7 @@ fn pair(given: &Given, described: &[PathOption]) -> Result<Pair, InputError> {
         let blanks = part.len() - part.trim_start().len();
         let span = start + blanks..start + blanks + word.len();
         start += part.len() + 1;
-        let is_described = described.iter().any(|path| name_of(path) == *word);
+        let is_described = described.iter().any(|path| path.name() == *word);
         if is_described || Profile::find(word).is_ok() {
             continue;
         }
@@ -355,7 +347,7 @@ fn pair(given: &Given, described: &[PathOption]) -> Result<Pair, InputError> {
         } else {
             let all = Profile::all();
             let profiles = all.iter().map(|profile| profile.name);
-            let names: Vec<&str> = described.iter().map(name_of).chain(profiles).collect();
+            let names: Vec<&str> = described.iter().map(PathOption::name).chain(profiles).collect();
             let help = format!("{}; or describe it with `--path`", nearest_help(word, &names));
             (format!("unknown path `{word}`"), help)
         };
@@ -369,13 +361,13 @@ fn pair(given: &Given, described: &[PathOption]) -> Result<Pair, InputError> {
     });
     let is_like = words.iter().all(|word| *word == words[0]);
     let has_profiles_only =
-        words.iter().all(|word| described.iter().all(|path| name_of(path) != *word));
+        words.iter().all(|word| described.iter().all(|path| path.name() != *word));
     Ok(Pair { name: words.join("+"), paths: paths.collect(), is_like, has_profiles_only })
 }
 
 /// The path of this name; of several alike, with a number.
 fn path(given: &Given, word: &str, number: Option<usize>, described: &[PathOption]) -> PathOption {
-    let own = described.iter().find(|path| name_of(path) == word);
+    let own = described.iter().find(|path| path.name() == word);
     let Some(number) = number else {
         return own.cloned().unwrap_or_else(|| PathOption::Whole(given.with_text(word)));
     };

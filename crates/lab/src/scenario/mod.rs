@@ -34,12 +34,12 @@ mod variants;
 
 pub use cmt::CmtChoices;
 pub(crate) use fetching::KEYS as FETCHING_KEYS;
-pub(crate) use file::{load, split, table_of};
+pub(crate) use file::{Reader, Value, in_order, load, options, split, table_of};
 pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
 pub use foreign::{FOREIGN, Foreign};
 pub use judge::Goal;
-pub(crate) use judge::measures;
+pub(crate) use judge::{measures, metric};
 pub use matrix::{
     CellPlace, MATRIX_PAIRS, MATRIX_RUNS, MATRIX_TRAFFIC, MatrixPlan, PlannedCell, Reported,
 };

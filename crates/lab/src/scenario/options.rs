@@ -54,6 +54,16 @@ pub enum PathOption {
     },
 }
 
+impl PathOption {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            PathOption::Whole(given) => given.text.split('=').next().unwrap_or_default(),
+            PathOption::Named { name, .. } => &name.text,
+        }
+    }
+}
+
 impl Options {
     /// These options, completed from `fallback`.
     #[must_use]
@@ -62,6 +72,25 @@ impl Options {
             self.said.entry(key).or_insert(said);
         }
         self
+    }
+
+    /// These options in place of those of `base`; named paths, links and flows replace those of
+    /// their name or are added.
+    #[must_use]
+    pub(crate) fn over(mut self, base: Options) -> Options {
+        let keys: Vec<Key> = self.said.keys().copied().collect();
+        for key in keys {
+            let Some(Said::Described(own)) = self.said.get_mut(&key) else { continue };
+            let mut all = base.described(key).to_vec();
+            for one in own.drain(..) {
+                match all.iter_mut().find(|other| other.name() == one.name()) {
+                    Some(other) => *other = one,
+                    None => all.push(one),
+                }
+            }
+            *own = all;
+        }
+        self.or(base)
     }
 
     /// The same with this text for `key`, as from an argument.

@@ -57,6 +57,11 @@ fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
 
 /// The 95 % interval of the difference of means of independent samples (Welch 1947).
 pub fn welch(variant: &[f64], baseline: &[f64]) -> Option<Interval> {
+    student_interval(variant, baseline, 0.95)
+}
+
+/// The same at another level.
+pub(crate) fn student_interval(variant: &[f64], baseline: &[f64], level: f64) -> Option<Interval> {
     let difference = mean(variant)? - mean(baseline)?;
     let part_a = variance(variant)? / variant.len() as f64;
     let part_b = variance(baseline)? / baseline.len() as f64;
@@ -66,7 +71,7 @@ pub fn welch(variant: &[f64], baseline: &[f64]) -> Option<Interval> {
     }
     let weigh = |part: f64, n: usize| part * part / (n - 1) as f64;
     let freedom = sum * sum / (weigh(part_a, variant.len()) + weigh(part_b, baseline.len()));
-    Some(Interval::around(difference, student_quantile(0.95, freedom) * sum.sqrt()))
+    Some(Interval::around(difference, student_quantile(level, freedom) * sum.sqrt()))
 }
 
 /// Result of Holm's step-down procedure for one of several comparisons.

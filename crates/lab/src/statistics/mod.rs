@@ -8,11 +8,14 @@
 mod bootstrap;
 mod compare;
 mod modes;
+mod resample;
 mod sequence;
 
 pub use bootstrap::{median_interval, quantile_intervals, ratio_interval};
+pub(crate) use compare::student_interval;
 pub use compare::{Holm, Paired, holm, paired, welch};
 pub use modes::{Mode, modes};
+pub(crate) use resample::{Picks, resampled};
 pub use sequence::{
     FEWEST, Independent, needed_runs, sequence_half, sequence_interval, sequence_p_value,
     share_interval,

@@ -12,6 +12,7 @@ mod paths;
 mod recorded;
 mod refusals;
 mod repetitions;
+mod reproduce;
 mod sctp;
 mod stored;
 mod tables;

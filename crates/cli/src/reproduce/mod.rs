@@ -1,0 +1,279 @@
+//! The subcommand `reproduce`: runs the experiments of the papers and says which of their claims
+//! hold.
+//!
+//! The lab plans and judges; `progress` shows which study is running, `table` prints the claims,
+//! `shard` reads which part of the studies to run.
+
+mod progress;
+mod record;
+mod shard;
+mod table;
+
+use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
+use crate::output::{Screen, error, message, print};
+use crate::progress::real_time;
+use crate::report::reproduction_page;
+use crate::save::{Overwrite, provenance};
+use clap::Args;
+use lab::reproduction::{Asked, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
+use lab::results::{REPRODUCTION as DOCUMENT, ResultFolder};
+use lab::scenario::Key;
+use lab::{Given, InputError, Options, Scenario};
+use progress::Follower;
+use shard::Shard;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  anabranch reproduce --list
+  anabranch reproduce 002/fig8
+  anabranch reproduce 000 --quick
+  anabranch reproduce 002-C1,002-C2 --json
+  anabranch reproduce all --out results
+  anabranch reproduce all --scheduler blest-kernel
+  anabranch reproduce all --out part1 --shard 1/2
+  anabranch reproduce all --out results --merge part1,part2
+
+A claim holds where its statistics show it, see docs/claims-format.md; otherwise it fails or is
+undecided. Exit code 4: a hard claim fails.";
+
+/// Options of `reproduce`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReproduceArgs {
+    /// Papers, figures and claims with commas between: all, 002, 002/fig8, 002-C6
+    #[arg(value_name = "WHAT", required_unless_present = "list")]
+    pub what: Option<String>,
+    /// List the papers' figures and claims, with the studies and runs they need
+    #[arg(long)]
+    pub list: bool,
+    /// Few repetitions of short runs: a first impression
+    #[arg(long)]
+    pub quick: bool,
+    /// Leave out the column of today's Linux kernel
+    #[arg(long)]
+    pub no_linux: bool,
+    /// Add the variants of this scheduler of MPTCP to every study
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
+    /// Folder with claims and scenario files in place of those of the five papers
+    #[arg(long, value_name = "DIR")]
+    pub claims: Option<String>,
+    /// Folder with recordings of the named pages and games
+    #[arg(long, value_name = "DIR", env = "ANABRANCH_DATA", hide_env = true)]
+    pub data: Option<String>,
+    /// Threads; no result depends on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<String>,
+    /// Run only part I of N of the studies, and store their values in --out
+    #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["merge", "list"])]
+    pub shard: Option<String>,
+    /// Folders with the values of all parts, with commas between; no study is run
+    #[arg(long, value_name = "DIRS", conflicts_with = "list")]
+    pub merge: Option<String>,
+    /// Write reproduction.json, the values of all studies and the pages to a folder; studies
+    /// already there, of the same scenario and build, are reused
+    #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
+    pub out: Option<String>,
+    /// Overwrite files that anabranch did not write
+    #[arg(long)]
+    pub force: bool,
+    /// Write the claims to this Markdown file, with command, version, date and machine
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
+    pub write: Option<String>,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
+    /// Print one JSON document instead of the table
+    #[arg(long)]
+    pub json: bool,
+    /// Print no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print without colours, as with the environment variable NO_COLOR
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+/// Validated inputs.
+struct Prepared<'a> {
+    args: &'a ReproduceArgs,
+    plan: Plan,
+    shard: Option<Shard>,
+    /// Folder of the results, and further folders with stored values.
+    out: Option<ResultFolder>,
+    merged: Vec<ResultFolder>,
+}
+
+/// Why there is no result: message and exit code.
+struct Failure(String, u8);
+
+impl From<InputError> for Failure {
+    fn from(refusal: InputError) -> Failure {
+        Failure(refusal.to_string(), USAGE)
+    }
+}
+
+impl From<UnitError> for Failure {
+    fn from(error: UnitError) -> Failure {
+        Failure(error.to_string(), FAILED)
+    }
+}
+
+/// Runs the subcommand and returns the exit code.
+pub(crate) fn reproduce(args: &ReproduceArgs) -> u8 {
+    match prepare(args).and_then(|prepared| carry_out(&prepared)) {
+        Ok(code) => code,
+        Err(Failure(text, code)) => {
+            error(&text);
+            code
+        }
+    }
+}
+
+fn prepare(args: &ReproduceArgs) -> Result<Prepared<'_>, Failure> {
+    let what = args.what.as_deref().unwrap_or("all");
+    let mut options = Options::default();
+    for (key, text) in [(Key::Data, &args.data), (Key::Jobs, &args.jobs)] {
+        if let Some(text) = text {
+            options = options.with(key, text);
+        }
+    }
+    let asked = Asked {
+        selection: Given::argument("WHAT", what),
+        quick: args.quick,
+        linux: !args.no_linux,
+        scheduler: args.scheduler.as_ref().map(|name| Given::argument("--scheduler", name)),
+        options,
+    };
+    let shard = args.shard.as_deref().map(Shard::parse).transpose()?;
+    let papers = args.claims.as_deref().map_or_else(Paper::all, Paper::in_folder)?;
+    let plan = Plan::new(papers, asked)?;
+    let overwrite = Overwrite { force: args.force };
+    let pages = plan.papers.iter().map(|paper| page_name(&paper.number));
+    let files = || [DOCUMENT.to_owned()].into_iter().chain(pages.clone());
+    let folder = |name: &String| overwrite.folder("--out", name, files());
+    let out = args.out.as_ref().map(folder).transpose()?;
+    let merged = args.merge.iter().flat_map(|names| names.split(','));
+    let merged = merged.map(|name| shard::existing(name.trim())).collect::<Result<_, _>>()?;
+    Ok(Prepared { args, plan, shard, out, merged })
+}
+
+fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
+    let Prepared { args, plan, .. } = prepared;
+    let screen = Screen::detect(args.no_color);
+    if args.list {
+        print(&table::list(plan, screen)?);
+        return Ok(0);
+    }
+    let clock = real_time();
+    let Some(results) = run_studies(prepared)? else {
+        message("interrupted: run the command again to resume, if it has --out");
+        return Ok(INTERRUPTED);
+    };
+    if prepared.shard.is_some() {
+        return Ok(0);
+    }
+    let rows = plan.judge(&results);
+    if let Some(file) = &args.write {
+        record::write(file.as_ref(), plan, &rows, &provenance(clock)).map_err(|error| {
+            let help = "name a file that can be written to: `--write FILE`";
+            Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)
+        })?;
+    }
+    let saved = prepared.out.as_ref().map_or(Ok(()), |out| save(prepared, out, (&rows, &results)));
+    if args.json {
+        print(&format!("{:#}\n", document(&rows, args.quick)));
+    } else if args.markdown {
+        print(&table::markdown(&rows));
+    } else {
+        print(&table::text(&rows, screen));
+    }
+    saved?;
+    let is_failed = |row: &Row<'_>| row.claim.kind == Kind::Hard && row.ours.holds == Some(false);
+    Ok(if rows.iter().any(is_failed) { CHECK_FAILED } else { 0 })
+}
+
+/// Runs the studies that are not stored; `None` if interrupted.
+fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
+    let Prepared { args, plan, shard, out, merged } = prepared;
+    let own = |(number, _): &(usize, &Unit)| shard.is_none_or(|shard| shard.has(*number));
+    let units: Vec<&Unit> = plan.units.iter().enumerate().filter(own).map(|(_, of)| of).collect();
+    let folders: Vec<ResultFolder> = out.iter().chain(merged).cloned().collect();
+    let mut planned: Vec<(&Unit, Scenario)> = Vec::new();
+    let mut results = Results::default();
+    for unit in units {
+        let scenario = plan.scenario(unit)?;
+        match plan.stored(unit, &scenario, &folders) {
+            Some(values) => {
+                if let Some(out) = out {
+                    plan.store((unit, &scenario), &values, out)?;
+                }
+                results.add(unit, &scenario, values);
+            }
+            None => planned.push((unit, scenario)),
+        }
+    }
+    if args.merge.is_some() && !planned.is_empty() {
+        let labels: Vec<String> = planned.iter().map(|(unit, _)| plan.label(unit)).collect();
+        return Err(shard::lacking(&labels).into());
+    }
+    let reused = plan.units.len() - planned.len();
+    let runs = planned.iter().map(|(_, scenario)| Plan::runs(scenario)).collect();
+    let follower = Follower::new(runs, args.quiet);
+    for (unit, scenario) in planned {
+        follower.next(&plan.label(unit));
+        let ran = plan.run(unit, &scenario, &follower);
+        if !matches!(ran, Ok(Some(_))) {
+            follower.finish();
+        }
+        let Some(values) = ran? else { return Ok(None) };
+        if let Some(out) = out {
+            plan.store((unit, &scenario), &values, out)?;
+        }
+        results.add(unit, &scenario, values);
+    }
+    follower.finish();
+    if reused > 0 && shard.is_none() && !args.quiet {
+        message(&format!("reused {reused} of {} studies", plan.units.len()));
+    }
+    Ok(Some(results))
+}
+
+/// Writes the files of the folder; the document first, because it marks the others as ours.
+fn save(
+    prepared: &Prepared<'_>,
+    folder: &ResultFolder,
+    (rows, results): (&[Row<'_>], &Results),
+) -> Result<(), Failure> {
+    let Prepared { args, plan, .. } = prepared;
+    let drawn = plan.drawn(results);
+    let write = || {
+        folder.write(DOCUMENT, format!("{:#}\n", document(rows, args.quick)).as_bytes())?;
+        for (_, of) in &drawn {
+            let name = of.name.replace('/', "-");
+            folder.write(&format!("{name}.csv"), of.csv().as_bytes())?;
+            folder.write(&format!("{name}.parquet"), &of.table()?)?;
+        }
+        for (number, paper) in plan.papers.iter().enumerate() {
+            let own = |row: &&Row<'_>| paper.claims.iter().any(|of| of.id == row.claim.id);
+            let claims: Vec<&Row<'_>> = rows.iter().filter(own).collect();
+            let figures = drawn.iter().filter(|(of, _)| *of == number).map(|(_, of)| of);
+            let figures: Vec<_> = figures.collect();
+            if !claims.is_empty() || !figures.is_empty() {
+                let page = reproduction_page(paper, &claims, &figures);
+                folder.write(&page_name(&paper.number), page.as_bytes())?;
+            }
+        }
+        Ok::<(), std::io::Error>(())
+    };
+    let place = folder.path().display();
+    write().map_err(|error| Failure(format!("cannot write to `{place}`: {error}"), FAILED))?;
+    if !args.quiet {
+        message(&format!("wrote {place}"));
+    }
+    Ok(())
+}
+
+/// Name of the page of a paper.
+fn page_name(number: &str) -> String {
+    format!("{number}.html")
+}

@@ -1,0 +1,94 @@
+//! `--write`: the document of a run, with the command, the machine and every claim.
+//!
+//! Text that was written by hand below a mark is kept when the document is written again.
+
+use super::table::{assumptions, of_paper, summary};
+use crate::report::{holds, utc};
+use lab::reproduction::{Plan, Row};
+use lab::results::Provenance;
+use lab::validation::Machine;
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+
+/// Text written by hand is below this line.
+const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
+
+const RULES: &str = "A claim holds where its interval shows it, fails where the interval shows \
+the contrary, and is undecided otherwise ([claims-format.md](claims-format.md)). Hard claims \
+follow from the mechanism; soft ones depend on the networks of the authors. The last column is the \
+same claim with the model of today's kernel. Values that a paper does not state follow \
+`scenarios/RULES.md`, and rows with neighbouring values change no answer.";
+
+/// Writes the document.
+pub(super) fn write(
+    file: &Path,
+    plan: &Plan,
+    rows: &[Row<'_>],
+    provenance: &Provenance,
+) -> io::Result<()> {
+    let by_hand = kept(file)?;
+    let text = document(plan, rows, provenance);
+    std::fs::write(file, format!("{text}\n{BY_HAND}\n{by_hand}"))
+}
+
+/// Text written by hand in the existing document.
+fn kept(file: &Path) -> io::Result<String> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text
+            .split_once(BY_HAND)
+            .map_or(String::new(), |(_, below)| below.trim_start_matches('\n').to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn document(plan: &Plan, rows: &[Row<'_>], provenance: &Provenance) -> String {
+    let version = provenance.version.clone();
+    let machine = Machine::here(utc(provenance.started), provenance.command.join(" "), version);
+    let mut text =
+        format!("# What of the five papers holds\n\n**{}**\n\n{RULES}\n\n", summary(rows));
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        text,
+        "`{}`, anabranch {}, {}, {}, {}.\n",
+        machine.command, machine.version, machine.recorded, machine.hardware, machine.kernel
+    );
+    for paper in &plan.papers {
+        let own = |row: &&Row<'_>| paper.claims.iter().any(|claim| claim.id == row.claim.id);
+        let of: Vec<&Row<'_>> = rows.iter().filter(own).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let _ =
+            writeln!(text, "## {} {}\n\n{}", paper.number, paper.title, of_paper(&of).markdown());
+        for row in of {
+            notes(&mut text, row);
+        }
+        text.push('\n');
+    }
+    for note in assumptions(rows) {
+        let _ = writeln!(text, "- {note}");
+    }
+    text
+}
+
+/// Why a claim does not hold, its soft parts that do not, and rows of sensitivity.
+fn notes(text: &mut String, row: &Row<'_>) {
+    let id = &row.claim.id;
+    let mut line = |content: &str| {
+        let _ = writeln!(text, "- {id}: {content}");
+    };
+    if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
+        line(&format!("{}: {}", holds(&row.ours), row.ours.why));
+    }
+    for part in row.ours.parts.iter().filter(|part| part.holds != Some(true)) {
+        if part.why != row.ours.why {
+            let says = part.says.as_deref().unwrap_or("a further part");
+            line(&format!("{says} ({}): {}; {}", part.kind.name(), part.ours, part.why));
+        }
+    }
+    for (says, judged) in &row.sensitivity {
+        line(&format!("with {says}: {}, {}", judged.ours, holds(judged)));
+    }
+}

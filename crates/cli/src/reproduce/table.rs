@@ -1,0 +1,131 @@
+//! The claims as a table, in text and Markdown, and the list of what can be reproduced.
+
+use crate::columns::{Column, Table};
+use crate::output::Screen;
+use crate::report::holds;
+use lab::InputError;
+use lab::reproduction::{Column as Kernel, Cost, Judged, Kind, Plan, Row, figure_name};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Text output.
+pub(super) fn text(rows: &[Row<'_>], screen: Screen) -> String {
+    let mut text = table(rows).render(screen.of_tables());
+    text.push('\n');
+    for row in rows {
+        if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
+            let holds = holds(&row.ours);
+            screen.wrap(&mut text, &format!("{} ({holds}): ", row.claim.id), &row.ours.why, "");
+        }
+        for (says, judged) in &row.sensitivity {
+            let content = format!("{says}: {}, {}", judged.ours, holds(judged));
+            screen.wrap(&mut text, &format!("{} with ", row.claim.id), &content, "2");
+        }
+    }
+    for note in assumptions(rows) {
+        screen.wrap(&mut text, "note: ", &note, "");
+    }
+    text.push('\n');
+    screen.wrap(&mut text, "", &summary(rows), "1");
+    text
+}
+
+/// What is assumed of the traffic, with the claims that it concerns.
+pub(super) fn assumptions(rows: &[Row<'_>]) -> Vec<String> {
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in rows {
+        for note in &row.notes {
+            all.entry(note).or_default().push(&row.claim.id);
+        }
+    }
+    all.into_iter().map(|(note, ids)| format!("{note} ({})", ids.join(", "))).collect()
+}
+
+/// One table in Markdown.
+pub(super) fn markdown(rows: &[Row<'_>]) -> String {
+    format!("{}\n{}\n", table(rows).markdown(), summary(rows))
+}
+
+/// `43 studies, 4680 runs, about 12.3 million packets and 40 CPU seconds`.
+fn costs(cost: &Cost) -> String {
+    let counts = format!("{} studies, {} runs", cost.studies, cost.runs);
+    if cost.unknown > 0 {
+        return counts;
+    }
+    let (packets, seconds) = (cost.packets / 1e6, cost.seconds.ceil());
+    format!("{counts}, about {packets:.1} million packets and {seconds} CPU seconds")
+}
+
+/// The table with a row for each claim.
+fn table(rows: &[Row<'_>]) -> Table {
+    of_paper(&rows.iter().collect::<Vec<_>>())
+}
+
+/// The same of some of the rows.
+pub(super) fn of_paper(rows: &[&Row<'_>]) -> Table {
+    let each = |cell: &dyn Fn(&Row<'_>) -> String| {
+        rows.iter().map(|row| cell(row)).collect::<Vec<String>>()
+    };
+    let mut holding = Column::new("holds?", false, 0, each(&|row| holds(&row.ours).to_owned()));
+    holding.styles = rows.iter().map(|row| style(&row.ours)).collect();
+    let mut columns = vec![
+        Column::new("id", false, 0, each(&|row| row.claim.id.clone())),
+        Column::new("kind", false, 3, each(&|row| row.claim.kind.name().to_owned())),
+        Column::new("paper", false, 0, each(&|row| row.claim.paper.clone())),
+        Column::new("ours", false, 0, each(&|row| row.ours.ours.clone())),
+        holding,
+    ];
+    if rows.iter().any(|row| row.linux.is_some()) {
+        let today = each(&|row| row.linux.as_ref().map_or("-", |of| holds(of)).to_owned());
+        columns.push(Column::new("Linux 6.18", false, 1, today));
+    }
+    Table { columns }
+}
+
+fn style(judged: &Judged) -> &'static str {
+    match judged.holds {
+        Some(true) => "32",
+        Some(false) => "31",
+        None => "33",
+    }
+}
+
+/// `Hard claims: 40 of 48 hold, 2 fail, 6 are undecided or not run. Soft claims: ...`
+pub(super) fn summary(rows: &[Row<'_>]) -> String {
+    let of = |kind: Kind, of: &dyn Fn(&Row<'_>) -> Option<bool>| {
+        let all: Vec<Option<bool>> =
+            rows.iter().filter(|row| row.claim.kind == kind).map(of).collect();
+        let count = |holds| all.iter().filter(|of| **of == holds).count();
+        let (yes, no, open) = (count(Some(true)), count(Some(false)), count(None));
+        format!("{yes} of {} hold, {no} fail, {open} are undecided or not run", all.len())
+    };
+    let ours = |row: &Row<'_>| row.ours.holds;
+    format!("Hard claims: {}. Soft claims: {}.", of(Kind::Hard, &ours), of(Kind::Soft, &ours))
+}
+
+/// The list of papers, figures and claims.
+pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
+    let mut text = String::new();
+    for (number, paper) in plan.papers.iter().enumerate() {
+        let title = format!("{} {}", paper.number, paper.title);
+        screen.wrap(&mut text, "", &title, "1");
+        for (kernel, name) in [(Kernel::Paper, "the kernel of the paper"), (Kernel::Linux, "Linux")]
+        {
+            let cost = plan.cost(number, kernel)?;
+            if cost.studies > 0 {
+                screen.wrap(&mut text, "  ", &format!("on {name}: {}", costs(&cost)), "2");
+            }
+        }
+        for figure in &paper.figures {
+            let name = figure_name(paper, figure);
+            screen.wrap(&mut text, &format!("  {name}: "), &figure.caption, "");
+        }
+        for claim in &paper.claims {
+            let first = format!("  {} ({}, {}): ", claim.id, claim.kind.name(), claim.source);
+            screen.wrap(&mut text, &first, &claim.paper, "");
+        }
+        // Writing to a string cannot fail.
+        let _ = writeln!(text);
+    }
+    Ok(text)
+}

@@ -1,0 +1,141 @@
+//! `reproduce`: files, resuming, shards, pages, and claims of the papers themselves.
+//!
+//! Most tests read the claims of a paper that was never written, whose studies take no time.
+
+use crate::browser::shown;
+use crate::{Scratch, anabranch, stderr, stdout, succeeds};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/claims");
+/// The claims of the sample fail as they should.
+const CHECK_FAILED: i32 = 4;
+
+/// The output of a reproduction of the sample.
+fn sample(more: &[&str]) -> String {
+    let arguments = [&["reproduce", "all", "--claims", SAMPLE, "--quiet"][..], more].concat();
+    let output = anabranch(&arguments);
+    assert_eq!(output.status.code(), Some(CHECK_FAILED), "{}", stderr(&output));
+    stdout(&output)
+}
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+/// The files of a folder by name.
+fn files(folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry"));
+    let file = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, fs::read(entry.path()).expect("a file"))
+    };
+    entries.map(file).collect()
+}
+
+#[test]
+fn document_has_every_claim_with_its_parts() {
+    let all = document(&sample(&["--json"]));
+    let claims = all["claims"].as_array().expect("claims");
+    let holds: Vec<&Value> = claims.iter().map(|claim| &claim["holds"]).collect();
+    assert_eq!(holds, [&Value::Bool(true), &Value::Bool(false), &Value::Bool(true), &Value::Null]);
+    for claim in claims {
+        for key in ["id", "kind", "paper", "ours", "ci95", "holds", "why", "parts"] {
+            assert!(claim.get(key).is_some(), "{key}: {claim}");
+        }
+    }
+    assert_eq!(claims[1]["parts"][1]["kind"], "soft");
+    assert_eq!(claims[0]["linux"]["holds"], true);
+    assert!(claims[2]["linux"].is_null(), "one experiment has no such column");
+    assert_eq!(claims[0]["sensitivity"].as_array().expect("rows").len(), 1);
+    let interval = claims[1]["ci95"].as_array().expect("an interval");
+    assert!(interval[1].as_f64() < Some(0.0), "the slow path takes more than 20 ms: {interval:?}");
+}
+
+#[test]
+fn jobs_shards_and_reused_studies_give_the_same_bytes() {
+    let scratch = Scratch::new("reproduce-shards");
+    let [whole, one, two, merged] = ["whole", "one", "two", "merged"].map(|of| scratch.path(of));
+    sample(&["--out", &whole, "--jobs", "1"]);
+    for (part, folder) in [("1/2", &one), ("2/2", &two)] {
+        let call = ["reproduce", "all", "--claims", SAMPLE, "--quiet", "--jobs", "2"];
+        succeeds(&[&call[..], &["--shard", part, "--out", folder]].concat());
+    }
+    assert!(!files(&one).contains_key("reproduction.json"), "a part has no result");
+    sample(&["--merge", &format!("{one},{two}"), "--out", &merged]);
+    assert_eq!(files(&whole), files(&merged));
+    let before = files(&whole);
+    fs::remove_file(format!("{whole}/values-009-paper-equal.json")).expect("a file");
+    sample(&["--out", &whole]);
+    assert_eq!(files(&whole), before, "the removed study was run again, the others were not");
+    let call = ["reproduce", "all", "--claims", SAMPLE, "--merge", &one];
+    let output = anabranch(&call);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("the parts lack"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_stored_study_is_not_run_again() {
+    let scratch = Scratch::new("reproduce-stored");
+    let out = scratch.path("out");
+    sample(&["--out", &out]);
+    let name = format!("{out}/values-009-paper-burst-15.json");
+    let mut changed = document(&fs::read_to_string(&name).expect("values"));
+    // Below 20 ms: the claim that failed holds with these values.
+    let slow = changed["variants"].as_array_mut().expect("variants");
+    let slow = slow.iter_mut().find(|of| of["variant"] == "tcp/slow/reno").expect("it");
+    for value in slow["values"]["own"].as_array_mut().expect("values") {
+        *value = Value::from(0.019);
+    }
+    fs::write(&name, changed.to_string()).expect("written");
+    let call = ["reproduce", "009-C2", "--claims", SAMPLE, "--quiet", "--json", "--out", &out];
+    assert_eq!(document(&succeeds(&call))["claims"][0]["holds"], true);
+}
+
+#[test]
+fn page_of_a_paper_is_shown_without_a_network() {
+    let scratch = Scratch::new("reproduce-page");
+    let out = scratch.path("out");
+    sample(&["--out", &out]);
+    let page = fs::read_to_string(format!("{out}/009.html")).expect("a page");
+    let (table, figure) = (page.find("009-C1"), page.find("figure(\"figure0\""));
+    assert!(table.is_some() && table < figure, "the table of claims is first");
+    let csv = fs::read_to_string(format!("{out}/009-fig1.csv")).expect("data");
+    let (lrf, lines) = ("burst/30,\"mptcp/lrf/reno\",19,", csv.lines().count());
+    assert!(csv.starts_with("experiment,variant,repetition,value\n") && csv.contains(lrf));
+    assert_eq!(lines, 1 + 2 * 4 * 20);
+    let _ = shown(&format!("{out}/009.html"), &scratch);
+}
+
+#[test]
+fn written_document_has_every_claim_and_keeps_text_of_others() {
+    let scratch = Scratch::new("reproduce-written");
+    let file = scratch.path("reproduction.md");
+    sample(&["--quick", "--write", &file]);
+    let first = fs::read_to_string(&file).expect("a document");
+    for part in ["# What of the five papers holds", "## 009 A sample", "| 009-C1 |", "anabranch 0."]
+    {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    assert!(first.contains("- 009-C4: not run: there is no model of the moon"), "{first}");
+    fs::write(&file, format!("{first}\nThe moon is far away.\n")).expect("written");
+    sample(&["--quick", "--write", &file]);
+    let second = fs::read_to_string(&file).expect("a document");
+    assert!(second.ends_with("The moon is far away.\n"), "{second}");
+}
+
+#[test]
+fn another_scheduler_is_beside_the_papers_and_changes_no_claim() {
+    let scratch = Scratch::new("reproduce-scheduler");
+    let out = scratch.path("out");
+    let holds = |text: &str| {
+        let all = document(text);
+        let all = all["claims"].as_array().expect("claims").clone();
+        all.iter().map(|claim| claim["ours"].clone()).collect::<Vec<Value>>()
+    };
+    let with = sample(&["--scheduler", "ecf", "--json", "--out", &out]);
+    assert_eq!(holds(&with), holds(&sample(&["--json"])));
+    let csv = fs::read_to_string(format!("{out}/009-fig1.csv")).expect("data");
+    assert!(csv.contains("mptcp/ecf/reno"));
+}

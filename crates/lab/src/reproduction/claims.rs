@@ -1,0 +1,584 @@
+//! Claims files: what a paper reports, the experiments that show it, and its figures.
+//!
+//! The format is described in `docs/claims-format.md`. `plan` makes studies of experiments, `judge`
+//! judges claims.
+
+use super::read::Table;
+use crate::error::{Given, InputError, SourceFile};
+use crate::scenario::{Family, Options, load, options, table_of};
+use crate::words::nearest_help;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files of the papers: name below `scenarios`, content.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+/// Name of the claims file in the folder of a paper.
+const CLAIMS: &str = "claims.toml";
+
+/// A paper with its experiments, claims and figures.
+#[derive(Clone, Debug)]
+pub struct Paper {
+    /// `002`.
+    pub number: String,
+    /// Authors, year and subject.
+    pub title: String,
+    /// Experiments, those with cases once for each.
+    pub experiments: Vec<Experiment>,
+    /// Claims in the order of the paper.
+    pub claims: Vec<Claim>,
+    /// Figures and tables.
+    pub figures: Vec<Figure>,
+}
+
+/// One study of a paper.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// `burst/100ms`; without a case `burst`.
+    pub name: String,
+    pub(super) base: Options,
+    pub(super) quick: Options,
+    /// Of today's kernel; `None`: not run.
+    pub(super) linux: Option<Options>,
+}
+
+/// A statement of a paper.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// `002-C6`.
+    pub id: String,
+    /// Whether it must hold.
+    pub kind: Kind,
+    /// Section, figure or table.
+    pub source: String,
+    /// The statement.
+    pub paper: String,
+    /// What is checked.
+    pub parts: Vec<Part>,
+    /// Neighbouring values of what the paper does not state.
+    pub sensitivity: Vec<Sensitivity>,
+    /// Why it cannot be run.
+    pub missing: Option<String>,
+}
+
+/// Whether a claim must hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It follows from the mechanism.
+    Hard,
+    /// A size that depends on the authors' networks.
+    Soft,
+}
+
+/// A checked part of a claim.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Whether it must hold.
+    pub kind: Kind,
+    /// One line for tables.
+    pub says: Option<String>,
+    /// Why it cannot be run.
+    pub missing: Option<String>,
+    pub(super) check: Check,
+    /// Names of experiments in each of which it must hold.
+    pub(super) experiments: Vec<String>,
+    pub(super) metric: Metric,
+    pub(super) statistic: Statistic,
+    pub(super) values: Vec<Term>,
+    pub(super) bounds: (f64, f64),
+}
+
+/// A neighbouring value of a claim's experiments.
+#[derive(Clone, Debug)]
+pub struct Sensitivity {
+    /// What is different.
+    pub says: String,
+    pub(super) set: Options,
+}
+
+/// A drawing.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// `fig8`.
+    pub id: String,
+    /// What it shows.
+    pub caption: String,
+    /// How it is drawn.
+    pub draw: Draw,
+    /// Claims that it supports.
+    pub claims: Vec<String>,
+    /// Label of the axis of `lines`.
+    pub x: Option<String>,
+    pub(super) experiments: Vec<String>,
+    pub(super) metric: Metric,
+    /// Variants shown; empty: all.
+    pub(super) variants: Vec<String>,
+}
+
+/// Kind of a drawing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Draw {
+    /// Means with 95 % intervals.
+    Bars,
+    /// Quartiles and whiskers over the repetitions.
+    Box,
+    /// Complementary distribution over the repetitions.
+    Ccdf,
+    /// Means over the cases.
+    Lines,
+}
+
+/// Rule of a part; `checks` has them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Check {
+    Order,
+    AtMost,
+    WithinNoise,
+    Equal,
+    Range,
+    Ratio,
+    GainOrder,
+}
+
+/// Statistic of the repetitions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Statistic {
+    Mean,
+    Median,
+    /// Interquartile range.
+    Iqr,
+    Quantile(f64),
+}
+
+/// The number of each run that is looked at.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Metric {
+    /// That of the scenario.
+    Own,
+    /// By name.
+    Named(String),
+    /// Share of the payload first sent on the path of this name.
+    Share(String),
+    /// The largest share of a path.
+    LargestShare,
+    /// A further number of the run.
+    Number(String),
+}
+
+/// A quantity of a check.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Term {
+    Constant(f64),
+    /// In the experiment of the part, or in another one.
+    Of {
+        experiment: Option<String>,
+        value: Quantity,
+    },
+    /// Relative gain of the first over the second.
+    Gain {
+        experiment: Option<String>,
+        first: Quantity,
+        second: Quantity,
+    },
+}
+
+/// A number of every repetition of an experiment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Quantity {
+    /// By name.
+    Variant(String),
+    /// Of variants over single paths, of a family if it is named.
+    Single(Pick, Option<Family>),
+}
+
+/// What is taken of the variants over single paths.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pick {
+    /// The mean, run by run.
+    Average,
+    /// The sum, run by run.
+    Sum,
+    /// The variant with the best mean.
+    Best,
+    /// That with the largest.
+    Max,
+    /// That with the smallest.
+    Min,
+}
+
+const FILE_KEYS: [&str; 5] = ["paper", "title", "experiment", "claim", "figure"];
+const EXPERIMENT_KEYS: [&str; 5] = ["file", "set", "quick", "linux", "cases"];
+const CASE_KEYS: [&str; 4] = ["name", "set", "quick", "linux"];
+const CLAIM_KEYS: [&str; 7] = ["id", "kind", "source", "paper", "part", "sensitivity", "missing"];
+const PART_KEYS: [&str; 10] = [
+    "kind",
+    "says",
+    "check",
+    "experiment",
+    "metric",
+    "statistic",
+    "values",
+    "low",
+    "high",
+    "missing",
+];
+const SENSITIVITY_KEYS: [&str; 2] = ["says", "set"];
+const FIGURE_KEYS: [&str; 8] =
+    ["id", "caption", "draw", "experiments", "metric", "variants", "x", "claims"];
+const CHECKS: [(&str, Check); 7] = [
+    ("order", Check::Order),
+    ("at-most", Check::AtMost),
+    ("within-noise", Check::WithinNoise),
+    ("equal", Check::Equal),
+    ("range", Check::Range),
+    ("ratio", Check::Ratio),
+    ("gain-order", Check::GainOrder),
+];
+const KINDS: [(&str, Kind); 2] = [("hard", Kind::Hard), ("soft", Kind::Soft)];
+const DRAWINGS: [(&str, Draw); 4] =
+    [("bars", Draw::Bars), ("box", Draw::Box), ("ccdf", Draw::Ccdf), ("lines", Draw::Lines)];
+const PICKS: [(&str, Pick); 5] = [
+    ("average", Pick::Average),
+    ("sum", Pick::Sum),
+    ("best", Pick::Best),
+    ("max", Pick::Max),
+    ("min", Pick::Min),
+];
+const FAMILIES: [(&str, Family); 2] = [("tcp", Family::Tcp), ("sctp", Family::Sctp)];
+
+impl Kind {
+    /// Name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Hard => "hard",
+            Kind::Soft => "soft",
+        }
+    }
+}
+
+impl Metric {
+    /// Name in files of values.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Metric::Own => "own".to_owned(),
+            Metric::Named(name) => name.clone(),
+            Metric::Share(path) => format!("share:{path}"),
+            Metric::LargestShare => "share:largest".to_owned(),
+            Metric::Number(name) => format!("number:{name}"),
+        }
+    }
+
+    fn read(given: Option<Given>) -> Metric {
+        let Some(given) = given else { return Metric::Own };
+        match given.text.split_once(':') {
+            Some(("share", "largest")) => Metric::LargestShare,
+            Some(("share", path)) => Metric::Share(path.to_owned()),
+            Some(("number", name)) => Metric::Number(name.to_owned()),
+            _ => Metric::Named(given.text),
+        }
+    }
+
+    /// Whether its values are shares of the data.
+    pub(super) const fn is_share(&self) -> bool {
+        matches!(self, Metric::Share(_) | Metric::LargestShare)
+    }
+}
+
+impl Paper {
+    /// All papers in the order of their numbers.
+    pub fn all() -> Result<Vec<Paper>, InputError> {
+        let is_claims = |name: &str| name.ends_with(&format!("/{CLAIMS}"));
+        let files = FILES.iter().filter(|(name, _)| is_claims(name));
+        files.map(|(name, text)| Paper::read(&source(name, text), &embedded)).collect()
+    }
+
+    /// The papers of a folder like `scenarios`, in the order of the names of their folders.
+    pub fn in_folder(name: &str) -> Result<Vec<Paper>, InputError> {
+        let refuse = |why: String| {
+            let help = "name a folder with folders that have a `claims.toml` each";
+            InputError::at("--claims", why, help)
+        };
+        let unreadable =
+            |error: std::io::Error| refuse(format!("`{name}` cannot be read: {error}"));
+        let entries = std::fs::read_dir(name).map_err(unreadable)?;
+        let files = entries.filter_map(|entry| Some(entry.ok()?.path().join(CLAIMS)));
+        let mut files: Vec<PathBuf> = files.filter(|file| file.is_file()).collect();
+        files.sort();
+        if files.is_empty() {
+            return Err(refuse(format!("`{name}` has no claims")));
+        }
+        let beside = |given: &Given| {
+            let folder = given.folder().unwrap_or(Path::new("."));
+            load(&folder.join(&given.text).to_string_lossy())
+        };
+        let read = |file: &PathBuf| Paper::read(&load(&file.to_string_lossy())?, &beside);
+        files.iter().map(read).collect()
+    }
+
+    /// Reads a claims file; `scenario` finds the scenario files of its folder.
+    pub(super) fn read(
+        file: &Arc<SourceFile>,
+        scenario: &dyn Fn(&Given) -> Result<Arc<SourceFile>, InputError>,
+    ) -> Result<Paper, InputError> {
+        let document = table_of(file)?;
+        let table = Table::new(file, document.get_ref(), &FILE_KEYS)?;
+        let mut experiments = Vec::new();
+        for (name, of) in table.named("experiment", &EXPERIMENT_KEYS)? {
+            experiments.extend(read_experiment(&name, &of, scenario)?);
+        }
+        let paper = Paper {
+            number: table.required("paper")?.text,
+            title: table.required("title")?.text,
+            claims: each(&table, "claim", &CLAIM_KEYS, read_claim)?,
+            figures: each(&table, "figure", &FIGURE_KEYS, read_figure)?,
+            experiments,
+        };
+        paper.check(&table)?;
+        Ok(paper)
+    }
+
+    /// The experiments of a name: one, or with `/*` all cases; `None` if there is none.
+    pub(super) fn find(&self, name: &str) -> Option<Vec<usize>> {
+        let of_group = |own: &str| match name.strip_suffix('*') {
+            Some(group) => own.starts_with(group),
+            None => own == name,
+        };
+        let all = self.experiments.iter().enumerate();
+        let found: Vec<usize> =
+            all.filter(|(_, of)| of_group(&of.name)).map(|(index, _)| index).collect();
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// Refuses names of experiments and claims that do not exist.
+    fn check(&self, table: &Table<'_>) -> Result<(), InputError> {
+        for of in table.tables("claim", &CLAIM_KEYS)? {
+            for part in of.tables("part", &PART_KEYS)? {
+                self.check_experiments(&part.texts("experiment")?)?;
+                for given in part.texts("values")? {
+                    if let Some((name, _)) = given.text.split_once(": ") {
+                        self.check_experiment(&given, name)?;
+                    }
+                }
+            }
+        }
+        for figure in table.tables("figure", &FIGURE_KEYS)? {
+            self.check_experiments(&figure.texts("experiments")?)?;
+            for claim in figure.texts("claims")? {
+                if self.claims.iter().all(|of| of.id != claim.text) {
+                    let all: Vec<&str> = self.claims.iter().map(|of| of.id.as_str()).collect();
+                    let problem = format!("unknown claim `{}`", claim.text);
+                    return Err(claim.refuse_whole(problem, nearest_help(&claim.text, &all)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_experiments(&self, names: &[Given]) -> Result<(), InputError> {
+        names.iter().try_for_each(|given| self.check_experiment(given, &given.text))
+    }
+
+    fn check_experiment(&self, given: &Given, name: &str) -> Result<(), InputError> {
+        if self.find(name).is_some() {
+            return Ok(());
+        }
+        let all: Vec<&str> = self.experiments.iter().map(|of| of.name.as_str()).collect();
+        Err(given.refuse_whole(format!("unknown experiment `{name}`"), nearest_help(name, &all)))
+    }
+}
+
+fn source(name: &str, text: &str) -> Arc<SourceFile> {
+    Arc::new(SourceFile { name: format!("scenarios/{name}"), text: text.to_owned() })
+}
+
+/// The scenario file of this name in the folder of the claims file.
+fn embedded(given: &Given) -> Result<Arc<SourceFile>, InputError> {
+    let folder = given.folder().and_then(|folder| folder.file_name());
+    let folder = folder.map(|folder| folder.to_string_lossy()).unwrap_or_default();
+    let name = format!("{folder}/{}", given.text);
+    let found = FILES.iter().find(|(known, _)| *known == name);
+    let (name, text) = found.ok_or_else(|| {
+        let beside =
+            FILES.iter().filter_map(|(known, _)| known.strip_prefix(&format!("{folder}/")));
+        let beside: Vec<&str> = beside.collect();
+        let problem = format!("no scenario file `{}` in this folder", given.text);
+        given.refuse_whole(problem, nearest_help(&given.text, &beside))
+    })?;
+    Ok(source(name, text))
+}
+
+fn each<'t, T>(
+    table: &Table<'t>,
+    key: &str,
+    known: &[&str],
+    read: fn(&Table<'t>) -> Result<T, InputError>,
+) -> Result<Vec<T>, InputError> {
+    table.tables(key, known)?.iter().map(read).collect()
+}
+
+fn read_experiment(
+    name: &str,
+    table: &Table<'_>,
+    scenario: &dyn Fn(&Given) -> Result<Arc<SourceFile>, InputError>,
+) -> Result<Vec<Experiment>, InputError> {
+    let file = scenario(&table.required("file")?)?;
+    let base = table.options("set")?.over(options(&file)?);
+    let quick = table.options("quick")?;
+    let linux = (!table.is_off("linux")).then(|| table.options("linux")).transpose()?;
+    let cases = table.tables("cases", &CASE_KEYS)?;
+    if cases.is_empty() {
+        return Ok(vec![Experiment { name: name.to_owned(), base, quick, linux }]);
+    }
+    let case = |case: &Table<'_>| {
+        let own = case.options("linux")?;
+        let linux = linux.clone().map(|linux| own.over(linux)).filter(|_| !case.is_off("linux"));
+        Ok(Experiment {
+            name: format!("{name}/{}", case.required("name")?.text),
+            base: case.options("set")?.over(base.clone()),
+            quick: case.options("quick")?.over(quick.clone()),
+            linux,
+        })
+    };
+    cases.iter().map(case).collect()
+}
+
+fn read_claim(table: &Table<'_>) -> Result<Claim, InputError> {
+    let kind = one_of(&KINDS, "kind", &table.required("kind")?)?;
+    let part = |part: &Table<'_>| read_part(part, kind);
+    let parts = table.tables("part", &PART_KEYS)?;
+    let text = |key: &str| Ok(table.text(key)?.map(|given| given.text));
+    let claim = Claim {
+        id: table.required("id")?.text,
+        kind,
+        source: table.required("source")?.text,
+        paper: table.required("paper")?.text,
+        parts: parts.iter().map(part).collect::<Result<_, _>>()?,
+        sensitivity: each(table, "sensitivity", &SENSITIVITY_KEYS, |of| {
+            Ok(Sensitivity { says: of.required("says")?.text, set: of.options("set")? })
+        })?,
+        missing: text("missing")?,
+    };
+    if claim.parts.is_empty() && claim.missing.is_none() {
+        let help = "write a `[[claim.part]]`, or say with `missing` why it cannot be run";
+        return Err(table.required("id")?.refuse_whole("a claim without a part", help));
+    }
+    Ok(claim)
+}
+
+fn read_part(table: &Table<'_>, kind: Kind) -> Result<Part, InputError> {
+    let text = |key: &str| Ok(table.text(key)?.map(|given| given.text));
+    let own = table.text("kind")?.map(|given| one_of(&KINDS, "kind", &given)).transpose()?;
+    let missing = text("missing")?;
+    let check = match &missing {
+        Some(_) => Check::Order,
+        None => one_of(&CHECKS, "check", &table.required("check")?)?,
+    };
+    let experiments = table.texts("experiment")?.into_iter().map(|given| given.text).collect();
+    let part = Part {
+        kind: own.unwrap_or(kind),
+        says: text("says")?,
+        check,
+        experiments,
+        metric: Metric::read(table.text("metric")?),
+        statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
+        values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,
+        bounds: (
+            table.number("low")?.unwrap_or(f64::NEG_INFINITY),
+            table.number("high")?.unwrap_or(f64::INFINITY),
+        ),
+        missing,
+    };
+    if part.missing.is_none() {
+        check_values(table, &part)?;
+    }
+    Ok(part)
+}
+
+/// Refuses a number of values that does not suit the check.
+fn check_values(table: &Table<'_>, part: &Part) -> Result<(), InputError> {
+    let count = part.values.len();
+    let (suits, help) = match part.check {
+        Check::Range => (count >= 1, "one value or more, and `low` or `high`"),
+        Check::Ratio => (count == 2, "two values, and `low` or `high`"),
+        _ => (count >= 2, "two values or more"),
+    };
+    let needs_bound = matches!(part.check, Check::Range | Check::Ratio);
+    let unbounded = needs_bound && part.bounds == (f64::NEG_INFINITY, f64::INFINITY);
+    if suits && !unbounded {
+        return Ok(());
+    }
+    let given = table.required("check")?;
+    Err(given.refuse_whole(format!("`{}` needs {help}", given.text), "see docs/claims-format.md"))
+}
+
+fn read_figure(table: &Table<'_>) -> Result<Figure, InputError> {
+    let texts = |key: &str| -> Result<Vec<String>, InputError> {
+        Ok(table.texts(key)?.into_iter().map(|given| given.text).collect())
+    };
+    Ok(Figure {
+        id: table.required("id")?.text,
+        caption: table.required("caption")?.text,
+        draw: one_of(&DRAWINGS, "drawing", &table.required("draw")?)?,
+        claims: texts("claims")?,
+        x: table.text("x")?.map(|given| given.text),
+        experiments: texts("experiments")?,
+        metric: Metric::read(table.text("metric")?),
+        variants: texts("variants")?,
+    })
+}
+
+fn one_of<T: Copy>(all: &[(&str, T)], what: &str, given: &Given) -> Result<T, InputError> {
+    let found = all.iter().find(|(name, _)| *name == given.text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        let problem = format!("unknown {what} `{}`", given.text);
+        given.refuse_whole(problem, nearest_help(&given.text, &names))
+    })
+}
+
+fn statistic(given: &Given) -> Result<Statistic, InputError> {
+    match given.text.as_str() {
+        "mean" => return Ok(Statistic::Mean),
+        "median" => return Ok(Statistic::Median),
+        "iqr" => return Ok(Statistic::Iqr),
+        _ => {}
+    }
+    let quantile = given.text.strip_prefix('q').and_then(|percent| percent.parse::<f64>().ok());
+    let quantile = quantile.filter(|percent| (0.0..=100.0).contains(percent));
+    quantile.map(|percent| Statistic::Quantile(percent / 100.0)).ok_or_else(|| {
+        let problem = format!("unknown statistic `{}`", given.text);
+        given.refuse_whole(problem, "write mean, median, iqr, or a quantile in per cent: q95")
+    })
+}
+
+/// Reads `0.05`, `mptcp/lrf/lia`, `average:tcp`, `EXPERIMENT: VARIANT`, `EXPERIMENT: A | B`.
+fn term(given: &Given) -> Result<Term, InputError> {
+    let text = given.text.trim();
+    if let Ok(number) = text.parse::<f64>() {
+        return Ok(Term::Constant(number));
+    }
+    let (experiment, text) = match text.split_once(": ") {
+        Some((experiment, rest)) => (Some(experiment.to_owned()), rest.trim()),
+        None => (None, text),
+    };
+    if text.is_empty() {
+        return Err(given.refuse_whole("an empty value", "write a variant: `mptcp/lrf/lia`"));
+    }
+    Ok(match text.split_once(" | ") {
+        Some((first, second)) => {
+            Term::Gain { experiment, first: quantity(first), second: quantity(second) }
+        }
+        None => Term::Of { experiment, value: quantity(text) },
+    })
+}
+
+fn quantity(text: &str) -> Quantity {
+    let text = text.trim();
+    let (word, family) = text.split_once(':').map_or((text, None), |(word, of)| (word, Some(of)));
+    let pick = PICKS.iter().find(|(name, _)| *name == word).map(|(_, pick)| *pick);
+    let known = family.map(|of| FAMILIES.iter().find(|(name, _)| *name == of));
+    match (pick, known) {
+        (Some(pick), None) => Quantity::Single(pick, None),
+        (Some(pick), Some(Some((_, family)))) => Quantity::Single(pick, Some(*family)),
+        _ => Quantity::Variant(text.to_owned()),
+    }
+}

@@ -1,0 +1,27 @@
+//! The claims of the five papers, and whether they hold: `anabranch reproduce`.
+//!
+//! Data flow: `claims` reads the claims files that are part of the program, `plan` makes studies of
+//! the selected ones, `values` keeps the looked-at numbers of their runs, `judge` takes the samples
+//! of each part from them and applies the rules of `checks`, `document` writes the result, and
+//! `figures` has the data of drawings. Arguments, tables and pages belong to the command line.
+
+mod checks;
+mod claims;
+mod costs;
+mod document;
+mod figures;
+mod judge;
+mod plan;
+mod read;
+mod values;
+
+pub use claims::{Claim, Draw, Experiment, Figure, Kind, Paper, Part, Sensitivity};
+pub use costs::Cost;
+pub use document::document;
+pub use figures::{Drawn, Group, Series};
+pub use judge::{Judged, JudgedPart};
+pub use plan::{Asked, Column, Plan, Results, Row, Unit, UnitError, figure_name};
+pub use values::{Values, VariantValues};
+
+#[cfg(test)]
+mod tests;

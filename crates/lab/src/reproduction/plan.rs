@@ -1,0 +1,483 @@
+//! Which studies a selection of claims and figures needs, and with which options each is run.
+//!
+//! Every study is run for a column: the paper's kernel, today's kernel, or a neighbouring value of
+//! what the paper does not state. `values` keeps what is needed of its runs.
+
+use super::claims::{Claim, Figure, Metric, Paper, Part, Term};
+use super::judge::{Judged, judge};
+use super::values::{Values, key};
+use crate::error::{Given, InputError};
+use crate::execution::run_study;
+use crate::results::ResultFolder;
+use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, variants_of};
+use crate::study::{StudyError, Watcher};
+use crate::words::nearest_help;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Papers, figures and claims: `all`, `002`, `002/fig8`, `002-C6`, with commas between.
+    pub selection: Given,
+    /// Few repetitions of short runs.
+    pub quick: bool,
+    /// Whether to run the column of today's kernel.
+    pub linux: bool,
+    /// A scheduler to add to those of MPTCP.
+    pub scheduler: Option<Given>,
+    /// Further options of every study: data, threads.
+    pub options: Options,
+}
+
+/// The studies of a selection.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// All papers.
+    pub papers: Vec<Paper>,
+    /// Selected claims: index of the paper, index of the claim.
+    pub claims: Vec<(usize, usize)>,
+    /// Selected figures.
+    pub figures: Vec<(usize, usize)>,
+    /// The studies in their order.
+    pub units: Vec<Unit>,
+    asked: Asked,
+}
+
+/// A study of the plan.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Unit {
+    paper: usize,
+    column: Column,
+    experiment: usize,
+}
+
+/// What a study is run for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Column {
+    /// The paper's kernel.
+    Paper,
+    /// Today's kernel.
+    Linux,
+    /// A neighbouring value: index of the claim, and of the row of it.
+    Sensitivity(usize, usize),
+}
+
+/// The values of finished studies.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    values: BTreeMap<Unit, Values>,
+    /// What is assumed of the traffic, such as the model of a page.
+    notes: BTreeMap<Unit, Vec<String>>,
+}
+
+/// A claim with its judgements.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// Of the paper's kernel.
+    pub ours: Judged,
+    /// Of today's kernel; `None` where no column of it is run.
+    pub linux: Option<Judged>,
+    /// Of neighbouring values.
+    pub sensitivity: Vec<(&'a str, Judged)>,
+    /// What is assumed of the traffic: without `--data` pages and games are models.
+    pub notes: Vec<&'a str>,
+}
+
+/// Errors of running a study of a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum UnitError {
+    /// Its options were refused.
+    #[error("{0}")]
+    Input(#[from] InputError),
+    /// It failed.
+    #[error("{0}: {1}")]
+    Study(String, StudyError),
+    /// It lacks a metric.
+    #[error("{0}: {1}")]
+    Metric(String, String),
+    /// Its values could not be stored.
+    #[error("{0}: {1}")]
+    Keep(String, io::Error),
+}
+
+impl Plan {
+    /// The studies of a selection, each resolved once, so that none is refused later.
+    pub fn new(papers: Vec<Paper>, asked: Asked) -> Result<Plan, InputError> {
+        let (claims, figures) = select(&papers, &asked.selection)?;
+        let mut plan = Plan { papers, claims, figures, units: Vec::new(), asked };
+        plan.units = plan.needed()?;
+        for unit in &plan.units {
+            plan.scenario(unit)?;
+        }
+        Ok(plan)
+    }
+
+    /// The studies that the selection needs.
+    fn needed(&self) -> Result<Vec<Unit>, InputError> {
+        let mut units = BTreeSet::new();
+        for &(paper, index) in &self.claims {
+            let of = &self.papers[paper];
+            let claim = &of.claims[index];
+            let experiments = experiments_of(of, claim);
+            for experiment in &experiments {
+                units.insert(Unit { paper, column: Column::Paper, experiment: *experiment });
+            }
+            let rows = 0..claim.sensitivity.len();
+            for row in rows.filter(|_| !self.asked.quick) {
+                let column = Column::Sensitivity(index, row);
+                units.extend(experiments.iter().map(|e| Unit { paper, column, experiment: *e }));
+            }
+        }
+        for &(paper, index) in &self.figures {
+            let of = &self.papers[paper];
+            let found = of.figures[index].experiments.iter().filter_map(|name| of.find(name));
+            let column = Column::Paper;
+            units.extend(found.flatten().map(|experiment| Unit { paper, column, experiment }));
+        }
+        if self.asked.linux {
+            let shown = units.clone().into_iter().filter(|unit| unit.column == Column::Paper);
+            for unit in shown {
+                let today = Unit { column: Column::Linux, ..unit.clone() };
+                if self.has_today(&unit)? {
+                    units.insert(today);
+                }
+            }
+        }
+        Ok(units.into_iter().collect())
+    }
+
+    /// Whether a column of today's kernel shows anything else.
+    fn has_today(&self, unit: &Unit) -> Result<bool, InputError> {
+        let scenario = self.scenario(unit)?;
+        let has_tcp = scenario.compares(Protocol::Tcp) || scenario.compares(Protocol::Mptcp);
+        let experiment = &self.papers[unit.paper].experiments[unit.experiment];
+        Ok(has_tcp && experiment.linux.is_some())
+    }
+
+    /// The scenario of a study.
+    pub fn scenario(&self, unit: &Unit) -> Result<Scenario, InputError> {
+        let options = self.options(unit);
+        let scenario = options.resolve()?;
+        let Some(scheduler) = &self.asked.scheduler else { return Ok(scenario) };
+        if !scenario.compares(Protocol::Mptcp) {
+            return Ok(scenario);
+        }
+        let own = scenario.choices.schedulers.iter().map(ToString::to_string);
+        let own = own.filter(|name| *name != scheduler.text);
+        let all: Vec<String> = own.chain([scheduler.text.clone()]).collect();
+        let mut options = options;
+        options.forget(Key::Schedulers);
+        options.add(Key::Schedulers, scheduler.with_text(&all.join(",")));
+        options.resolve()
+    }
+
+    fn options(&self, unit: &Unit) -> Options {
+        let experiment = &self.papers[unit.paper].experiments[unit.experiment];
+        let mut options = experiment.base.clone();
+        match unit.column {
+            Column::Paper => {}
+            Column::Linux => {
+                let today = experiment.linux.clone().unwrap_or_default();
+                let today = match today.is_given(Key::Profile) {
+                    true => today,
+                    false => today.with(Key::Profile, "linux"),
+                };
+                options = today.over(options);
+            }
+            Column::Sensitivity(claim, row) => {
+                let set = &self.papers[unit.paper].claims[claim].sensitivity[row].set;
+                options = set.clone().over(options);
+            }
+        }
+        if self.asked.quick {
+            options = experiment.quick.clone().over(options);
+        }
+        self.asked.options.clone().over(options)
+    }
+
+    /// The numbers that claims and figures look at in an experiment; all of the paper, so that
+    /// stored values serve any selection.
+    fn metrics(&self, unit: &Unit) -> Vec<Metric> {
+        let paper = &self.papers[unit.paper];
+        let mut all = BTreeSet::from([Metric::Own]);
+        let has = |names: &[usize]| names.contains(&unit.experiment);
+        for claim in &paper.claims {
+            for part in &claim.parts {
+                if has(&experiments_of_part(paper, part)) {
+                    all.insert(part.metric.clone());
+                }
+            }
+        }
+        for figure in &paper.figures {
+            let found = figure.experiments.iter().filter_map(|name| paper.find(name)).flatten();
+            if has(&found.collect::<Vec<usize>>()) {
+                all.insert(figure.metric.clone());
+            }
+        }
+        all.into_iter().collect()
+    }
+
+    /// The studies of a paper for a column.
+    pub fn units_of(&self, paper: usize, column: Column) -> impl Iterator<Item = &Unit> + Clone {
+        self.units.iter().filter(move |unit| unit.paper == paper && unit.column == column)
+    }
+
+    /// The name of its experiment.
+    pub(super) fn experiment(&self, unit: &Unit) -> &str {
+        &self.papers[unit.paper].experiments[unit.experiment].name
+    }
+
+    /// Name in messages: `002 burst/100ms (linux)`.
+    pub fn label(&self, unit: &Unit) -> String {
+        let paper = &self.papers[unit.paper];
+        let name = &paper.experiments[unit.experiment].name;
+        match unit.column {
+            Column::Paper => format!("{} {name}", paper.number),
+            Column::Linux => format!("{} {name} (linux)", paper.number),
+            Column::Sensitivity(claim, row) => {
+                let says = &paper.claims[claim].sensitivity[row].says;
+                format!("{} {name} ({says})", paper.number)
+            }
+        }
+    }
+
+    /// Name of the file of values below the folder of results.
+    fn file(&self, unit: &Unit) -> String {
+        let paper = &self.papers[unit.paper];
+        let name = paper.experiments[unit.experiment].name.replace('/', "-");
+        let column = match unit.column {
+            Column::Paper => "paper".to_owned(),
+            Column::Linux => "linux".to_owned(),
+            Column::Sensitivity(claim, row) => format!("{}-{}", paper.claims[claim].id, row + 1),
+        };
+        format!("values-{}-{column}-{name}.json", paper.number)
+    }
+
+    /// Runs planned in a study: repetitions times variants.
+    pub fn runs(scenario: &Scenario) -> usize {
+        let repetitions = match scenario.runs {
+            Runs::Fixed(runs) => runs,
+            Runs::Auto { most } => most,
+        };
+        variants_of(scenario).len() * repetitions as usize
+    }
+
+    /// The stored values of a study of this scenario, in any of these folders.
+    pub fn stored(
+        &self,
+        unit: &Unit,
+        scenario: &Scenario,
+        folders: &[ResultFolder],
+    ) -> Option<Values> {
+        let (name, key) = (self.file(unit), key(scenario, &self.metrics(unit)));
+        folders.iter().find_map(|folder| {
+            let text = std::fs::read_to_string(folder.path().join(&name)).ok()?;
+            Values::read(&serde_json::from_str(&text).ok()?, &key)
+        })
+    }
+
+    /// Stores the values of a study.
+    pub fn store(
+        &self,
+        (unit, scenario): (&Unit, &Scenario),
+        values: &Values,
+        folder: &ResultFolder,
+    ) -> Result<(), UnitError> {
+        let document = values.document(&key(scenario, &self.metrics(unit)));
+        folder
+            .write(&self.file(unit), format!("{document}\n").as_bytes())
+            .map_err(|error| UnitError::Keep(self.label(unit), error))
+    }
+
+    /// Runs a study; `None` if it was interrupted.
+    pub fn run(
+        &self,
+        unit: &Unit,
+        scenario: &Scenario,
+        watcher: &dyn Watcher,
+    ) -> Result<Option<Values>, UnitError> {
+        let metrics = self.metrics(unit);
+        let refused = |why| UnitError::Metric(self.label(unit), why);
+        Values::check(scenario, &metrics).map_err(refused)?;
+        let study = run_study(scenario, None, watcher)
+            .map_err(|error| UnitError::Study(self.label(unit), error))?;
+        if study.interrupted {
+            return Ok(None);
+        }
+        Values::of(scenario, &study, &metrics).map(Some).map_err(refused)
+    }
+
+    /// What the claims and figures name and the studies do not have: variants and metrics.
+    #[cfg(test)]
+    pub(super) fn lacking(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut results = Results::default();
+        for unit in &self.units {
+            let scenario = self.scenario(unit).unwrap_or_else(|refusal| panic!("{refusal}"));
+            match Values::without_runs(&scenario, &self.metrics(unit)) {
+                Ok(values) => results.add(unit, &scenario, values),
+                Err(why) => found.push(format!("{}: {why}", self.label(unit))),
+            }
+        }
+        for row in self.judge(&results) {
+            let judged = [&row.ours].into_iter().chain(&row.linux);
+            for part in judged.flat_map(|judged| &judged.parts) {
+                if part.why.starts_with("no ") || part.why.ends_with("was not run") {
+                    found.push(format!("{}: {}", row.claim.id, part.why));
+                }
+            }
+        }
+        found
+    }
+
+    /// The judgements of the selected claims.
+    pub fn judge<'a>(&'a self, results: &'a Results) -> Vec<Row<'a>> {
+        let row = |&(paper, index): &(usize, usize)| {
+            let of = &self.papers[paper];
+            let claim = &of.claims[index];
+            let judged = |column: Column| {
+                let lookup =
+                    |experiment: usize| results.values.get(&Unit { paper, column, experiment });
+                judge(of, claim, &lookup, DEFAULT_SEED)
+            };
+            let is_run = |column: Column| {
+                let mut all = experiments_of(of, claim).into_iter();
+                all.all(|experiment| results.has(&Unit { paper, column, experiment }))
+            };
+            let has_today = !claim.parts.is_empty() && is_run(Column::Linux);
+            let rows = claim.sensitivity.iter().enumerate();
+            let rows = rows.map(|(row, of)| (&*of.says, Column::Sensitivity(index, row)));
+            Row {
+                notes: results.notes_of(paper, &experiments_of(of, claim)),
+                claim,
+                ours: judged(Column::Paper),
+                linux: has_today.then(|| judged(Column::Linux)),
+                sensitivity: rows
+                    .filter(|(_, column)| is_run(*column))
+                    .map(|(says, column)| (says, judged(column)))
+                    .collect(),
+            }
+        };
+        self.claims.iter().map(row).collect()
+    }
+
+    /// The values of a figure by the name of its experiment, on the paper's kernel.
+    pub fn values_of<'a>(
+        &'a self,
+        (paper, figure): (usize, usize),
+        results: &'a Results,
+    ) -> Vec<(&'a str, &'a Values)> {
+        let of = &self.papers[paper];
+        let names = of.figures[figure].experiments.iter().filter_map(|name| of.find(name));
+        let found = names.flatten().filter_map(|experiment| {
+            let unit = Unit { paper, column: Column::Paper, experiment };
+            Some((&*of.experiments[experiment].name, results.values.get(&unit)?))
+        });
+        found.collect()
+    }
+}
+
+impl Results {
+    /// Adds the values of a study.
+    pub fn add(&mut self, unit: &Unit, scenario: &Scenario, values: Values) {
+        let notes = scenario.source.iter().flat_map(|source| source.notes.iter().cloned());
+        self.notes.insert(unit.clone(), notes.collect());
+        self.values.insert(unit.clone(), values);
+    }
+
+    /// Segments with payload received in all studies.
+    pub fn packets(&self) -> u64 {
+        self.values.values().map(|values| values.packets).sum()
+    }
+
+    /// What is assumed of the traffic of these studies.
+    fn notes_of(&self, paper: usize, experiments: &BTreeSet<usize>) -> Vec<&str> {
+        let column = Column::Paper;
+        let units =
+            experiments.iter().map(|experiment| Unit { paper, column, experiment: *experiment });
+        let found = units.filter_map(|unit| self.notes.get(&unit)).flatten();
+        found.map(String::as_str).collect::<BTreeSet<&str>>().into_iter().collect()
+    }
+
+    fn has(&self, unit: &Unit) -> bool {
+        self.values.contains_key(unit)
+    }
+}
+
+/// The experiments that a claim needs.
+fn experiments_of(paper: &Paper, claim: &Claim) -> BTreeSet<usize> {
+    claim.parts.iter().flat_map(|part| experiments_of_part(paper, part)).collect()
+}
+
+fn experiments_of_part(paper: &Paper, part: &Part) -> Vec<usize> {
+    let named = part.values.iter().filter_map(|term| match term {
+        Term::Of { experiment, .. } | Term::Gain { experiment, .. } => experiment.as_deref(),
+        Term::Constant(_) => None,
+    });
+    let names = part.experiments.iter().map(String::as_str).chain(named);
+    names.filter_map(|name| paper.find(name)).flatten().collect()
+}
+
+type Selected = (Vec<(usize, usize)>, Vec<(usize, usize)>);
+
+/// The claims and figures of a selection, in the order of the papers.
+fn select(papers: &[Paper], selection: &Given) -> Result<Selected, InputError> {
+    let (mut claims, mut figures) = (BTreeSet::new(), BTreeSet::new());
+    for (span, word) in selection.split_at_commas() {
+        let before = claims.len() + figures.len();
+        for (number, paper) in papers.iter().enumerate() {
+            if word == "all" || word == paper.number {
+                claims.extend((0..paper.claims.len()).map(|claim| (number, claim)));
+                figures.extend((0..paper.figures.len()).map(|figure| (number, figure)));
+            }
+            for (index, figure) in paper.figures.iter().enumerate() {
+                // `002/fig8` has the parts fig8-10 and fig8-100.
+                let name = figure_name(paper, figure);
+                if name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || is_part(rest)) {
+                    figures.insert((number, index));
+                    let supported = paper.claims.iter().enumerate();
+                    let supported = supported.filter(|(_, of)| figure.claims.contains(&of.id));
+                    claims.extend(supported.map(|(claim, _)| (number, claim)));
+                }
+            }
+            let named = paper.claims.iter().position(|claim| claim.id.eq_ignore_ascii_case(word));
+            claims.extend(named.map(|claim| (number, claim)));
+        }
+        if claims.len() + figures.len() == before && !is_known(papers, word) {
+            let problem = format!("no paper, figure or claim `{word}`");
+            let names: Vec<String> = names(papers);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let help = nearest_help(word, &names);
+            return Err(selection.refuse(crate::error::Refusal { span, problem, help }));
+        }
+    }
+    Ok((claims.into_iter().collect(), figures.into_iter().collect()))
+}
+
+/// Whether this is what the name of a part of a figure has behind that of the figure: `-100`, `a`.
+fn is_part(rest: &str) -> bool {
+    rest.starts_with('-') || rest.len() == 1 && rest.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+/// Whether the word selects something that is already selected.
+fn is_known(papers: &[Paper], word: &str) -> bool {
+    names(papers).iter().any(|name| name.eq_ignore_ascii_case(word))
+        || papers.iter().any(|p| p.claims.iter().any(|of| of.id.eq_ignore_ascii_case(word)))
+}
+
+/// What can be selected, without single claims.
+fn names(papers: &[Paper]) -> Vec<String> {
+    let of = |paper: &Paper| {
+        let figures = paper.figures.iter().map(|figure| figure_name(paper, figure));
+        [paper.number.clone()].into_iter().chain(figures).collect::<Vec<String>>()
+    };
+    ["all".to_owned()].into_iter().chain(papers.iter().flat_map(of)).collect()
+}
+
+/// `002/fig8`.
+pub fn figure_name(paper: &Paper, figure: &Figure) -> String {
+    format!("{}/{}", paper.number, figure.id)
+}

@@ -1,0 +1,239 @@
+//! Judgement of made-up values, reading of claims files, and the papers' own files.
+
+use super::claims::{Metric, Paper};
+use super::judge::{Judged, judge};
+use super::plan::{Asked, Column, Plan};
+use super::values::{Described, Values, VariantValues};
+use crate::error::{Given, InputError, SourceFile};
+use crate::scenario::{Key, Options, variants_of};
+use std::sync::Arc;
+
+const SCENARIO: &str = "traffic = \"burst:10\"\nprotocols = \"tcp,mptcp\"\nruns = 30\n\
+    [path]\nfast = \"rate 10mbit delay 5ms\"\nslow = \"rate 10mbit delay 50ms\"\n";
+
+const HEAD: &str = "paper = \"009\"\ntitle = \"A paper\"\n\
+    [experiment.burst]\nfile = \"burst.toml\"\nquick = { runs = 10 }\ncases = [\n\
+    { name = \"10\", set = { traffic = \"burst:10\" } },\n\
+    { name = \"50\", set = { traffic = \"burst:50\", \
+    path = { slow = \"rate 1mbit delay 9ms\" } } },\n\
+    ]\n";
+
+fn read(claims: &str) -> Result<Paper, InputError> {
+    let name = "scenarios/009-x/claims.toml".to_owned();
+    let file = Arc::new(SourceFile { name, text: format!("{HEAD}{claims}") });
+    let scenario = |given: &Given| {
+        let name = format!("scenarios/009-x/{}", given.text);
+        Ok(Arc::new(SourceFile { name, text: SCENARIO.to_owned() }))
+    };
+    Paper::read(&file, &scenario)
+}
+
+fn claim(parts: &str) -> String {
+    format!(
+        "[[claim]]\nid = \"009-C1\"\nkind = \"hard\"\nsource = \"s1\"\n\
+         paper = \"it is so\"\n{parts}"
+    )
+}
+
+fn part(text: &str) -> String {
+    format!("[[claim.part]]\n{text}\n")
+}
+
+/// Twenty runs around this value.
+fn around(centre: f64) -> Vec<Option<f64>> {
+    (0..20).map(|run| Some(centre * (1.0 + 0.001 * f64::from(run * 7 % 20)))).collect()
+}
+
+fn variant(name: &str, is_single: bool, centre: f64, share: f64) -> VariantValues {
+    let columns = vec![around(centre), around(share)];
+    VariantValues { name: name.to_owned(), is_sctp: false, is_single, columns }
+}
+
+/// Values of four variants with these means in seconds.
+fn values(fast: f64, slow: f64, lrf: f64, blest: f64) -> Values {
+    let described = |name: &str, unit: &str| Described {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        larger_is_better: false,
+    };
+    Values {
+        columns: vec![described("own", "s"), described("share:fast", "1")],
+        variants: vec![
+            variant("tcp/fast/cubic", true, fast, 1.0),
+            variant("tcp/slow/cubic", true, slow, 0.0),
+            variant("mptcp/lrf/lia", false, lrf, 0.6),
+            variant("mptcp/blest/lia", false, blest, 0.9),
+        ],
+        packets: 10,
+    }
+}
+
+fn judged(parts: &str) -> Judged {
+    let paper = read(&claim(parts)).unwrap();
+    let (ten, fifty) = (values(0.010, 0.030, 0.015, 0.012), values(0.020, 0.060, 0.058, 0.021));
+    let lookup = |experiment: usize| Some(if experiment == 0 { &ten } else { &fifty });
+    judge(&paper, &paper.claims[0], &lookup, 1)
+}
+
+const ORDER: &str = "check = \"order\"\nexperiment = \"burst/10\"\n";
+
+#[test]
+fn a_claim_holds_if_all_its_hard_parts_do() {
+    let yes =
+        format!("{ORDER}values = [\"tcp/fast/cubic\", \"mptcp/blest/lia\", \"mptcp/lrf/lia\"]");
+    let no = format!("{ORDER}values = [\"mptcp/lrf/lia\", \"mptcp/blest/lia\"]");
+    let open = "missing = \"no such feature\"";
+    let of = |parts: &[&str]| judged(&parts.iter().map(|text| part(text)).collect::<String>());
+    assert_eq!(of(&[&yes]).holds, Some(true));
+    assert_eq!(of(&[&yes, &no]).holds, Some(false));
+    assert_eq!(of(&[&yes, open]).holds, None);
+    assert_eq!(of(&[open, &no]).holds, Some(false), "what fails decides");
+    let soft = format!("kind = \"soft\"\n{no}");
+    let with_soft = of(&[&yes, &soft]);
+    assert_eq!(with_soft.holds, Some(true), "a soft part does not");
+    assert_eq!(with_soft.parts[1].holds, Some(false));
+    assert!(with_soft.ours.contains("10.09 < 12.11 < 15.14 ms"), "{}", with_soft.ours);
+    assert!(of(&[&no]).why.contains("shows the contrary"), "{}", of(&[&no]).why);
+}
+
+#[test]
+fn a_part_must_hold_in_each_experiment() {
+    let order = |values: &str| {
+        judged(&part(&format!("check = \"order\"\nexperiment = \"burst/*\"\nvalues = {values}")))
+    };
+    assert_eq!(order("[\"tcp/fast/cubic\", \"mptcp/lrf/lia\"]").holds, Some(true));
+    // 15 < 30 and 58 < 60, but 15 < 20 and 58 > 40.
+    let average = order("[\"mptcp/lrf/lia\", \"average\"]");
+    assert_eq!(average.holds, Some(false));
+    assert!(average.ours.ends_with("(holds in 1 of 2)"), "{}", average.ours);
+}
+
+#[test]
+fn single_paths_are_picked_by_mean_sum_and_order() {
+    let equal = |quantity: &str, value: f64| {
+        let values = format!("values = [\"{quantity}\", {value}]");
+        let text = format!("check = \"equal\"\nexperiment = \"burst/10\"\n{values}");
+        judged(&part(&text)).holds
+    };
+    for (quantity, value) in
+        [("average", 0.020), ("sum:tcp", 0.040), ("best", 0.010), ("max", 0.030), ("min", 0.010)]
+    {
+        assert_eq!(equal(quantity, value), Some(true), "{quantity}");
+        assert_eq!(equal(quantity, value * 1.2), Some(false), "{quantity}");
+    }
+    assert_eq!(equal("best:sctp", 1.0), None, "there is none");
+}
+
+#[test]
+fn shares_and_values_of_other_experiments_are_looked_up() {
+    let share = "check = \"equal\"\nexperiment = \"burst/10\"\nmetric = \"share:fast\"\n\
+        values = [\"mptcp/lrf/lia\", 0.64]";
+    assert_eq!(judged(&part(share)).holds, Some(true), "within five points");
+    let ratio = |low: f64| {
+        judged(&part(&format!(
+            "check = \"ratio\"\nlow = {low}\nvalues = [\"burst/50: mptcp/lrf/lia\", \
+             \"burst/10: mptcp/lrf/lia\"]"
+        )))
+        .holds
+    };
+    assert_eq!((ratio(3.0), ratio(4.0)), (Some(true), Some(false)));
+    let gains = |values: &str| judged(&part(&format!("check = \"gain-order\"\nvalues = {values}")));
+    let (ten, fifty) = (
+        "\"burst/10: mptcp/blest/lia | mptcp/lrf/lia\"",
+        "\"burst/50: mptcp/blest/lia | mptcp/lrf/lia\"",
+    );
+    assert_eq!(gains(&format!("[{ten}, {fifty}]")).holds, Some(true));
+    assert_eq!(gains(&format!("[{fifty}, {ten}]")).holds, Some(false));
+}
+
+#[test]
+fn what_is_not_there_is_said_and_decides_nothing() {
+    let no_variant = judged(&part(&format!("{ORDER}values = [\"mptcp/lrf/olia\", 1]")));
+    assert_eq!(no_variant.holds, None);
+    assert!(no_variant.why.contains("no variant mptcp/lrf/olia"), "{}", no_variant.why);
+    let missing = judged("missing = \"the tables are lost\"\n");
+    assert_eq!((missing.holds, &*missing.why), (None, "the tables are lost"));
+}
+
+#[test]
+fn mistakes_in_claims_files_are_refused_with_their_place() {
+    let refused = |text: &str| read(text).unwrap_err().to_string();
+    let texts = [
+        (claim(&part("check = \"larger\"\nvalues = [1, 2]")), "unknown check `larger`"),
+        (claim(&part("check = \"order\"\nvalues = [\"a\"]")), "`order` needs two values or more"),
+        (claim(&part("check = \"range\"\nvalues = [\"a\"]")), "`range` needs one value or more"),
+        (
+            claim(&part("check = \"order\"\nexperiment = \"bust/10\"\nvalues = [\"a\", \"b\"]")),
+            "unknown experiment `bust/10`",
+        ),
+        (claim(""), "a claim without a part"),
+        (claim(&part("chek = \"order\"")), "unknown key `chek`"),
+        (
+            claim(&part("check = \"order\"\nstatistic = \"mode\"\nvalues = [\"a\", \"b\"]")),
+            "unknown statistic `mode`",
+        ),
+    ];
+    for (text, expected) in texts {
+        let message = refused(&text);
+        assert!(message.contains(expected) && message.contains("claims.toml:"), "{message}");
+    }
+}
+
+fn asked(selection: &str, quick: bool) -> Asked {
+    let selection = Given::argument("WHAT", selection);
+    Asked { selection, quick, linux: true, scheduler: None, options: Options::default() }
+}
+
+#[test]
+fn a_plan_has_the_studies_of_its_claims_with_the_options_of_cases_and_columns() {
+    let order = part("check = \"order\"\nexperiment = \"burst/*\"\nvalues = [\"best\", 1]");
+    let other = "[[claim]]\nid = \"009-C2\"\nkind = \"soft\"\nsource = \"\"\npaper = \"\"\n";
+    let other = format!("{other}{}", part(&format!("{ORDER}values = [\"best\", 1]")));
+    let paper = read(&format!("{}{other}", claim(&order))).unwrap();
+    let plan = |what: &str, quick| Plan::new(vec![paper.clone()], asked(what, quick)).unwrap();
+    let whole = plan("all", false);
+    assert_eq!(whole.units.len(), 4, "two cases on two kernels");
+    assert_eq!(plan("009-c2", false).units.len(), 2);
+    let first = whole.scenario(whole.units_of(0, Column::Paper).next().unwrap()).unwrap();
+    let last = whole.scenario(whole.units_of(0, Column::Linux).last().unwrap()).unwrap();
+    assert_eq!(first.paths.len(), 2);
+    assert!(last.to_toml().contains("profile = \"linux\""), "{}", last.to_toml());
+    assert!(last.paths[1].anchored.contains("rate 1mbit"), "the case replaces a path");
+    let quick = plan("all", true);
+    let scenario = quick.scenario(&quick.units[0]).unwrap();
+    assert_eq!(Plan::runs(&scenario), 10 * variants_of(&scenario).len());
+    assert!(Plan::new(vec![paper.clone()], asked("010", false)).is_err());
+    let mut with = asked("all", false);
+    with.scheduler = Some(Given::argument("--scheduler", "blest"));
+    let with = Plan::new(vec![paper], with).unwrap();
+    let scenario = with.scenario(&with.units[0]).unwrap();
+    assert_eq!(scenario.choices.schedulers.len(), first.choices.schedulers.len() + 1);
+}
+
+#[test]
+fn stored_values_equal_the_computed_ones_and_have_a_key() {
+    let values = values(0.1, 0.25, 0.3, 1.0 / 3.0);
+    let text = values.document("key").to_string();
+    let document = serde_json::from_str(&text).unwrap();
+    assert_eq!(Values::read(&document, "key"), Some(values));
+    assert_eq!(Values::read(&document, "other"), None);
+}
+
+#[test]
+fn metrics_have_names() {
+    assert_eq!(Metric::Share("wlan".to_owned()).name(), "share:wlan");
+    assert!(Metric::LargestShare.is_share() && !Metric::Own.is_share());
+}
+
+/// The claims files of the papers: every study resolves, and every variant and metric is there.
+#[test]
+fn every_claim_of_the_papers_can_be_judged() {
+    let papers = Paper::all().unwrap_or_else(|refusal| panic!("{refusal}"));
+    for quick in [false, true] {
+        let mut all = asked("all", quick);
+        all.options = Options::default().with(Key::Jobs, "1");
+        let plan = Plan::new(papers.clone(), all).unwrap_or_else(|refusal| panic!("{refusal}"));
+        let lacking = plan.lacking();
+        assert!(lacking.is_empty(), "{}", lacking.join("\n"));
+    }
+}

@@ -1,0 +1,277 @@
+//! What the judgement of claims needs of a study: the looked-at numbers of every repetition.
+//!
+//! They are kept in one small file per study, so that an interrupted reproduction resumes, and
+//! shards of a cluster can be merged. The file is the same bytes for any number of threads.
+
+use super::claims::{Metric, Pick, Quantity};
+use crate::results::BUILD;
+use crate::run::Run;
+use crate::scenario::{Family, Protocol, Scenario, Variant, measures, metric};
+use crate::statistics::mean;
+use crate::study::{Study, VariantRuns, hex};
+use serde_json::{Map, Value, json};
+use traffic::Measure;
+
+/// The version of the files.
+const SCHEMA: u64 = 1;
+
+/// The numbers of a study.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Values {
+    /// The metrics looked at.
+    pub(super) columns: Vec<Described>,
+    /// The variants.
+    pub variants: Vec<VariantValues>,
+    /// Segments with payload that were received, over all runs.
+    pub packets: u64,
+}
+
+/// A metric with what is known of it.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Described {
+    pub(super) name: String,
+    pub(super) unit: String,
+    pub(super) larger_is_better: bool,
+}
+
+/// The numbers of a variant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VariantValues {
+    /// Its name.
+    pub name: String,
+    pub(super) is_sctp: bool,
+    pub(super) is_single: bool,
+    /// For each metric the number of every repetition.
+    pub(super) columns: Vec<Vec<Option<f64>>>,
+}
+
+/// How the number of a run is found.
+enum Source {
+    Measure(Measure),
+    Share(usize),
+    LargestShare,
+    Number(String),
+}
+
+impl Values {
+    /// The numbers of a study's runs; the error names the metric that its traffic does not have.
+    pub(super) fn of(
+        scenario: &Scenario,
+        study: &Study,
+        metrics: &[Metric],
+    ) -> Result<Values, String> {
+        let sources = metrics.iter().map(|of| source(scenario, of));
+        let sources = sources.collect::<Result<Vec<(Source, Described)>, String>>()?;
+        let column =
+            |runs: &[Run], source: &Source| runs.iter().map(|r| number(r, source)).collect();
+        let variant = |of: &VariantRuns| VariantValues {
+            name: of.variant.name.clone(),
+            is_sctp: of.variant.family() == Family::Sctp,
+            is_single: is_single(&of.variant),
+            columns: sources.iter().map(|(source, _)| column(&of.runs, source)).collect(),
+        };
+        let runs = study.variants.iter().flat_map(|of| &of.runs);
+        Ok(Values {
+            variants: study.variants.iter().map(variant).collect(),
+            packets: runs.map(|run| run.data_packets).sum(),
+            columns: sources.into_iter().map(|(_, described)| described).collect(),
+        })
+    }
+
+    /// The variants of a scenario without any run.
+    #[cfg(test)]
+    pub(super) fn without_runs(scenario: &Scenario, metrics: &[Metric]) -> Result<Values, String> {
+        let variants = crate::scenario::variants_of(scenario);
+        Values::of(scenario, &Study::empty(&variants), metrics)
+    }
+
+    /// Whether a scenario has these metrics.
+    pub(super) fn check(scenario: &Scenario, metrics: &[Metric]) -> Result<(), String> {
+        metrics.iter().try_for_each(|of| source(scenario, of).map(|_| ()))
+    }
+
+    /// The metric of this name.
+    pub(super) fn column(&self, metric: &Metric) -> Option<(usize, &Described)> {
+        let name = metric.name();
+        self.columns.iter().enumerate().find(|(_, of)| of.name == name)
+    }
+
+    /// The number of every repetition; the error names what is missing.
+    pub(super) fn numbers(
+        &self,
+        metric: &Metric,
+        quantity: &Quantity,
+        family: Option<bool>,
+    ) -> Result<Vec<Option<f64>>, String> {
+        let (column, described) =
+            self.column(metric).ok_or_else(|| format!("no metric {}", metric.name()))?;
+        let (pick, of_family) = match quantity {
+            Quantity::Variant(name) => {
+                let found = self.variants.iter().find(|of| of.name == *name);
+                let found = found.ok_or_else(|| format!("no variant {name}"))?;
+                return Ok(found.columns[column].clone());
+            }
+            Quantity::Single(pick, of) => (*pick, of.map(|of| of == Family::Sctp).or(family)),
+        };
+        let is_in = |of: &&VariantValues| {
+            of.is_single && of_family.is_none_or(|is_sctp| of.is_sctp == is_sctp)
+        };
+        let singles: Vec<&Vec<Option<f64>>> =
+            self.variants.iter().filter(is_in).map(|of| &of.columns[column]).collect();
+        picked(pick, &singles, described.larger_is_better)
+            .ok_or_else(|| "no variants over single paths".to_owned())
+    }
+
+    /// Whether the variant is one of SCTP.
+    pub(super) fn is_sctp(&self, quantity: &Quantity) -> Option<bool> {
+        match quantity {
+            Quantity::Variant(name) => {
+                self.variants.iter().find(|of| of.name == *name).map(|of| of.is_sctp)
+            }
+            Quantity::Single(_, family) => family.map(|family| family == Family::Sctp),
+        }
+    }
+
+    /// The content of its file.
+    pub(super) fn document(&self, key: &str) -> Value {
+        let described = self.columns.iter().map(
+            |of| json!({"name": of.name, "unit": of.unit, "larger_is_better": of.larger_is_better}),
+        );
+        let variant = |of: &VariantValues| {
+            let numbers = self.columns.iter().zip(&of.columns);
+            let numbers: Map<String, Value> =
+                numbers.map(|(metric, column)| (metric.name.clone(), json!(column))).collect();
+            json!({
+                "variant": of.name,
+                "sctp": of.is_sctp,
+                "single_path": of.is_single,
+                "values": numbers,
+            })
+        };
+        json!({
+            "program": "anabranch",
+            "schema": SCHEMA,
+            "key": key,
+            "packets": self.packets,
+            "metrics": described.collect::<Vec<_>>(),
+            "variants": self.variants.iter().map(variant).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Reads the content of its file; `None` if it is of another study or build.
+    pub(super) fn read(document: &Value, key: &str) -> Option<Values> {
+        if document["schema"] != json!(SCHEMA) || document["key"] != json!(key) {
+            return None;
+        }
+        let described = |of: &Value| {
+            Some(Described {
+                name: of["name"].as_str()?.to_owned(),
+                unit: of["unit"].as_str()?.to_owned(),
+                larger_is_better: of["larger_is_better"].as_bool()?,
+            })
+        };
+        let columns: Vec<Described> =
+            document["metrics"].as_array()?.iter().map(described).collect::<Option<_>>()?;
+        let numbers = |of: &Value| {
+            Some(of.as_array()?.iter().map(Value::as_f64).collect::<Vec<Option<f64>>>())
+        };
+        let variant = |of: &Value| {
+            let columns = columns.iter().map(|metric| numbers(&of["values"][&metric.name]));
+            Some(VariantValues {
+                name: of["variant"].as_str()?.to_owned(),
+                is_sctp: of["sctp"].as_bool()?,
+                is_single: of["single_path"].as_bool()?,
+                columns: columns.collect::<Option<_>>()?,
+            })
+        };
+        let variants =
+            document["variants"].as_array()?.iter().map(variant).collect::<Option<_>>()?;
+        let packets = document["packets"].as_u64()?;
+        Some(Values { columns, variants, packets })
+    }
+}
+
+/// What stored numbers depend on: scenario, seed, repetitions, metrics and build.
+pub(super) fn key(scenario: &Scenario, metrics: &[Metric]) -> String {
+    let names: Vec<String> = metrics.iter().map(Metric::name).collect();
+    let build = BUILD.get(..16).unwrap_or(BUILD);
+    format!("{}/{build}/{}", hex(&scenario.hash()), names.join(","))
+}
+
+/// Whether it is a connection over one path that delivers everything.
+fn is_single(variant: &Variant) -> bool {
+    variant.single_path().is_some() && variant.protocol() != Protocol::Udp
+}
+
+fn source(scenario: &Scenario, of: &Metric) -> Result<(Source, Described), String> {
+    let plain =
+        |unit: &str| Described { name: of.name(), unit: unit.to_owned(), larger_is_better: false };
+    let measure = |measure: Measure| {
+        let unit = measure.unit().to_owned();
+        let larger_is_better = measure.larger_is_better();
+        (Source::Measure(measure), Described { name: of.name(), unit, larger_is_better })
+    };
+    Ok(match of {
+        Metric::Own => measure(scenario.metric),
+        Metric::Named(name) => {
+            let all = measures(&scenario.traffic, &scenario.paths, &scenario.links);
+            let found = metric(name, &all);
+            measure(found.map_err(|refusal| format!("{}: {}", refusal.problem, refusal.help))?)
+        }
+        Metric::Share(path) => {
+            let place = scenario.paths.iter().position(|of| of.name == *path);
+            let place = place.ok_or_else(|| format!("no path {path}"))?;
+            (Source::Share(place), plain("1"))
+        }
+        Metric::LargestShare => (Source::LargestShare, plain("1")),
+        Metric::Number(name) => (Source::Number(name.clone()), plain("")),
+    })
+}
+
+fn number(run: &Run, source: &Source) -> Option<f64> {
+    let share = |bytes: u64| {
+        let total: u64 = run.first_sent_bytes.iter().sum();
+        (total > 0).then(|| bytes as f64 / total as f64)
+    };
+    match source {
+        Source::Measure(measure) => run.measured(*measure),
+        Source::Share(path) => share(*run.first_sent_bytes.get(*path)?),
+        Source::LargestShare => share(*run.first_sent_bytes.iter().max()?),
+        Source::Number(name) => match name.as_str() {
+            "ended" => Some(run.ended),
+            "bytes_read" => Some(run.bytes_read as f64),
+            "data_packets" => Some(run.data_packets as f64),
+            "retransmitted_segs" => Some(run.retransmitted_segs as f64),
+            "reinjected_bytes" => Some(run.reinjected_bytes as f64),
+            "duplicate_bytes" => Some(run.duplicate_bytes as f64),
+            "complete" => Some(f64::from(u8::from(run.value.is_some()))),
+            name => run.further(name),
+        },
+    }
+}
+
+fn picked(
+    pick: Pick,
+    singles: &[&Vec<Option<f64>>],
+    larger_is_better: bool,
+) -> Option<Vec<Option<f64>>> {
+    let rows = singles.iter().map(|column| column.len()).min()?;
+    let row =
+        |index: usize| singles.iter().map(|column| column[index]).collect::<Option<Vec<f64>>>();
+    let of = |column: &Vec<Option<f64>>| {
+        mean(&column.iter().copied().flatten().collect::<Vec<f64>>()).unwrap_or(f64::NAN)
+    };
+    let largest = match pick {
+        Pick::Average => return Some((0..rows).map(|i| mean(&row(i)?)).collect()),
+        Pick::Sum => return Some((0..rows).map(|i| Some(row(i)?.iter().sum())).collect()),
+        Pick::Max => true,
+        Pick::Min => false,
+        Pick::Best => larger_is_better,
+    };
+    let ordered = singles.iter().filter(|column| of(column).is_finite());
+    let found = match largest {
+        true => ordered.max_by(|a, b| of(a).total_cmp(&of(b))),
+        false => ordered.min_by(|a, b| of(a).total_cmp(&of(b))),
+    };
+    found.map(|column| (*column).clone())
+}
