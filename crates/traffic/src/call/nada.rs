@@ -2,7 +2,8 @@
 //!
 //! `Observer` is the receiver: the delay above the smallest one, filtered, the rate received, and
 //! whether the rate may rise fast (s4.2). Losses, which only datagrams show, are added to the delay
-//! as s4.2 has it, with the ratio smoothed (s5.1.2). `Control` is the sender (s4.3). Constants of s6.3.
+//! as s4.2 has it, with the ratio smoothed (s5.1.2). `Control` is the sender (s4.3). Constants of
+//! s6.3.
 
 use super::Limits;
 use base::{Duration, Instant};

@@ -139,8 +139,8 @@ fn pages_of_a_recording_with_names_and_tls() {
     let of = |page: &str, second: u32, host: &str| {
         let time = format!(
             ", \"pageref\": \"{page}\", \"startedDateTime\": \"2024-05-01T10:00:0{second}.000Z\", \
-             \"timings\": {{\"dns\": 9, \"connect\": 60, \"ssl\": 30, \"wait\": 40, \"receive\": 5}}, \
-             \"time\": 144"
+             \"timings\": {{\"dns\": 9, \"connect\": 60, \"ssl\": 30, \"wait\": 40, \
+             \"receive\": 5}}, \"time\": 144"
         );
         let request = format!("{{\"url\": \"https://{host}/\"}}");
         entry(&request, "{\"status\": 200, \"bodySize\": 40000}", &time)
