@@ -63,8 +63,8 @@ pub(crate) const EXAMPLE_LIST: [&str; 8] = [
 pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` or \
      `onoff:500kbit`; without `traffic` the flow is saturating";
 /// Help with traffic that does not go in datagrams.
-pub(crate) const DATAGRAM_EXAMPLES: &str = "datagrams carry `udp:2mbit`, `onoff:500kbit:60s`, `video`, \
-     `call` and games; of `table:FILE` add `:paced`";
+pub(crate) const DATAGRAM_EXAMPLES: &str = "datagrams carry `udp:2mbit`, \
+     `onoff:500kbit:60s`, `video`, `call` and games; of `table:FILE` add `:paced`";
 /// Regular expression of all forms.
 pub(crate) const PATTERN: &str = concat!(
     r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?",
