@@ -6,6 +6,7 @@
 
 use crate::conversation::{self, Found, Places};
 use crate::error::{Refusal, sanitised};
+use crate::path_spec::show_time;
 use crate::traffic_source::{Fault, TrafficSource};
 use crate::units::{parse_rate, parse_size, parse_time, show_size};
 use crate::web_page::{NAMED_PAGES, PageSource, maps};
@@ -19,7 +20,7 @@ use traffic::model::onoff::OnOff;
 use traffic::model::udp::Udp;
 use traffic::model::video::Video;
 use traffic::vod::{Service, Vod};
-use traffic::web::{Http, Web};
+use traffic::web::{Http, Opening, Web};
 use traffic::{Draws, Role, Traffic};
 use transport::Profile;
 
@@ -62,8 +63,8 @@ pub(crate) const EXAMPLE_LIST: [&str; 8] = [
 pub(crate) const FLOW_EXAMPLES: &str = "write `bulk:4MiB`, `burst:20`, `video` or \
      `onoff:500kbit`; without `traffic` the flow is saturating";
 /// Help with traffic that does not go in datagrams.
-pub(crate) const DATAGRAM_EXAMPLES: &str =
-    "datagrams carry `udp:2mbit`, `onoff:500kbit:60s` and `video`";
+pub(crate) const DATAGRAM_EXAMPLES: &str = "datagrams carry `udp:2mbit`, \
+     `onoff:500kbit:60s`, `video`, `call` and games; of `table:FILE` add `:paced`";
 /// Regular expression of all forms.
 pub(crate) const PATTERN: &str = concat!(
     r"^(burst:[0-9]+|(video|call|onoff|maps)(:.+)?",
@@ -94,8 +95,19 @@ pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[
 pub(crate) struct Fetching {
     /// Version of HTTP, which decides how exchanges share connections; `None`: the usual one.
     pub http: Option<Http>,
-    /// Limits hold for each host.
-    pub per_host: bool,
+    /// Limits hold for each host; `None`: where the page was recorded with its hosts.
+    pub per_host: Option<bool>,
+    /// What comes before the first request.
+    pub opening: Opening,
+}
+
+impl Fetching {
+    /// The usual way.
+    pub(crate) const USUAL: Fetching = Fetching {
+        http: None,
+        per_host: None,
+        opening: Opening { tls: None, lookup: Duration::ZERO },
+    };
 }
 
 /// Whether the word begins with the name of a model.
@@ -130,10 +142,13 @@ pub(crate) fn parse_traffic(
     let inner = |refusal: Refusal| refusal.shifted(name.len() + 1);
     match name.to_ascii_lowercase().as_str() {
         "web" => {
-            let PageSource { page, source } = page(folders, value).map_err(inner)?;
-            let Fetching { http, per_host } = fetching;
+            let PageSource { page, source, has_hosts } = page(folders, value).map_err(inner)?;
+            let Fetching { http, per_host, opening } = fetching;
             let http = http.unwrap_or(Http::SIX);
-            Ok((Traffic::Web(Web { page, http, per_host }), Some(source)))
+            // One connection or association stands for all of a page, unless it is said otherwise.
+            let by_host = has_hosts && page.hosts() > 1 && matches!(http, Http::One { .. });
+            let per_host = per_host.unwrap_or(by_host);
+            Ok((Traffic::Web(Web { page, http, per_host, opening }), Some(source)))
         }
         "vod" => Ok((film(value).map_err(inner)?, None)),
         "maps" => map_session(maps_time(value).map_err(inner)?, fetching),
@@ -150,10 +165,10 @@ fn map_session(
     fetching: Fetching,
 ) -> Result<(Traffic, Option<TrafficSource>), Refusal> {
     let fault = |(problem, help): Fault| Refusal::new("maps", problem, help);
-    let PageSource { page, source } = PageSource::map_session(time).map_err(fault)?;
-    let Fetching { http, per_host } = fetching;
-    let http = http.unwrap_or(Http::Two);
-    Ok((Traffic::Web(Web { page, http, per_host }), Some(source)))
+    let PageSource { page, source, .. } = PageSource::map_session(time).map_err(fault)?;
+    let Fetching { http, per_host, opening } = fetching;
+    let (http, per_host) = (http.unwrap_or(Http::Two), per_host.unwrap_or(false));
+    Ok((Traffic::Web(Web { page, http, per_host, opening }), Some(source)))
 }
 
 fn maps_time(value: &str) -> Result<Duration, Refusal> {
@@ -562,6 +577,10 @@ fn describe_page(web: &Web) -> String {
         Http::Streams(1) => format!("one stream of one association{each}"),
         Http::Streams(streams) => format!("{streams} streams of one association{each}"),
     };
+    let tls = web.opening.tls.map(|tls| format!(", TLS {}", tls.name()));
+    let lookup = Some(web.opening.lookup).filter(|time| *time > Duration::ZERO);
+    let lookup = lookup.map(|time| format!(", DNS {}", show_time(time)));
+    let over: String = [Some(over), tls, lookup].into_iter().flatten().collect();
     // Folders are omitted.
     let name = page.name().rsplit('/').next().unwrap_or_default();
     let name = sanitised(name);
@@ -578,7 +597,7 @@ fn describe_page(web: &Web) -> String {
 mod tests {
     use super::*;
 
-    const FETCHING: Fetching = Fetching { http: None, per_host: false };
+    const FETCHING: Fetching = Fetching::USUAL;
 
     fn read(text: &str) -> Result<Traffic, Refusal> {
         parse_traffic(text, Profile::Linux, Folders::default(), FETCHING)
@@ -606,7 +625,7 @@ mod tests {
             assert_eq!(session.metric().name(), "object_time");
             assert_eq!(show_traffic(&session), shown);
         }
-        let fetching = Fetching { http: Some(Http::SIX), per_host: false };
+        let fetching = Fetching { http: Some(Http::SIX), ..FETCHING };
         let session = parse_traffic("maps", Profile::Linux, Folders::default(), fetching);
         let words = describe_traffic(&session.unwrap().0, false);
         assert!(words.starts_with("map session of 60s: 43 objects"), "{words}");
@@ -662,7 +681,7 @@ mod tests {
     #[test]
     fn hosts_of_a_page_are_counted_where_they_matter() {
         let words = |per_host| {
-            let fetching = Fetching { per_host, ..FETCHING };
+            let fetching = Fetching { per_host: Some(per_host), ..FETCHING };
             let page = parse_traffic("web:wikipedia", Profile::Linux, Folders::default(), fetching);
             describe_traffic(&page.unwrap().0, false)
         };

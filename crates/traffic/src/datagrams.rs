@@ -2,16 +2,17 @@
 //!
 //! Nothing is sent again, and what does not arrive is lost. A datagram begins with its kind and the
 //! number of its message. Download: the client says hello once a second until it hears from the
-//! server, which then begins. Upload: the client begins at once. Behind its last message the sender
-//! says so once a second until the receiver has answered, as in the closing of RTP sessions (BYE,
-//! RFC 3550 s6.6). The receiver waits for `LINGER` after that for messages that were overtaken.
+//! server, which then begins. Upload: the client begins at once. In both directions: the client
+//! begins and says hello. Behind its last message a sender says so once a second until the receiver
+//! has answered, as in the closing of RTP sessions (BYE, RFC 3550 s6.6). The receiver waits for
+//! `LINGER` after that for messages that were overtaken.
 
 use crate::application::{Application, MessageInfo, StreamFailure, StreamHost};
 use crate::check::StreamCheck;
 use crate::model::delays::interarrival_jitter;
 use crate::model::{Due, TrafficModel};
 use crate::one_way::{Report, Role};
-use crate::outcome::{Outcome, Part, mean};
+use crate::outcome::{Metric, Outcome, Part, mean};
 use base::{Duration, Instant, SocketId};
 use wire::Payload;
 
@@ -66,36 +67,37 @@ impl Kind {
 
 /// One half of a model over datagrams.
 pub struct Datagrams {
-    model: Box<dyn TrafficModel + Send>,
     role: Role,
     socket: Option<SocketId>,
-    stream: u32,
-    task: Task,
-    /// When hello, or the end, is said again.
-    repeat_at: Option<Instant>,
+    /// Virtual streams of the messages sent and received.
+    streams: [u32; 2],
+    sending: Option<Sending>,
+    receiving: Option<Receiving>,
+    /// When hello is said again.
+    hello_at: Option<Instant>,
     report: Report,
 }
 
-/// What a half does.
-enum Task {
-    Send(Sending),
-    Receive(Receiving),
-}
+/// A model of messages.
+type AnyModel = Box<dyn TrafficModel + Send>;
 
-/// The half that sends.
-#[derive(Default)]
+/// What a half sends.
 struct Sending {
+    model: AnyModel,
     start: Option<Instant>,
     /// Number of the next message, and when it is due.
     next: u64,
     due: Option<Instant>,
-    /// The receiver has seen the end.
-    is_seen: bool,
+    /// When the end is said again.
+    end_at: Option<Instant>,
+    /// When the receiver, which has seen the end, waits for nothing more.
+    over_at: Option<Instant>,
+    is_over: bool,
 }
 
-/// The half that receives.
-#[derive(Default)]
+/// What a half receives.
 struct Receiving {
+    model: AnyModel,
     /// By number.
     arrived: Vec<Option<Instant>>,
     count: usize,
@@ -108,23 +110,27 @@ struct Receiving {
 
 impl Datagrams {
     /// The half of `role`. `connection` numbers the connections of a world, as for `OneWay`.
-    pub(crate) fn new(
-        model: Box<dyn TrafficModel + Send>,
-        role: Role,
-        reverse: bool,
-        connection: u32,
-    ) -> Self {
-        let sends = (role == Role::Client) == reverse;
+    pub(crate) fn new(model: AnyModel, role: Role, reverse: bool, connection: u32) -> Self {
+        match (role == Role::Client) == reverse {
+            true => Self::of(Some(model), None, role, connection),
+            false => Self::of(None, Some(model), role, connection),
+        }
+    }
+
+    /// The half of `role` of messages in both directions: its own, and those of its peer.
+    pub(crate) fn two_way([own, peers]: [AnyModel; 2], role: Role, connection: u32) -> Self {
+        Self::of(Some(own), Some(peers), role, connection)
+    }
+
+    fn of(own: Option<AnyModel>, peers: Option<AnyModel>, role: Role, connection: u32) -> Self {
+        let (up, down) = (connection.wrapping_mul(2), connection.wrapping_mul(2).wrapping_add(1));
         Datagrams {
-            model,
             role,
             socket: None,
-            stream: connection.wrapping_mul(2).wrapping_add(u32::from(!reverse)),
-            task: match sends {
-                true => Task::Send(Sending::default()),
-                false => Task::Receive(Receiving::default()),
-            },
-            repeat_at: None,
+            streams: if role == Role::Client { [up, down] } else { [down, up] },
+            sending: own.map(Sending::new),
+            receiving: peers.map(Receiving::new),
+            hello_at: None,
             report: Report::default(),
         }
     }
@@ -145,18 +151,24 @@ impl Datagrams {
         }
     }
 
-    /// Says something now and again, until `repeat_at` is cleared.
-    fn repeat(&mut self, host: &mut dyn StreamHost, kind: Kind) {
-        self.repeat_at = Some(host.now() + REPEAT);
-        self.say(host, kind);
+    fn say_hello(&mut self, host: &mut dyn StreamHost) {
+        self.hello_at = Some(host.now() + REPEAT);
+        self.say(host, Kind::Hello);
+    }
+
+    fn say_end(&mut self, host: &mut dyn StreamHost) {
+        if let Some(sending) = &mut self.sending {
+            sending.end_at = Some(host.now() + REPEAT);
+        }
+        self.say(host, Kind::End);
     }
 
     /// The sender begins, unless it has.
     fn begin(&mut self, host: &mut dyn StreamHost) {
-        let Task::Send(sending) = &mut self.task else { return };
+        let Some(sending) = &mut self.sending else { return };
         if sending.start.is_none() {
             sending.start = Some(host.now());
-            sending.line_up(&*self.model, host.now());
+            sending.line_up(host.now());
             self.send(host);
         }
     }
@@ -164,56 +176,61 @@ impl Datagrams {
     /// Send the messages that are due, and behind the last one the end.
     fn send(&mut self, host: &mut dyn StreamHost) {
         let now = host.now();
-        let (Task::Send(sending), Some(socket)) = (&mut self.task, self.socket) else { return };
+        let (Some(sending), Some(socket)) = (&mut self.sending, self.socket) else { return };
         let is_sending = sending.due.is_some();
         while let Some(due) = sending.due.filter(|due| *due <= now) {
             // The lab refuses models with longer messages.
-            let len = self.model.message(sending.next).map_or(0, |message| message.len);
+            let len = sending.model.message(sending.next).map_or(0, |message| message.len);
             let len = len.clamp(u64::from(HEADER_BYTES), u64::from(MOST_BYTES)) as u32;
-            let content =
-                Payload::virtual_range(self.stream, sending.next * STRIDE, len - HEADER_BYTES);
+            let offset = sending.next * STRIDE;
+            let content = Payload::virtual_range(self.streams[0], offset, len - HEADER_BYTES);
             let mut datagram = Kind::Message.datagram(sending.next as u32);
             datagram.append(content);
             // What the host does not take is lost.
             host.send_message(socket, &datagram, MessageInfo::default());
             self.report.sent.push(due);
             sending.next += 1;
-            sending.line_up(&*self.model, now);
+            sending.line_up(now);
         }
         if is_sending && sending.due.is_none() {
-            self.repeat(host, Kind::End);
+            self.say_end(host);
         }
     }
 
     fn take_in(&mut self, host: &mut dyn StreamHost, datagram: &Payload) {
         let now = host.now();
-        match (Kind::of(datagram), &mut self.task) {
-            (Some((Kind::Hello, _)), Task::Send(_)) => self.begin(host),
-            (Some((Kind::EndSeen, _)), Task::Send(sending)) => {
-                sending.is_seen = true;
-                self.repeat_at = None;
+        let Some((kind, number)) = Kind::of(datagram) else { return };
+        match (kind, &mut self.sending, &mut self.receiving) {
+            (Kind::Hello, Some(_), _) => self.begin(host),
+            (Kind::EndSeen, Some(sending), _) => {
+                sending.end_at = None;
+                sending.over_at.get_or_insert(now + LINGER + LINGER);
             }
-            (Some((Kind::Message, number)), Task::Receive(_)) => {
-                self.repeat_at = None;
+            (Kind::Message, _, Some(_)) => {
+                self.hello_at = None;
                 self.on_message(now, number, datagram);
             }
-            (Some((Kind::End, _)), Task::Receive(receiving)) => {
-                self.repeat_at = None;
+            (Kind::End, _, Some(receiving)) => {
+                self.hello_at = None;
                 receiving.over_at.get_or_insert(now + LINGER);
                 self.say(host, Kind::EndSeen);
             }
             _ => {}
         }
+        // Of two senders the server begins with the first thing that it hears.
+        if self.receiving.is_some() {
+            self.begin(host);
+        }
     }
 
     fn on_message(&mut self, now: Instant, number: u32, datagram: &Payload) {
-        let Task::Receive(receiving) = &mut self.task else { return };
+        let Some(receiving) = &mut self.receiving else { return };
         let (index, place) = (number as usize, u64::from(number));
-        if self.model.message(place).is_none() {
+        if receiving.model.message(place).is_none() {
             return;
         }
         let content = datagram.slice(HEADER_BYTES, datagram.len() - HEADER_BYTES);
-        let mut check = StreamCheck::at(self.stream, place * STRIDE);
+        let mut check = StreamCheck::at(self.streams[1], place * STRIDE);
         if let Err(mismatch) = check.advance(&content) {
             self.report.mismatch.get_or_insert(mismatch);
             return;
@@ -229,7 +246,7 @@ impl Datagrams {
         receiving.count += 1;
         self.report.bytes_read += u64::from(datagram.len());
         self.report.last_read = Some(now);
-        if self.model.message(place + 1).is_none() {
+        if receiving.model.message(place + 1).is_none() {
             receiving.total = Some(index + 1);
         }
         receiving.is_over |= receiving.total == Some(receiving.count);
@@ -237,10 +254,15 @@ impl Datagrams {
 }
 
 impl Sending {
+    fn new(model: AnyModel) -> Self {
+        let (start, due, end_at, over_at) = (None, None, None, None);
+        Sending { model, start, next: 0, due, end_at, over_at, is_over: false }
+    }
+
     /// The time of the next message; `now` is when the one before it was sent.
-    fn line_up(&mut self, model: &dyn TrafficModel, now: Instant) {
+    fn line_up(&mut self, now: Instant) {
         let start = self.start.unwrap_or(now);
-        self.due = model.message(self.next).map(|message| match message.due {
+        self.due = self.model.message(self.next).map(|message| match message.due {
             Due::SinceStart(after) => start + after,
             // The lab refuses models that wait for answers.
             Due::SincePrevious(after) | Due::SincePeer { after, .. } => now + after,
@@ -248,24 +270,26 @@ impl Sending {
     }
 }
 
+impl Receiving {
+    fn new(model: AnyModel) -> Self {
+        let is_over = model.message(0).is_none();
+        let (arrived, total, over_at) = (Vec::new(), None, None);
+        Receiving { model, arrived, count: 0, total, over_at, is_over }
+    }
+}
+
 impl Application for Datagrams {
     fn on_start(&mut self, host: &mut dyn StreamHost) {
-        if self.role == Role::Client {
-            self.report.started = Some(host.now());
-            match host.connect() {
-                Ok(socket) => self.socket = Some(socket),
-                Err(failure) => self.report.failure = Some(failure),
-            }
-        }
+        self.socket = self.report.dial(self.role, host);
     }
 
     fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.socket = Some(socket);
         self.report.connected = Some(host.now());
-        match self.task {
-            Task::Send(_) => self.begin(host),
-            Task::Receive(_) => self.repeat(host, Kind::Hello),
+        if self.receiving.is_some() {
+            self.say_hello(host);
         }
+        self.begin(host);
     }
 
     fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
@@ -287,59 +311,78 @@ impl Application for Datagrams {
     fn on_timeout(&mut self, host: &mut dyn StreamHost) {
         let now = host.now();
         self.send(host);
-        if self.repeat_at.is_some_and(|at| at <= now) {
-            let kind = if matches!(self.task, Task::Send(_)) { Kind::End } else { Kind::Hello };
-            self.repeat(host, kind);
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if is_due(self.sending.as_ref().and_then(|sending| sending.end_at)) {
+            self.say_end(host);
         }
-        if let Task::Receive(receiving) = &mut self.task {
-            receiving.is_over |= receiving.over_at.is_some_and(|at| at <= now);
+        if is_due(self.hello_at) {
+            self.say_hello(host);
+        }
+        if let Some(sending) = &mut self.sending {
+            sending.is_over |= is_due(sending.over_at);
+        }
+        if let Some(receiving) = &mut self.receiving {
+            receiving.is_over |= is_due(receiving.over_at);
         }
     }
 
     fn poll_deadline(&self) -> Option<Instant> {
-        let next = match &self.task {
-            Task::Send(sending) => sending.due,
-            Task::Receive(receiving) => receiving.over_at.filter(|_| !receiving.is_over),
-        };
-        next.into_iter().chain(self.repeat_at).min()
+        let receiving = self.receiving.as_ref().filter(|receiving| !receiving.is_over);
+        let sending = self.sending.as_ref();
+        // A sender alone is not what the run waits for.
+        let both = sending.filter(|sending| self.receiving.is_some() && !sending.is_over);
+        let times = [
+            sending.and_then(|sending| sending.due),
+            sending.and_then(|sending| sending.end_at),
+            both.and_then(|sending| sending.over_at),
+            receiving.and_then(|receiving| receiving.over_at),
+            self.hello_at,
+        ];
+        times.into_iter().flatten().min()
     }
 
     fn is_done(&self) -> bool {
-        let is_over = matches!(&self.task, Task::Receive(receiving) if receiving.is_over);
-        self.report.failure.is_some() || self.report.mismatch.is_some() || is_over
+        let is_sent = self.sending.as_ref().is_none_or(|sending| sending.is_over);
+        let is_over = self.receiving.as_ref().is_some_and(|receiving| receiving.is_over);
+        self.report.failure.is_some() || self.report.mismatch.is_some() || is_over && is_sent
     }
 }
 
 /// The result of a run from both halves. The value is the mean delay of the messages that arrived;
 /// without any, the run is incomplete.
 pub(crate) fn outcome(client: &Datagrams, server: &Datagrams) -> Outcome {
-    let model = &client.model;
-    let (sender, receiver) = match &client.task {
-        Task::Send(_) => (client, server),
-        Task::Receive(_) => (server, client),
-    };
-    let Task::Receive(receiving) = &receiver.task else {
-        return Outcome::single(model.metric(), None, 0);
-    };
     let origin = client.report.started.unwrap_or(Instant::ZERO);
-    let arrived = receiving.arrived.iter().copied().chain(std::iter::repeat(None));
+    let ways: Vec<(&Datagrams, &Receiving)> = [(client, server), (server, client)]
+        .into_iter()
+        .filter_map(|(sender, receiver)| Some((sender, receiver.receiving.as_ref()?)))
+        .collect();
     let part = |(sent, arrived): (&Instant, Option<Instant>)| Part {
         start: Some(*sent - origin),
         delay: arrived.map(|at| at - *sent),
     };
-    let parts: Vec<Part> = sender.report.sent.iter().zip(arrived).map(part).collect();
+    let mut parts: Vec<Part> = ways
+        .iter()
+        .flat_map(|(sender, receiving)| {
+            let arrived = receiving.arrived.iter().copied().chain(std::iter::repeat(None));
+            sender.report.sent.iter().zip(arrived).map(part)
+        })
+        .collect();
+    parts.sort_by_key(|part| part.start);
     let seconds = |part: &Part| part.delay.map(Duration::as_secs_f64);
     let delays: Vec<f64> = parts.iter().filter_map(seconds).collect();
     let all: Vec<f64> = parts.iter().map(|part| seconds(part).unwrap_or(f64::INFINITY)).collect();
     let lost = (parts.len() - delays.len()) as f64 / parts.len().max(1) as f64;
-    let mut extra = model.numbers(&delays, &all);
+    let Some((_, first)) = ways.first() else {
+        return Outcome::single(Metric::MessageDelay, None, 0);
+    };
+    let mut extra = first.model.numbers(&delays, &all);
     let own = [Some((LOST, lost)), interarrival_jitter(&delays)];
     extra.retain(|(name, _)| own.iter().flatten().all(|(known, _)| known != name));
     extra.extend(own.into_iter().flatten());
     Outcome {
-        metric: model.metric(),
-        value: mean(&delays).filter(|_| receiving.is_over),
-        bytes_read: receiver.report.bytes_read,
+        metric: first.model.metric(),
+        value: mean(&delays).filter(|_| ways.iter().all(|(_, receiving)| receiving.is_over)),
+        bytes_read: client.report.bytes_read + server.report.bytes_read,
         message_delays: delays,
         parts,
         extra,

@@ -3,7 +3,7 @@
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::call::{self, Caller};
 use crate::datagrams::{self, Datagrams};
-use crate::model::conversation::outcome_of_both;
+use crate::model::conversation::{Direction, outcome_of_both};
 use crate::model::{Model, Traffic, TrafficModel};
 use crate::one_way::{OneWay, Report, Role};
 use crate::outcome::Outcome;
@@ -54,11 +54,7 @@ impl Half {
                 Half::OneWay(OneWay::new(model, role, reverse, connection))
             }
             (Model::TwoWay([up, down]), role) => {
-                let (own, peers) = match (role == Role::Client) != reverse {
-                    true => (up, down),
-                    false => (down, up),
-                };
-                let models: [Box<dyn TrafficModel + Send>; 2] = [Box::new(own), Box::new(peers)];
+                let models = own_and_peers(up, down, (role == Role::Client) != reverse);
                 Half::OneWay(OneWay::two_way(models, role, connection))
             }
             (Model::Web(web), Role::Client) => Half::Browser(Box::new(Browser::new(web))),
@@ -73,12 +69,20 @@ impl Half {
         }
     }
 
-    /// The same over UDP: each message of a model of messages in one direction is a datagram.
+    /// The same over UDP: each message of a model of messages, and each of a call, is a datagram.
     /// Other models have no such half, and go over a stream.
     pub fn over_datagrams(traffic: &Traffic, role: Role, reverse: bool, connection: u32) -> Self {
         match traffic.model() {
             Model::OneWay(model) if traffic.fits_datagrams() => {
                 Half::Datagrams(Box::new(Datagrams::new(model, role, reverse, connection)))
+            }
+            Model::TwoWay([up, down]) if traffic.fits_datagrams() => {
+                let models = own_and_peers(up, down, (role == Role::Client) != reverse);
+                Half::Datagrams(Box::new(Datagrams::two_way(models, role, connection)))
+            }
+            Model::Call(call) => {
+                let caller = Caller::new(call, role, reverse, connection).over_datagrams();
+                Half::Caller(Box::new(caller))
             }
             _ => Half::new(traffic, role, reverse, connection),
         }
@@ -124,6 +128,16 @@ impl Half {
             (Model::Call(_), _) => Outcome::single(call::METRIC, None, 0),
         }
     }
+}
+
+/// What an end sends, and what its peer does.
+fn own_and_peers(
+    up: Direction,
+    down: Direction,
+    sends_up: bool,
+) -> [Box<dyn TrafficModel + Send>; 2] {
+    let (own, peers) = if sends_up { (up, down) } else { (down, up) };
+    [Box::new(own), Box::new(peers)]
 }
 
 impl Application for Half {

@@ -55,6 +55,15 @@ pub struct Report {
 }
 
 impl Report {
+    /// Opens the connection, if this is the half that connects.
+    pub(crate) fn dial(&mut self, role: Role, host: &mut dyn StreamHost) -> Option<SocketId> {
+        if role == Role::Server {
+            return None;
+        }
+        self.started = Some(host.now());
+        host.connect().map_err(|failure| self.failure = Some(failure)).ok()
+    }
+
     /// The measured messages that `sender` sent, from the start of `client`.
     pub fn parts_since(&self, sender: &Report, client: &Report) -> Vec<Part> {
         let origin = client.started.unwrap_or(Instant::ZERO);
@@ -239,13 +248,7 @@ impl OneWay {
 
 impl Application for OneWay {
     fn on_start(&mut self, host: &mut dyn StreamHost) {
-        if self.role == Role::Client {
-            self.report.started = Some(host.now());
-            match host.connect() {
-                Ok(socket) => self.socket = Some(socket),
-                Err(failure) => self.report.failure = Some(failure),
-            }
-        }
+        self.socket = self.report.dial(self.role, host);
     }
 
     fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {

@@ -28,10 +28,12 @@ const NOT_OF_RESULTS: [&str; 19] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 16] = [
+const OF_SOME: [&str; 18] = [
     "background",
     "primary",
     "http",
+    "tls",
+    "dns",
     "endpoints",
     "limits",
     "link",

@@ -24,6 +24,7 @@ mod path_events;
 mod primary_choice;
 mod profiles;
 mod readers;
+mod recorded_pages;
 mod remedies;
 mod report;
 mod reproduce;

@@ -173,3 +173,12 @@ fn flow_is_behind_the_name_of_the_file() {
     assert_eq!(split("a.pcap:udp"), ("a.pcap", Wanted::Udp));
     assert_eq!(split("c:\\a.pcap"), ("c:\\a.pcap", Wanted::Largest));
 }
+
+/// Some programs write packets of several interfaces one after the other.
+#[test]
+fn packets_of_a_capture_whose_times_go_back_are_put_in_order() {
+    let file = udp(&[(5_000, 7, 9, 100), (9_000, 7, 9, 300), (7_000, 9, 7, 200)]);
+    let recorded = read(&file[..], Wanted::Udp).unwrap();
+    let expected = [(Role::Client, 100), (Role::Server, 200), (Role::Client, 300)];
+    assert_eq!(messages(&recorded), expected);
+}

@@ -146,3 +146,94 @@ fn named_game_is_its_recording_where_the_folder_of_data_has_it() {
     assert!(table(places(&folder), "games").unwrap_err().0.contains("`games` is a folder"));
     fs::remove_dir_all(folder).unwrap();
 }
+
+/// Number of messages, mean gap in milliseconds, mean size, and rate in bit/s.
+fn means(turns: &[Turn]) -> [f64; 3] {
+    let (count, gaps) = (turns.len() as f64, turns.len() as f64 - 1.0);
+    let span = (turns[turns.len() - 1].start - turns[0].start).as_secs_f64();
+    let bytes = turns.iter().map(|turn| turn.bytes as f64).sum::<f64>();
+    [span / gaps * 1e3, bytes / count, bytes * 8.0 / span]
+}
+
+/// 000 s4.3.2: the means of its three traces, of the models and, where they are, the recordings.
+#[test]
+fn games_have_the_gaps_sizes_and_rates_of_the_paper_within_one_percent() {
+    let data = std::env::var_os("ANABRANCH_DATA").map(PathBuf::from);
+    if data.is_none() {
+        println!("skipped: ANABRANCH_DATA names no folder of recordings");
+    }
+    for (named, [gap, bytes]) in
+        games::NAMED_GAMES.iter().zip([[181.4, 142.7], [74.1, 113.0], [167.7, 101.7]])
+    {
+        let recorded = data.as_ref().zip(named.recorded).map(|(folder, name)| {
+            let file = fs::File::open(folder.join("games").join(name)).unwrap();
+            table::read(file, Rows::Messages).unwrap().turns
+        });
+        for turns in std::iter::once(named.turns()).chain(recorded) {
+            let expected = [gap, bytes, bytes * 8e3 / gap];
+            for (found, expected) in means(&turns).into_iter().zip(expected) {
+                assert!(
+                    (found / expected - 1.0).abs() < 0.01,
+                    "{}: {found} {expected}",
+                    named.name
+                );
+            }
+        }
+    }
+}
+
+/// Time in nanoseconds, direction and payload of the packets with payload, read without `table`.
+fn packets(text: &str) -> Vec<(u64, bool, u64)> {
+    let mut lines = text.lines();
+    let heading: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let place = |name| heading.iter().position(|cell| *cell == name).unwrap();
+    let (time, way, payload) = (place("time_s"), place("dir"), place("payload_bytes"));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let nanos = (cells[time].parse::<f64>().unwrap() * 1e9).round() as u64;
+        (nanos, cells[way] == "up", cells[payload].parse().unwrap())
+    };
+    lines.map(row).filter(|(_, _, bytes)| *bytes > 0).collect()
+}
+
+/// The shared tables of games and applications: every message with its size, in its order and
+/// direction, as packets and joined to messages.
+#[test]
+fn recorded_tables_have_exactly_their_messages() {
+    let Some(data) = std::env::var_os("ANABRANCH_DATA").map(PathBuf::from) else {
+        println!("skipped: ANABRANCH_DATA names no folder of recordings");
+        return;
+    };
+    for name in [
+        "games/starcraft2-battlenet-tcp.csv",
+        "games/wow-logon-tcp.csv",
+        "games/firefall-mmo-gameplay-udp-first180s.csv",
+        "apps/netflix-2017-tcp.csv",
+        "apps/skype-conference-udp.csv",
+        "apps/whatsapp-call-udp.csv",
+    ] {
+        let text = fs::read_to_string(data.join(name)).unwrap();
+        let single = packets(&text);
+        let mut joined: Vec<(u64, bool, u64)> = Vec::new();
+        let mut last = 0;
+        for &(at, up, bytes) in &single {
+            match joined.last_mut() {
+                Some(before) if before.1 == up && at - last < 5_000_000 => before.2 += bytes,
+                _ => joined.push((at, up, bytes)),
+            }
+            last = at;
+        }
+        for (rows, expected) in [(Rows::Messages, single), (Rows::Packets, joined)] {
+            let turns = table::read(text.as_bytes(), rows).unwrap().turns;
+            let found: Vec<(bool, u64)> =
+                turns.iter().map(|turn| (turn.from == Role::Client, turn.bytes)).collect();
+            let messages: Vec<(bool, u64)> = expected.iter().map(|one| (one.1, one.2)).collect();
+            assert!(found == messages, "{name} {rows:?}: {} {}", found.len(), messages.len());
+            let on_time = turns
+                .iter()
+                .zip(&expected)
+                .all(|(turn, (at, ..))| turn.start.as_nanos().abs_diff(*at) <= 1_000);
+            assert!(on_time, "{name} {rows:?}");
+        }
+    }
+}

@@ -18,7 +18,7 @@ use crate::traffic_spec::show_traffic;
 use base::{Blocked, Duration};
 use serde_json::{Map, Value, json};
 use traffic::model::conversation::Timing;
-use traffic::web::Object;
+use traffic::web::{Object, Tls};
 use traffic::{Role, Traffic};
 
 /// The version of the document.
@@ -324,6 +324,8 @@ fn page(traffic: &Traffic) -> Value {
         "name": web.page.name(),
         "http": web.http.name(),
         "per_host": web.per_host,
+        "tls": web.opening.tls.map(Tls::name),
+        "dns": web.opening.lookup.as_secs_f64(),
         "session": web.page.is_session(),
         "hosts": web.page.hosts(),
         "response_bytes": web.page.response_bytes(),

@@ -5,13 +5,13 @@
 
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{PathSpec, name_recordings, without_recordings};
-use crate::scenario::{Key, PathOption, Scenario, measures};
+use crate::scenario::{FETCHING_KEYS, Key, PathOption, Scenario, measures};
 use crate::traffic_spec::parse_http;
 use base::Duration;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 use traffic::model::conversation::{Conversation, Timing, Turn};
-use traffic::web::{Action, Activity, Http, LEAST_URGENT, Object, Page, Web};
+use traffic::web::{Action, Activity, Http, LEAST_URGENT, Object, Opening, Page, Tls, Web};
 use traffic::{Role, Traffic};
 
 /// Placeholder for traffic from a file while the scenario is parsed.
@@ -36,8 +36,7 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
     let judged = options.clone();
     if traffic.is_some() {
         options.add(Key::Traffic, Given::argument(name, STAND_IN));
-        options.forget(Key::Http);
-        options.forget(Key::PerHost);
+        FETCHING_KEYS.into_iter().for_each(|key| options.forget(key));
         options.forget(Key::Metric);
         options.forget(Key::Goal);
     }
@@ -95,7 +94,17 @@ fn page(document: &Value) -> Option<Web> {
     let page_as_stored = if is_session { page_as_stored.of_session() } else { page_as_stored };
     let http = page.get("http").and_then(Value::as_str).and_then(|http| parse_http(http).ok());
     let per_host = page.get("per_host").and_then(Value::as_bool).unwrap_or(false);
-    Some(Web { page: Arc::new(page_as_stored), http: http.unwrap_or(Http::SIX), per_host })
+    let (http, opening) = (http.unwrap_or(Http::SIX), opening(page));
+    Some(Web { page: Arc::new(page_as_stored), http, per_host, opening })
+}
+
+/// What came before the first request.
+fn opening(page: &Map<String, Value>) -> Opening {
+    let tls = page.get("tls").and_then(Value::as_str);
+    let tls = tls.and_then(|tls| Tls::ALL.iter().find(|(name, _)| *name == tls));
+    let lookup = page.get("dns").and_then(Value::as_f64).unwrap_or(0.0);
+    let lookup = Duration::from_secs_f64(lookup.clamp(0.0, 60.0));
+    Opening { tls: tls.map(|(_, tls)| *tls), lookup }
 }
 
 /// The conversation: as many messages and bytes, each of the same size.
@@ -132,5 +141,6 @@ fn object(value: &Value) -> Option<Object> {
         response_bytes: whole("response_bytes")?,
         think: Duration::from_secs_f64(value["think"].as_f64()?.clamp(0.0, 1e6)),
         urgency: urgency.unwrap_or(LEAST_URGENT),
+        in_clear: false,
     })
 }

@@ -488,7 +488,7 @@ fn on<'t>(
 }
 
 fn one_way(value: &Token, around: &Surroundings<'_>) -> Result<Traffic, Refusal> {
-    let fetching = Fetching { http: None, per_host: false };
+    let fetching = Fetching::USUAL;
     if ["web", "maps"].iter().any(|model| value.text.starts_with(model)) {
         return Err(value.refuse("a flow loads no pages", FLOW_EXAMPLES));
     }

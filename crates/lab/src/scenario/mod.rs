@@ -10,6 +10,7 @@ mod choice;
 mod cmt;
 mod competition;
 mod endpoints;
+mod fetching;
 mod file;
 mod flow;
 mod flow_table;
@@ -32,6 +33,7 @@ mod values;
 mod variants;
 
 pub use cmt::CmtChoices;
+pub(crate) use fetching::KEYS as FETCHING_KEYS;
 pub(crate) use file::{Reader, Value, in_order, load, options, split, table_of};
 pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;
@@ -488,7 +490,8 @@ impl Scenario {
         let digest = self.source.as_ref().and_then(|source| source.digest);
         match (&self.traffic, digest) {
             (Traffic::Web(web), Some(digest)) => {
-                format!("{digest:?} {:?} {}", web.http, web.per_host)
+                let options = self.source.as_ref().map_or("", |source| &source.options);
+                format!("{digest:?} {}{options}", fetching::key(web))
             }
             (Traffic::Conversation(_), Some(digest)) => {
                 let options = self.source.as_ref().map(|source| &source.options);

@@ -1,6 +1,7 @@
 //! User input before it is checked: the same struct for command line, environment and file.
 
 use super::choice::Chosen;
+use super::fetching;
 use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpChoices};
 use super::sender::{self, SenderSwitches};
@@ -13,9 +14,7 @@ use super::{
 use crate::error::{Given, InputError};
 use crate::path_spec::{Change, PathSpec};
 use crate::traffic_source::TrafficSource;
-use crate::traffic_spec::{
-    DATAGRAM_EXAMPLES, EXAMPLES, Fetching, Folders, parse_http, parse_traffic, show_traffic,
-};
+use crate::traffic_spec::{DATAGRAM_EXAMPLES, EXAMPLES, Folders, parse_traffic, show_traffic};
 use crate::words::nearest_help;
 use base::Duration;
 use simulator::NicSetup;
@@ -418,33 +417,23 @@ impl Options {
         let given = self
             .text(Key::Traffic)
             .ok_or_else(|| InputError::at("--traffic", "no traffic is given", EXAMPLES))?;
-        let http = said(self.text(Key::Http), |given| {
-            parse_http(&given.text).map_err(|refusal| given.refuse(refusal))
-        })?;
-        let per_host = self.switch(Key::PerHost).unwrap_or(false);
-        let fetching = Fetching { http, per_host };
+        let fetching = fetching::resolve(self)?;
         let data = self.data_folder()?;
         let folders = Folders { relative_to: given.folder(), data: data.as_deref() };
         let (traffic, source) = parse_traffic(&given.text, profile, folders, fetching)
             .map_err(|refusal| given.refuse(refusal))?;
-        let page = matches!(traffic, Traffic::Web(_)).then_some(());
-        match (page, self.text(Key::Http)) {
-            (None, Some(http)) => Err(http.refuse_whole(
-                "this option is for fetching pages, and no page is fetched",
-                "leave it out, or load a page: `--traffic web:page.har`",
-            )),
-            (None, None) if per_host => Err(InputError::at(
-                "--per-host",
-                "this option is for fetching pages, and no page is fetched",
-                "leave it out, or load a page: `--traffic web:page.har`",
-            )),
+        let is_page = matches!(traffic, Traffic::Web(_));
+        if !is_page {
+            fetching::check_unused(self)?;
+        }
+        match is_page {
             _ if matches!(traffic, Traffic::Vod(_)) && self.switch(Key::Reverse) == Some(true) => {
                 Err(given.refuse_whole(
                     "a film is always a download and cannot be combined with `--reverse`",
                     "leave out `--reverse`",
                 ))
             }
-            (Some(_), _) if self.switch(Key::Reverse) == Some(true) => Err(given.refuse_whole(
+            true if self.switch(Key::Reverse) == Some(true) => Err(given.refuse_whole(
                 "a page is always a download and cannot be combined with `--reverse`",
                 "leave out `--reverse`",
             )),

@@ -10,10 +10,10 @@ pub use super::row::{Argument, Counts, OptionRow, Takes, Verbs};
 use super::row::{cmt_switch, described, list, switch, text};
 use super::schema::Pattern::{Names, Of, Regex};
 pub(super) use super::show::quoted;
-use super::show::{fetched, maybe, multipath, of_cmt, of_sctp, policies, primaries, schedulers};
+use super::show::{maybe, multipath, of_cmt, of_sctp, policies, primaries, schedulers};
 use super::{
-    Runs, SctpChoices, background, endpoints, flow, host_cost, judge, names_of, schema, sender,
-    show_buffers,
+    Runs, SctpChoices, background, endpoints, fetching, flow, host_cost, judge, names_of, schema,
+    sender, show_buffers,
 };
 use crate::path_spec::show_time;
 use crate::traffic_spec;
@@ -169,24 +169,10 @@ options! {
         .pattern(Of(schema::time))
         .shown(|s| s.own_deadline().map(|time| quoted(&show_time(time))))
         .counts(Counts::StudyKey, "700s");
-    Http: text(
-            "http",
-            "How a page is fetched: 1.1 (six connections), 2 (one, concurrent streams) or streams \
-             (one association of sctp; others as 1.1).",
-        )
-        .argument(
-            7,
-            "VERSION",
-            "How a page is fetched: 1.1 (six connections), 2 (one, concurrent streams) or streams \
-             (one association of sctp; others as 1.1) [default: 1.1]",
-        )
-        .pattern(Of(schema::http))
-        .shown(|s| fetched(s, |web| quoted(web.http.name())))
-        .counts(Counts::StudyKey, "2");
-    PerHost: switch("per-host", "Count connections per host of a page, not for the whole page.")
-        .argument(8, "", "Count connections per host of a page, not for the whole page")
-        .shown(|s| fetched(s, |web| web.per_host.to_string()))
-        .counts(Counts::StudyKey, "");
+    Http: fetching::HTTP;
+    PerHost: fetching::PER_HOST;
+    Tls: fetching::TLS;
+    Dns: fetching::DNS;
     Data: text(
             "data",
             "Folder with recordings of the named pages, web/epload and web/paper000, relative to \

@@ -74,11 +74,27 @@ fn is_wrapper(text: &[u8]) -> bool {
     ends_well && text.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
+/// First bytes of encrypted files: OpenPGP in text and binary (RFC 9580 s6.2, s4.2: packets of
+/// encrypted session keys), OpenSSL, age, S/MIME in text.
+const ENCRYPTED: [&[u8]; 8] = [
+    b"-----BEGIN",
+    b"\x84",
+    b"\x85",
+    b"\x8C",
+    b"\xC1",
+    b"\xC3",
+    b"Salted__",
+    b"age-encryption.org",
+];
+
 fn no_document(start: &[u8]) -> Fault {
     let (problem, help) = match start {
         [] => ("the file is empty", "give a HAR file or a dependency graph"),
         [0x1F, 0x8B, ..] => ("the file is compressed", "unpack it first: `gunzip`"),
         [b'P', b'K', 3, 4, ..] => ("the file is an archive", "unpack it first: `unzip`"),
+        start if ENCRYPTED.iter().any(|mark| start.starts_with(mark)) => {
+            ("the file is encrypted", "decrypt it first, as `gpg --decrypt` does, or save it plain")
+        }
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => (
             "the file is not in UTF-8 but in UTF-16",
             "save it as UTF-8: `iconv -f UTF-16 -t UTF-8`",
@@ -181,6 +197,10 @@ mod tests {
             (b"\x1f\x8b\x08\0{", "gunzip"),
             (b"PK\x03\x04{}", "unzip"),
             (b"\xff\xfe{\0", "UTF-16"),
+            (b"-----BEGIN PGP MESSAGE-----\n\nhQEMA{", "is encrypted / decrypt it first"),
+            (b"\x85\x01\x0c\x03{", "is encrypted"),
+            (b"Salted__\x01\x02{", "is encrypted"),
+            (b"age-encryption.org/v1\n-> X25519 {", "is encrypted"),
             (b"<html>{}", "HTML"),
             (b"1 2 3\n4 5 6", "is not JSON"),
             (b"Dear all {", "is not JSON"),

@@ -120,6 +120,7 @@ impl Builder {
             response_bytes: bytes.unwrap_or(0.0) as u64 + har::RESPONSE_HEAD,
             think: Duration::ZERO,
             urgency: usual_urgency(if first { Kind::Document } else { kind }),
+            in_clear: false,
         }
     }
 

@@ -37,12 +37,18 @@ pub(super) struct Entry {
     pub end: f64,
     /// The time of a TCP handshake, if one was recorded.
     pub connect: Option<f64>,
+    /// The time of a lookup of its host's name, if one was recorded.
+    pub lookup: Option<f64>,
+    /// Whether a TLS handshake was recorded.
+    pub has_tls: bool,
     /// Time from the request to the first byte, for answers of a server.
     pub wait: Option<f64>,
     pub request_bytes: u64,
     pub response_bytes: u64,
     /// Whether it used the network.
     pub fetched: bool,
+    /// Its scheme is `http`.
+    pub in_clear: bool,
     pub urgency: u8,
     /// Initiator.
     pub initiator: Option<String>,
@@ -64,14 +70,48 @@ pub(super) enum Kind {
     Unknown,
 }
 
-/// A page with notes on its reading.
+/// Which pages of a recording are loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Views {
+    /// The first one with entries.
+    #[default]
+    First,
+    /// The one with this number, from 1.
+    Number(usize),
+    /// All of them, one after the other.
+    All,
+}
+
+impl Views {
+    /// What follows the name of the file.
+    pub(super) fn suffix(self) -> String {
+        match self {
+            Views::First => String::new(),
+            Views::Number(number) => format!(":{number}"),
+            Views::All => ":all".to_owned(),
+        }
+    }
+}
+
+/// A recording: its pages, and notes on its reading.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Recording {
+    /// At least one.
+    pub views: Vec<Har>,
+    pub notes: Vec<String>,
+}
+
+/// A page of a recording.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Har {
+    /// Start of the first exchange, in milliseconds since 1970.
+    pub zero: f64,
     /// Exchanges in order of their start.
     pub entries: Vec<Entry>,
     /// Time of the load event, if recorded.
     pub loaded: Option<f64>,
-    pub notes: Vec<String>,
+    /// The same since the start of the page or of the first exchange, whichever was earlier.
+    pub load_time: Option<f64>,
 }
 
 /// Corrections and omissions, by their text.
@@ -91,8 +131,8 @@ impl Repairs {
     }
 }
 
-/// The page of a HAR file; `log` is its root. The error describes the problem.
-pub(super) fn read(log: &Tree) -> Result<Har, String> {
+/// The pages of a HAR file; `log` is its root. The error describes the problem.
+pub(super) fn read(log: &Tree, which: Views) -> Result<Recording, String> {
     let all = log.get("entries").list();
     if all.is_empty() {
         return Err("a HAR file without entries: nothing was recorded".to_owned());
@@ -102,16 +142,39 @@ pub(super) fn read(log: &Tree) -> Result<Har, String> {
     }
     let mut notes = Vec::new();
     note_version(log, &mut notes);
-    let (page, entries) = chosen_page(log, all, &mut notes);
-    let mut repairs = Repairs::default();
-    let raw: Vec<(f64, &Tree)> = started(&entries, &mut repairs);
+    let chosen = chosen_views(log, all, which, &mut notes)?;
+    let (mut repairs, mut hosts) = (Repairs::default(), BTreeMap::new());
+    let mut views = Vec::new();
+    let mut late = Vec::new();
+    for (number, (page, entries)) in chosen.iter().enumerate() {
+        match view(page, entries, &mut hosts, &mut repairs, &mut late) {
+            Ok(har) => views.push(har),
+            Err(problem) if number + 1 == chosen.len() && views.is_empty() => return Err(problem),
+            Err(problem) => {
+                notes.push(format!("page `{}` is left out: {problem}", name_of(page)));
+            }
+        }
+    }
+    notes.extend(repairs.notes());
+    notes.extend(late);
+    Ok(Recording { views, notes })
+}
+
+/// One page of a recording.
+fn view(
+    page: &Tree,
+    entries: &[&Tree],
+    hosts: &mut BTreeMap<String, u32>,
+    repairs: &mut Repairs,
+    notes: &mut Vec<String>,
+) -> Result<Har, String> {
+    let raw: Vec<(f64, &Tree)> = started(entries, repairs);
     let Some(zero) = raw.iter().map(|(start, _)| *start).reduce(f64::min) else {
         return Err("none of its entries is an exchange over the network".to_owned());
     };
-    let mut hosts = BTreeMap::new();
     let mut entries: Vec<Entry> = raw
         .iter()
-        .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), &mut hosts, &mut repairs))
+        .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), hosts, repairs))
         .collect();
     entries.sort_by(|a, b| a.start.total_cmp(&b.start));
     has_sizes(&raw)?;
@@ -120,16 +183,15 @@ pub(super) fn read(log: &Tree) -> Result<Har, String> {
                        cache; record it with the cache disabled";
         return Err(problem.to_owned());
     }
-    notes.extend(repairs.notes());
-    note_late(&entries, &mut notes);
-    let mut loaded = loaded(page, zero);
+    note_late(&entries, notes);
+    let (mut loaded, mut load_time) = loaded(page, zero).unzip();
     // The load event waits at least for the first document, regardless of clocks.
     let first = entries.iter().find(|entry| entry.fetched && entry.redirect.is_none());
     if loaded.zip(first).is_some_and(|(loaded, first)| loaded + 1.0 < first.first_byte) {
-        loaded = None;
+        (loaded, load_time) = (None, None);
         notes.push("the load event is recorded before the first response: left out".to_owned());
     }
-    Ok(Har { loaded, entries, notes })
+    Ok(Har { zero, loaded, load_time, entries })
 }
 
 fn note_version(log: &Tree, notes: &mut Vec<String>) {
@@ -154,37 +216,74 @@ fn note_late(entries: &[Entry], notes: &mut Vec<String>) {
     }
 }
 
-/// The first page with entries, and its entries. Entries without a page belong to the first one.
-fn chosen_page<'t>(
+/// A page and its entries.
+type View<'t> = (&'t Tree, Vec<&'t Tree>);
+
+/// The pages to be loaded. Entries without a page belong to the first one with entries.
+fn chosen_views<'t>(
     log: &'t Tree,
     all: &'t [Tree],
+    which: Views,
     notes: &mut Vec<String>,
-) -> (&'t Tree, Vec<&'t Tree>) {
+) -> Result<Vec<View<'t>>, String> {
     let pages = log.get("pages").list();
     let id_of = |page: &'t Tree| page.get("id").text();
     let page_of = |entry: &'t Tree| entry.get("pageref").text();
     let used: BTreeSet<&str> = all.iter().filter_map(page_of).collect();
     let known: BTreeSet<&str> = pages.iter().filter_map(id_of).collect();
     let has_entries = |page: &&'t Tree| id_of(page).is_some_and(|id| used.contains(id));
-    let Some(page) = pages.iter().find(has_entries) else {
+    let mut views: Vec<View<'t>> = Vec::new();
+    for page in pages.iter().filter(has_entries) {
+        let is_first = views.is_empty();
+        let is_its = |entry: &&'t Tree| match page_of(entry) {
+            Some(id) if known.contains(id) => Some(id) == id_of(page),
+            _ => is_first,
+        };
+        views.push((page, all.iter().filter(is_its).collect()));
+    }
+    if views.is_empty() {
         // No entry refers to a page: all belong to one.
-        return (pages.first().unwrap_or(&Tree::Nothing), all.iter().collect());
+        views.push((pages.first().unwrap_or(&Tree::Nothing), all.iter().collect()));
+    }
+    let found = views.len();
+    let number = match which {
+        Views::All => {
+            if found > 1 {
+                notes.push(format!(
+                    "{found} pages are loaded one after the other, each when the one before it \
+                     is loaded and the recorded pause, at most 10 s, is over: the result is the \
+                     mean of their load times"
+                ));
+            }
+            return Ok(views);
+        }
+        Views::First => 1,
+        Views::Number(number) => number,
     };
-    let is_its = |entry: &&'t Tree| match page_of(entry) {
-        Some(id) if known.contains(id) => Some(id) == id_of(page),
-        _ => true,
-    };
-    let entries: Vec<&Tree> = all.iter().filter(is_its).collect();
-    if entries.len() < all.len() {
-        let name: String = id_of(page).unwrap_or_default().chars().take(40).collect();
-        let (pages, rest) = (pages.len(), all.len() - entries.len());
+    if number == 0 || number > found {
+        let pages_have = if found == 1 { "page has" } else { "pages have" };
+        return Err(format!("page {number} was not recorded: {found} {pages_have} entries"));
+    }
+    let chosen = views.swap_remove(number - 1);
+    if chosen.1.len() < all.len() {
+        let (pages, rest) = (pages.len(), all.len() - chosen.1.len());
         let entries_of = if rest == 1 { "entry" } else { "entries" };
+        let name = name_of(chosen.0);
+        let only = match which {
+            Views::First => format!("the first, `{name}`,"),
+            _ => format!("`{name}`"),
+        };
         notes.push(format!(
-            "{pages} pages were recorded: only the first, `{name}`, is loaded; {rest} {entries_of} \
-             of the others left out"
+            "{pages} pages were recorded: only {only} is loaded; {rest} {entries_of} of \
+             the others left out"
         ));
     }
-    (page, entries)
+    Ok(vec![chosen])
+}
+
+/// The name of a page, for display.
+fn name_of(page: &Tree) -> String {
+    page.get("id").text().unwrap_or_default().chars().take(40).collect()
 }
 
 /// Refuses a recording without the size of any response that has content.
@@ -276,10 +375,13 @@ fn entry(
         first_byte: start + (times.total - times.receive).max(0.0),
         end: start + times.total,
         connect: times.connect,
+        lookup: times.lookup,
+        has_tls: times.has_tls,
         wait: times.wait.filter(|_| !is_marked_cached(tree)),
         request_bytes: request_bytes(request),
         response_bytes: if fetched { response_bytes(tree, repairs) } else { 0 },
         fetched,
+        in_clear: url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:")),
         urgency: urgency(tree, kind),
         initiator: initiator(tree.get("_initiator"), 0).map(str::to_owned),
         redirect: redirect.map(|target| urls::resolve(&url, target)),
@@ -292,6 +394,8 @@ struct Times {
     total: f64,
     receive: f64,
     connect: Option<f64>,
+    lookup: Option<f64>,
+    has_tls: bool,
     wait: Option<f64>,
 }
 
@@ -318,6 +422,8 @@ impl Times {
             total,
             receive: time("receive").unwrap_or(0.0).min(total),
             connect: tcp.filter(|tcp| *tcp > 0.0),
+            lookup: time("dns").filter(|lookup| *lookup > 0.0),
+            has_tls: time("ssl").is_some_and(|ssl| ssl > 0.0),
             wait: time("wait"),
         }
     }
@@ -481,9 +587,12 @@ fn initiator(tree: &Tree, depth: usize) -> Option<&str> {
     })
 }
 
-/// Time of the load event since the first start (`zero`, since 1970).
-fn loaded(page: &Tree, zero: f64) -> Option<f64> {
+/// Time of the load event since the first start (`zero`, since 1970), and since that or the start
+/// of the page, whichever was earlier: some programs have the lookup of the first host before the
+/// first entry, others begin the page behind its redirects.
+fn loaded(page: &Tree, zero: f64) -> Option<(f64, f64)> {
     let after = page.get("pageTimings").get("onLoad").number().filter(|after| *after > 0.0)?;
     let page_start = page.get("startedDateTime").text().and_then(date::millis).unwrap_or(zero);
-    Some((page_start + after - zero).clamp(0.0, LONGEST))
+    let since_zero = (page_start + after - zero).clamp(0.0, LONGEST);
+    Some((since_zero, since_zero.max(after.min(LONGEST))))
 }

@@ -20,18 +20,54 @@ use super::har::{Entry, Har, Kind};
 use super::urls;
 use base::Duration;
 use std::collections::BTreeMap;
-use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, Wait};
+use traffic::web::{Action, Activity, Object, Page, PageFault, Trigger, View, Wait};
 
 /// Recorded times are rounded to milliseconds.
 const TOLERANCE_MS: f64 = 1.0;
+/// Longest pause between pages, in milliseconds: some recordings are of several visits, minutes
+/// apart.
+const MOST_PAUSE: f64 = 10_000.0;
 
-/// The page of a recording.
-pub(super) fn page(name: &str, har: &Har) -> Result<Page, PageFault> {
+/// The page of a recording; of several pages all, one after the other.
+pub(super) fn page(name: &str, views: &[Har]) -> Result<Page, PageFault> {
+    let (mut objects, mut activities, mut marks) = (Vec::new(), Vec::new(), Vec::<View>::new());
+    let mut loaded_at = None;
+    for har in views {
+        // A user needs a moment between pages.
+        let begin = (views.len() > 1).then(|| {
+            let pause = loaded_at.map_or(0.0, |loaded: f64| har.zero - loaded);
+            let after = marks.last().map(|before| Wait {
+                on: before.load,
+                event: Trigger::End,
+                delay: millis(pause.min(MOST_PAUSE)),
+            });
+            activities.push(work(after.into_iter().collect()));
+            activities.len() as u32 - 1
+        });
+        let base = activities.len();
+        add(har, begin, &mut objects, &mut activities);
+        if let Some(begin) = begin {
+            let load = activities.len() as u32;
+            activities.push(load_event(&activities, base));
+            marks.push(View { begin, load });
+        }
+        let ends = har.entries.iter().map(|entry| entry.end).fold(0.0, f64::max);
+        loaded_at = Some(har.zero + har.loaded.unwrap_or(ends));
+    }
+    Ok(Page::new(name.to_owned(), objects, activities)?.of_views(marks))
+}
+
+/// Work that takes no time.
+fn work(waits: Vec<Wait>) -> Activity {
+    Activity { action: Action::Work(Duration::ZERO), waits, before_load: true }
+}
+
+/// Adds the activities of a page that begins at the end of `begin`.
+fn add(har: &Har, begin: Option<u32>, objects: &mut Vec<Object>, activities: &mut Vec<Activity>) {
     let entries = &har.entries;
     let round_trips = round_trips(entries);
-    let mut objects = Vec::new();
-    let mut activities = Vec::new();
     let causes = Causes::new(entries);
+    let base = activities.len() as u32;
     for (index, entry) in entries.iter().enumerate() {
         let action = if entry.fetched {
             objects.push(object(entry, &round_trips));
@@ -39,10 +75,22 @@ pub(super) fn page(name: &str, har: &Har) -> Result<Page, PageFault> {
         } else {
             Action::Work(millis(entry.end - entry.start))
         };
+        let mut waits = causes.of(index);
+        waits.iter_mut().for_each(|wait| wait.on += base);
+        if let (true, Some(on)) = (waits.is_empty(), begin) {
+            waits.push(Wait { on, event: Trigger::End, delay: Duration::ZERO });
+        }
         let before_load = har.loaded.is_none_or(|loaded| entry.start <= loaded + TOLERANCE_MS);
-        activities.push(Activity { action, waits: causes.of(index), before_load });
+        activities.push(Activity { action, waits, before_load });
     }
-    Page::new(name.to_owned(), objects, activities)
+}
+
+/// The load event of the page whose activities begin with `base`.
+fn load_event(activities: &[Activity], base: usize) -> Activity {
+    let of_page = (base as u32..).zip(&activities[base..]);
+    let held = of_page.filter(|(_, activity)| activity.before_load);
+    let ended = |(on, _)| Wait { on, event: Trigger::End, delay: Duration::ZERO };
+    work(held.map(ended).collect())
 }
 
 fn object(entry: &Entry, round_trips: &BTreeMap<&str, f64>) -> Object {
@@ -54,6 +102,7 @@ fn object(entry: &Entry, round_trips: &BTreeMap<&str, f64>) -> Object {
         response_bytes: entry.response_bytes,
         think: millis(entry.wait.map_or(0.0, |wait| wait - round_trip)),
         urgency: entry.urgency,
+        in_clear: entry.in_clear,
     }
 }
 

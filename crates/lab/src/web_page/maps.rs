@@ -71,6 +71,7 @@ impl Session {
                 response_bytes: bytes + RESPONSE_HEAD,
                 think: Duration::ZERO,
                 urgency: usual_urgency(Kind::Unknown),
+                in_clear: false,
             });
             let after = Wait { on: action, event: Trigger::End, delay: Duration::ZERO };
             let (action, waits) = (Action::Fetch(number), vec![after]);

@@ -9,6 +9,7 @@ mod graph;
 mod har;
 mod har_graph;
 pub(crate) mod maps;
+mod recorded_link;
 mod sizes;
 mod tree;
 mod urls;
@@ -22,6 +23,7 @@ use crate::traffic_source::{TrafficSource, located};
 use crate::words::nearest;
 use base::Duration;
 use document::{Document, Fault};
+use har::Views;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -38,6 +40,8 @@ pub struct PageSource {
     pub page: Arc<Page>,
     /// Its file, or its name.
     pub source: TrafficSource,
+    /// Whether it was recorded with its hosts, each of which has connections of its own.
+    pub has_hosts: bool,
 }
 
 impl PageSource {
@@ -51,8 +55,13 @@ impl PageSource {
         match NAMED_PAGES.iter().find(|named| named.name.eq_ignore_ascii_case(value)) {
             Some(named) => named_page(named, data),
             None => match built_in::page(value) {
-                Some(known) => from_document(value, value, value, known.content.as_bytes()),
-                None => from_file(value, value, &located(folder, value)),
+                Some(known) => {
+                    from_document((value, Views::First), value, value, known.content.as_bytes())
+                }
+                None => {
+                    let (file, which) = views_of(folder, value);
+                    from_file((value, which), file, &located(folder, file))
+                }
             },
         }
     }
@@ -74,7 +83,7 @@ impl PageSource {
             is_data: false,
             notes,
         };
-        Ok(PageSource { page: Arc::new(page), source })
+        Ok(PageSource { page: Arc::new(page), source, has_hosts: false })
     }
 }
 
@@ -83,7 +92,7 @@ fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Faul
     let recorded = data.map(|folder| folder.join("web").join(named.recorded));
     if let Some(path) = recorded.as_ref().filter(|path| path.is_file()) {
         let file = path.display().to_string();
-        let mut page = from_file(named.name, &file, path)?;
+        let mut page = from_file((named.name, Views::First), &file, path)?;
         page.source.is_data = true;
         page.source.notes.insert(0, format!("page: `{}` as recorded in {file}", named.name));
         return Ok(page);
@@ -105,29 +114,43 @@ fn named_page(named: &NamedPage, data: Option<&Path>) -> Result<PageSource, Faul
         is_data: false,
         notes,
     };
-    Ok(PageSource { page: Arc::new(page), source })
+    Ok(PageSource { page: Arc::new(page), source, has_hosts: false })
 }
 
-fn from_file(name: &str, file: &str, path: &Path) -> Result<PageSource, Fault> {
+/// The file in `value`, and which of its pages: `FILE:all` or `FILE:2`. A file with all of that as
+/// its name comes first.
+fn views_of<'v>(folder: Option<&Path>, value: &'v str) -> (&'v str, Views) {
+    let whole = (value, Views::First);
+    let Some((file, last)) = value.rsplit_once(':') else { return whole };
+    let which = match last.parse() {
+        Ok(number) => Views::Number(number),
+        Err(_) if last.eq_ignore_ascii_case("all") => Views::All,
+        Err(_) => return whole,
+    };
+    if located(folder, value).exists() { whole } else { (file, which) }
+}
+
+fn from_file((name, which): (&str, Views), file: &str, path: &Path) -> Result<PageSource, Fault> {
     let opened = File::open(path).map_err(|error| missing(file, &error))?;
     if path.is_dir() {
         let help = "name a HAR file or a dependency graph in it";
         return Err((format!("page `{file}` is a folder"), help.to_owned()));
     }
     let anchored = path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
-    from_document(name, file, &anchored, opened)
+    from_document((name, which), file, &anchored, opened)
 }
 
 /// The page `name` in a document, which is `file` in messages.
 fn from_document(
-    name: &str,
+    (name, which): (&str, Views),
     file: &str,
     anchored: &str,
     source: impl Read,
 ) -> Result<PageSource, Fault> {
     let in_file = |(problem, help): Fault| (format!("page `{file}`: {problem}"), help);
     let document = document::read(source).map_err(in_file)?;
-    let (page, mut notes) = understood(name, &document).map_err(in_file)?;
+    let Understood { page, mut notes, has_hosts } =
+        understood(name, &document, which).map_err(in_file)?;
     if document.wrapped {
         notes.push("the JavaScript around it is left out".to_owned());
     }
@@ -135,26 +158,47 @@ fn from_document(
     let source = TrafficSource {
         model: MODEL,
         anchored: anchored.to_owned(),
-        options: String::new(),
+        options: which.suffix(),
         digest: Some(document.digest),
         is_data: false,
         notes: notes.collect(),
     };
-    Ok(PageSource { page: Arc::new(page), source })
+    Ok(PageSource { page: Arc::new(page), source, has_hosts })
+}
+
+/// What a document contains.
+struct Understood {
+    page: Page,
+    notes: Vec<String>,
+    has_hosts: bool,
 }
 
 /// The page of a document, by its format.
-fn understood(name: &str, document: &Document) -> Result<(Page, Vec<String>), Fault> {
+fn understood(name: &str, document: &Document, which: Views) -> Result<Understood, Fault> {
     let tree = &document.tree;
+    if which != Views::First && !tree.get("log").is_map() {
+        let problem = "only HAR files have several pages".to_owned();
+        return Err((problem, "leave out what follows the last colon".to_owned()));
+    }
+    let of = |(page, notes)| Understood { page, notes, has_hosts: false };
     let fault = |problem: String| (problem, "correct the file, or record it again".to_owned());
     if tree.get("log").is_map() {
-        let har = har::read(tree.get("log")).map_err(fault)?;
-        let page = har_graph::page(name, &har).map_err(|f| unsound(name, &f.to_string()))?;
-        Ok((page, har.notes))
+        let no_view = |problem: String| match which {
+            Views::Number(_) if problem.contains("was not recorded") => {
+                (problem, "give a number from 1, or `all`".to_owned())
+            }
+            _ => fault(problem),
+        };
+        let recording = har::read(tree.get("log"), which).map_err(no_view)?;
+        let page = har_graph::page(name, &recording.views);
+        let page = page.map_err(|f| unsound(name, &f.to_string()))?;
+        let mut notes = recording.notes;
+        notes.extend(recorded_link::describe(&recording.views));
+        Ok(Understood { page, notes, has_hosts: true })
     } else if tree.get("objs").is_list() {
-        graph::read(name, tree).map_err(fault)
+        graph::read(name, tree).map_err(fault).map(of)
     } else if tree.get("object_bytes").is_list() {
-        sizes::read(name, tree).map_err(fault)
+        sizes::read(name, tree).map_err(fault).map(of)
     } else {
         let problem = "neither a HAR file (it has no `log`) nor a dependency graph (no `objs`) nor \
                        a list of sizes (no `object_bytes`)";

@@ -96,6 +96,7 @@ fn page(name: &str, sizes: &[u64]) -> Result<Page, PageFault> {
         response_bytes: bytes + har::RESPONSE_HEAD,
         think: Duration::ZERO,
         urgency: usual_urgency(if number == 0 { Kind::Document } else { Kind::Unknown }),
+        in_clear: false,
     };
     let after_page = Wait { on: 0, event: Trigger::End, delay: Duration::ZERO };
     let fetch = |number: u32| Activity {

@@ -5,11 +5,11 @@ use super::*;
 use base::Duration;
 use proptest::prelude::*;
 use std::fmt::Write;
-use traffic::web::{Action, Activity, Trigger, Wait};
+use traffic::web::{Action, Activity, Object, Trigger, View, Wait};
 
 fn parse(text: &str) -> Result<(Page, Vec<String>), Fault> {
     let document: Document = document::read(text.as_bytes())?;
-    understood("page", &document)
+    understood("page", &document, Views::First).map(|found| (found.page, found.notes))
 }
 
 fn page(text: &str) -> Page {
@@ -209,6 +209,63 @@ fn only_the_first_page_is_loaded() {
         "{}",
         notes(&text)
     );
+}
+
+/// Two pages, the second one two seconds after the load event of the first.
+fn two_pages() -> String {
+    let of = |page: &str| format!(r#", "pageref": "{page}""#);
+    let entries = [
+        entry("", 0, 40, 0, 1_000, &of("one")),
+        entry("a.png", 60, 40, 0, 1_000, &of("one")),
+        entry("next", 2_500, 40, 0, 1_000, &of("two")),
+    ];
+    let page = |id: &str, second: u32| {
+        format!(
+            r#"{{"id": "{id}", "startedDateTime": "2024-05-01T10:00:0{second}.500Z",
+            "pageTimings": {{"onLoad": 500}}}}"#
+        )
+    };
+    let pages = format!(r#""pages": [{}, {}], "version""#, page("one", 0), page("two", 2));
+    har(&entries).replace(r#""version""#, &pages.replacen("00.500", "00.000", 1))
+}
+
+#[test]
+fn pages_of_a_recording_follow_each_other_with_the_recorded_pause() {
+    let document = document::read(two_pages().as_bytes()).unwrap();
+    let found = understood("page", &document, Views::All).unwrap();
+    let page = &found.page;
+    assert_eq!(page.objects().len(), 3);
+    assert_eq!(page.views(), [View { begin: 0, load: 3 }, View { begin: 4, load: 6 }]);
+    assert_eq!(waits(page, 4), [wait(3, Trigger::End, 2_000)], "500 to 2500 ms");
+    assert_eq!(waits(page, 5), [wait(4, Trigger::End, 0)]);
+    assert!(found.notes.iter().any(|note| note.contains("2 pages are loaded one after the other")));
+    let second = understood("page", &document, Views::Number(2)).unwrap();
+    assert_eq!(second.page.objects()[0].label, "http://a.org/next");
+    assert!(second.page.views().is_empty());
+    let third = understood("page", &document, Views::Number(3)).err().unwrap();
+    assert!(third.0.contains("page 3 was not recorded: 2 pages have entries"), "{third:?}");
+}
+
+#[test]
+fn link_of_a_recording_is_read_off_its_times() {
+    let timed = |start, connect: u32, ssl: u32, receive: u32, bytes: u32| {
+        let timings = format!(
+            r#", "timings": {{"dns": 12, "connect": {connect}, "ssl": {ssl}, "wait": 50,
+            "receive": {receive}}}, "time": {}"#,
+            62 + connect + receive
+        );
+        entry("", start, 0, 0, bytes.into(), &timings)
+    };
+    // Without TLS the handshakes take 20, 30 and 70 ms. The second response has 200 kB in 50 ms,
+    // all of it in a window of 100 ms: 16 Mbit/s, and 250 bytes of its head.
+    let text =
+        har(&[timed(0, 45, 25, 10, 100), timed(200, 30, 0, 50, 200_000), timed(900, 90, 20, 5, 9)]);
+    let said = notes(&text);
+    assert!(said.contains("delay 15.0ms`, with `--tls 1.3`, with `--dns 12ms`"), "{said}");
+    let rate = said.split("`rate ").nth(1).and_then(|rest| rest.split("kbit").next());
+    let rate: f64 = rate.and_then(|rate| rate.parse().ok()).unwrap();
+    assert!((16_000.0..16_100.0).contains(&rate), "{said}");
+    assert!(!notes(&recorded()).contains("recorded over"), "no handshake was recorded");
 }
 
 #[test]
@@ -519,10 +576,31 @@ proptest! {
             }
         }
         if let Err((problem, _)) = document::read(bytes.as_slice())
-            .and_then(|document| understood("page", &document))
+            .and_then(|document| understood("page", &document, Views::First))
         {
             prop_assert!(!problem.is_empty());
         }
+    }
+}
+
+/// The pages of 000 with the folder `ANABRANCH_DATA`: every object of the list with its bytes.
+#[test]
+fn recorded_pages_of_the_paper_have_exactly_their_objects() {
+    let Some(data) = std::env::var_os("ANABRANCH_DATA") else {
+        println!("skipped: ANABRANCH_DATA names no folder of recordings");
+        return;
+    };
+    let data = Path::new(&data);
+    for (name, objects) in [("wikipedia", 15), ("amazon", 54), ("huffingtonpost", 138)] {
+        let text = std::fs::read_to_string(data.join(format!("web/paper000/{name}.json"))).unwrap();
+        let list: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let listed = list["object_bytes"].as_array().unwrap().iter();
+        let listed: Vec<u64> =
+            std::iter::once(&list["html_bytes"]).chain(listed).filter_map(|v| v.as_u64()).collect();
+        let source = PageSource::read(None, Some(data), name).unwrap();
+        let of_body = |object: &Object| object.response_bytes - har::RESPONSE_HEAD;
+        let found: Vec<u64> = source.page.objects().iter().map(of_body).collect();
+        assert_eq!((found.len(), found), (objects + 1, listed), "{name}");
     }
 }
 
@@ -556,12 +634,12 @@ fn recordings_are_read_whole() {
         );
     }
     let expected = "\
-har/23andme-5g.har 93 26 1431644 107 1
-har/6pm-4g.har 52 17 960802 53 2
-har/9gag-5g.har 34 12 472295 23 1
-har/en.wikipedia.org-spdy-wpt.har 32 3 315188 32 1
-har/sitespeed-http2-chrome.har 11 2 108549 10 0
-har/www.nytimes.com-wpt.har 226 73 2471510 98 2
+har/23andme-5g.har 93 26 1431644 107 2
+har/6pm-4g.har 52 17 960802 53 3
+har/9gag-5g.har 34 12 472295 23 2
+har/en.wikipedia.org-spdy-wpt.har 32 3 315188 32 2
+har/sitespeed-http2-chrome.har 11 2 108549 10 1
+har/www.nytimes.com-wpt.har 226 73 2471510 98 3
 epload/theguardian.json 228 61 3232957 339 0
 paper000/amazon.json 55 1 912172 55 0
 ";

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
-use traffic::web::{Action, Activity, Http, Object, Page, Trigger, Wait, Web};
+use traffic::web::{Action, Activity, Http, Object, Opening, Page, Trigger, Wait, Web};
 use traffic::{StreamFailure, Traffic};
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::Limits;
@@ -158,6 +158,7 @@ fn page() -> Traffic {
         response_bytes,
         think: base::Duration::from_millis(2),
         urgency: 0,
+        in_clear: false,
     };
     let after = Wait { on: 0, event: Trigger::End, delay: base::Duration::ZERO };
     let fetch =
@@ -166,7 +167,8 @@ fn page() -> Traffic {
     activities.extend((1..=8).map(|number| fetch(number, vec![after])));
     let objects = vec![object(20_000); 9];
     let page = Page::new("small".into(), objects, activities).expect("a page");
-    Traffic::Web(Web { page: Arc::new(page), http: Http::SIX, per_host: false })
+    let opening = Opening::default();
+    Traffic::Web(Web { page: Arc::new(page), http: Http::SIX, per_host: false, opening })
 }
 
 const BULK: u64 = 3 << 20;

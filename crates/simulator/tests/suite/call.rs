@@ -5,10 +5,11 @@ use crate::multipath::over;
 use crate::pair::{link, one_path, record};
 use crate::sctp::sctp;
 use base::{Duration, Rate};
-use network::LinkConfig;
-use simulator::RunSetup;
+use network::{LinkConfig, LossConfig};
+use simulator::{Carrier, RunSetup};
 use traffic::call::{Call, CallKind};
 use traffic::{Outcome, Traffic};
+use transport::Protocol;
 
 fn call(kind: CallKind, seconds: u64) -> Traffic {
     Traffic::Call(Call { kind, time: Duration::from_secs(seconds) })
@@ -94,4 +95,38 @@ fn frames_are_skipped_while_the_path_is_away() {
     let outcome = talk(&setup);
     assert!(number(&outcome, "skipped") > 5.0, "{:?}", outcome.extra);
     assert!(number(&outcome, "frozen_time") > 0.5, "{:?}", outcome.extra);
+}
+
+/// The same call with a datagram for every message.
+fn over_udp(link: &LinkConfig, traffic: Traffic) -> RunSetup {
+    let mut setup = one_path(link, traffic);
+    setup.flows[0].carrier = Carrier::Single(Protocol::Udp);
+    setup
+}
+
+#[test]
+fn call_over_datagrams_has_the_delays_of_the_path() {
+    for (kind, frames) in [(CallKind::TwoWay, 600), (CallKind::OneWay, 200)] {
+        let outcome = talk(&over_udp(&link(10, 20), call(kind, 10)));
+        assert!(outcome.parts.len() >= frames, "{kind:?}: {outcome:?}");
+        assert_eq!(outcome.parts.len(), outcome.message_delays.len());
+        assert_eq!(number(&outcome, "lost"), 0.0);
+        let delay = outcome.value.expect("complete");
+        assert!((0.02..0.027).contains(&delay), "{kind:?}: {delay}");
+    }
+}
+
+/// RFC 8698 s4.2: losses count as delay, so that the rate stays low; nothing is sent again.
+#[test]
+fn losses_of_datagrams_hold_the_rate_of_a_call_down() {
+    let lossy = |p| LinkConfig { loss: LossConfig::Bernoulli { p }, ..link(10, 20) };
+    let of = |p| {
+        let outcome = talk(&over_udp(&lossy(p), call(CallKind::OneWay, 60)));
+        (number(&outcome, "lost"), number(&outcome, "bitrate"), number(&outcome, "over_150ms"))
+    };
+    let [whole, some, many] = [0.0, 0.002, 0.05].map(of);
+    assert_eq!((whole.0, whole.2), (0.0, 0.0));
+    assert!(some.0 > 0.0 && some.2 == some.0, "what is lost is late: {some:?}");
+    assert!(many.0 > some.0, "{many:?}");
+    assert!(whole.1 > some.1 && some.1 > many.1, "{whole:?} {some:?} {many:?}");
 }

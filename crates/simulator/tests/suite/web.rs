@@ -6,7 +6,7 @@ use base::Duration;
 use simulator::RunSetup;
 use std::sync::Arc;
 use traffic::Traffic;
-use traffic::web::{Action, Activity, Http, Object, Page, Trigger, Wait, Web};
+use traffic::web::{Action, Activity, Http, Object, Opening, Page, Trigger, Wait, Web};
 
 /// A document and `count` objects that wait for all of it.
 fn star(count: u32, bytes: u64, http: Http) -> Traffic {
@@ -17,6 +17,7 @@ fn star(count: u32, bytes: u64, http: Http) -> Traffic {
         response_bytes,
         think: Duration::ZERO,
         urgency,
+        in_clear: false,
     };
     let fetch =
         |object, waits| Activity { action: Action::Fetch(object), waits, before_load: true };
@@ -28,7 +29,7 @@ fn star(count: u32, bytes: u64, http: Http) -> Traffic {
         activities.push(fetch(number, vec![after]));
     }
     let page = Page::new("star".into(), objects, activities).unwrap();
-    Traffic::Web(Web { page: Arc::new(page), http, per_host: false })
+    Traffic::Web(Web { page: Arc::new(page), http, per_host: false, opening: Opening::default() })
 }
 
 fn load_time(setup: &RunSetup) -> f64 {

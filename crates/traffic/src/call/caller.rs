@@ -1,20 +1,26 @@
 //! `Caller`: either half of an adaptive call.
 
+use super::line::Line;
 use super::nada::{Control, DELTA, Observer};
-use super::talk::{Arrival, HEADER_BYTES, Header, Kind, Reader, Report as Saw};
+use super::talk::{Arrival, HEADER_BYTES, Header, Kind, Report as Saw};
 use super::{Call, METRIC};
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::check::StreamMismatch;
-use crate::model::delays::{OVER_150MS, distribution};
+use crate::datagrams::LOST;
+use crate::model::delays::{OVER_150MS, distribution_of};
 use crate::model::video::{FREEZES, FROZEN_TIME, SHARES};
 use crate::one_way::{Report, Role};
-use crate::outcome::{Outcome, mean};
+use crate::outcome::{Outcome, Part, mean};
 use crate::vod::BITRATE;
 use base::{Duration, Instant, SocketId};
 use wire::Payload;
 
-/// Most bytes of one read.
-const READ_BYTES: u32 = 256 << 10;
+/// Interval of what is said until there is an answer, and time after the end for what was
+/// overtaken, as with other datagrams.
+const REPEAT: Duration = Duration::from_secs(1);
+const LINGER: Duration = Duration::from_secs(1);
+/// Most frames between two that arrive: minutes of them. Datagrams that claim more are dropped.
+const MOST_MISSED: usize = 10_000;
 /// From the established connection to the first frame.
 const LEAD_IN: Duration = Duration::from_millis(500);
 /// More than intervals of whole nanoseconds add up to.
@@ -28,14 +34,14 @@ pub struct Caller {
     call: Call,
     role: Role,
     socket: Option<SocketId>,
-    /// Bytes that the socket did not accept yet.
-    waiting: Payload,
+    line: Line,
+    /// Of datagrams: when hello is said again.
+    hello_at: Option<Instant>,
     stream: u32,
     /// Bytes of virtual content written so far.
     offset: u64,
     video: Option<Sending>,
     watching: Option<Watching>,
-    reader: Reader,
     is_shut: bool,
     peer_closed: bool,
     report: Report,
@@ -52,6 +58,11 @@ struct Sending {
     skipped: u64,
     /// The end was written.
     ended: bool,
+    /// Of datagrams: when the end is said again, and when the peer, which has seen it, waits for
+    /// nothing more.
+    end_at: Option<Instant>,
+    over_at: Option<Instant>,
+    is_over: bool,
 }
 
 /// The video that this half receives.
@@ -62,7 +73,12 @@ struct Watching {
     /// When the last frame was made and when it arrived.
     last: Option<(Instant, Instant)>,
     audio_delays: Vec<f64>,
+    /// By number: when each frame arrived.
+    arrived: Vec<Option<Instant>>,
     ended: bool,
+    /// Of datagrams: when nothing more is waited for.
+    over_at: Option<Instant>,
+    is_over: bool,
 }
 
 impl Caller {
@@ -79,21 +95,29 @@ impl Caller {
             bits: 0,
             skipped: 0,
             ended: false,
+            end_at: None,
+            over_at: None,
+            is_over: false,
         };
         Caller {
             call: *call,
             role,
             socket: None,
-            waiting: Payload::Empty,
+            line: Line::stream(),
+            hello_at: None,
             stream: connection.wrapping_mul(2).wrapping_add(u32::from(!up)),
             offset: 0,
             video: sends.then_some(video),
             watching: watches.then(Watching::default),
-            reader: Reader::default(),
             is_shut: false,
             peer_closed: false,
             report: Report::default(),
         }
+    }
+
+    /// The same with datagrams in place of the stream.
+    pub(crate) fn over_datagrams(self) -> Self {
+        Caller { line: Line::Datagrams, ..self }
     }
 
     /// The report of this half so far.
@@ -120,16 +144,18 @@ impl Caller {
     /// Whether everything that was made was accepted by the socket.
     fn flush(&mut self, host: &mut dyn StreamHost) -> bool {
         let Some(socket) = self.socket else { return false };
-        if !self.waiting.is_empty() {
-            let taken = host.write(socket, &self.waiting).min(self.waiting.len());
-            self.waiting = self.waiting.slice(taken, self.waiting.len() - taken);
-        }
-        self.waiting.is_empty()
+        self.line.flush(host, socket)
     }
 
     fn push(&mut self, host: &mut dyn StreamHost, message: Payload) {
-        self.waiting.append(message);
-        self.flush(host);
+        // The frame that is sent, or the next one.
+        let number = self.report.sent.len().saturating_sub(1) as u32;
+        self.line.put(host, self.socket, (number, message));
+    }
+
+    fn tell(&mut self, host: &mut dyn StreamHost, kind: Kind) {
+        let made = host.now();
+        self.push(host, Header { kind, len: 0, made }.to_payload());
     }
 
     /// A message with virtual content, which is long enough for its header.
@@ -153,7 +179,30 @@ impl Caller {
         if let Some(saw) = self.due_report(now) {
             self.push(host, saw.to_payload(now));
         }
+        self.repeat(host);
         self.finish(host);
+    }
+
+    /// Datagrams: say again what was not answered.
+    fn repeat(&mut self, host: &mut dyn StreamHost) {
+        let now = host.now();
+        if self.hello_at.is_some_and(|at| at <= now) {
+            self.hello_at = Some(now + REPEAT);
+            self.tell(host, Kind::Hello);
+        }
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if let Some(watching) = &mut self.watching {
+            watching.is_over |= is_due(watching.over_at);
+        }
+        if let Some(video) = &mut self.video {
+            video.is_over |= is_due(video.over_at);
+        }
+        if let Some(video) = &mut self.video
+            && is_due(video.end_at)
+        {
+            video.end_at = Some(now + REPEAT);
+            self.tell(host, Kind::End);
+        }
     }
 
     fn due_frame(&self, now: Instant) -> Option<Instant> {
@@ -210,15 +259,16 @@ impl Caller {
             video.begins.is_some() && over && !video.ended
         });
         if is_over {
+            let again = (!self.line.is_stream()).then(|| now + REPEAT);
             if let Some(video) = &mut self.video {
                 video.ended = true;
+                video.end_at = again;
             }
-            let end = Header { kind: Kind::End, len: 0, made: now };
-            self.push(host, end.to_payload());
+            self.tell(host, Kind::End);
         }
         let sent = self.video.as_ref().is_none_or(|video| video.ended);
         let seen = self.watching.as_ref().is_none_or(|watching| watching.ended);
-        if sent && seen && self.waiting.is_empty() {
+        if self.line.is_stream() && sent && seen && self.flush(host) {
             self.shut(host);
         }
     }
@@ -232,61 +282,91 @@ impl Caller {
     }
 
     fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
-        loop {
-            let payload = host.read(socket, READ_BYTES);
-            if payload.is_empty() {
-                break;
-            }
+        while let Some((bytes, arrivals)) = self.line.take(host, socket) {
             let now = host.now();
-            self.report.bytes_read += u64::from(payload.len());
+            self.report.bytes_read += u64::from(bytes);
             self.report.last_read = Some(now);
-            let Ok(arrivals) = self.reader.read(&payload) else {
+            let Ok(arrivals) = arrivals else {
                 self.report.mismatch.get_or_insert(StreamMismatch::Frame);
                 return;
             };
-            arrivals.iter().for_each(|arrival| self.arrived(now, arrival));
+            self.hello_at = None;
+            arrivals.iter().for_each(|(number, arrival)| self.arrived(host, *number, arrival));
         }
         self.pump(host);
     }
 
-    fn arrived(&mut self, now: Instant, arrival: &Arrival) {
+    fn arrived(&mut self, host: &mut dyn StreamHost, number: Option<u32>, arrival: &Arrival) {
+        let now = host.now();
         match (arrival, &mut self.video, &mut self.watching) {
             (Arrival::Report(saw), Some(video), _) => {
                 let rtt = now.since(saw.echo).saturating_sub(saw.held);
                 video.control.on_report(now, &saw.seen, rtt);
             }
-            (Arrival::Message(header), _, Some(watching)) => match header.kind {
-                Kind::Frame => {
-                    self.report.arrived.push(now);
-                    let bytes = u64::from(header.len + HEADER_BYTES);
-                    watching.observer.on_frame(now, now.since(header.made), bytes);
-                    watching.last = Some((header.made, now));
-                    watching.next_report.get_or_insert(now + DELTA);
+            (Arrival::Message(header), video, watching) => match (header.kind, watching) {
+                (Kind::Frame, Some(watching)) => {
+                    if watching.on_frame(now, number, header) {
+                        self.report.arrived.push(now);
+                    }
                 }
-                Kind::Audio => {
+                (Kind::Audio, Some(watching)) => {
                     watching.audio_delays.push(now.since(header.made).as_secs_f64());
                 }
-                Kind::End => watching.ended = true,
-                Kind::Report => {}
+                (Kind::End, Some(watching)) => {
+                    watching.ended = true;
+                    if !self.line.is_stream() {
+                        watching.over_at.get_or_insert(now + LINGER);
+                        self.tell(host, Kind::EndSeen);
+                    }
+                }
+                (Kind::EndSeen, _) => {
+                    if let Some(video) = video {
+                        video.end_at = None;
+                        video.over_at.get_or_insert(now + LINGER + LINGER);
+                    }
+                }
+                _ => {}
             },
             _ => {}
         }
     }
 }
 
+impl Watching {
+    /// Whether the frame is new; a network may repeat datagrams.
+    fn on_frame(&mut self, now: Instant, number: Option<u32>, header: &Header) -> bool {
+        let place = number.map_or(self.arrived.len(), |number| number as usize);
+        if place > self.arrived.len() + MOST_MISSED
+            || self.arrived.get(place).is_some_and(Option::is_some)
+        {
+            return false;
+        }
+        let missed = place.saturating_sub(self.arrived.len()) as u32;
+        if self.arrived.len() <= place {
+            self.arrived.resize(place + 1, None);
+        }
+        self.arrived[place] = Some(now);
+        self.observer.on_missed(now, missed);
+        let bytes = u64::from(header.len + HEADER_BYTES);
+        self.observer.on_frame(now, now.since(header.made), bytes);
+        self.last = Some((header.made, now));
+        self.next_report.get_or_insert(now + DELTA);
+        true
+    }
+}
+
 impl Application for Caller {
     fn on_start(&mut self, host: &mut dyn StreamHost) {
-        if self.role == Role::Client {
-            self.report.started = Some(host.now());
-            match host.connect() {
-                Ok(socket) => self.socket = Some(socket),
-                Err(failure) => self.report.failure = Some(failure),
-            }
-        }
+        self.socket = self.report.dial(self.role, host);
     }
 
     fn on_connected(&mut self, host: &mut dyn StreamHost, _socket: SocketId) {
         self.begin(host);
+        if !self.line.is_stream() {
+            // Frames begin later, and the server waits for something.
+            self.hello_at = Some(host.now());
+            self.repeat(host);
+        }
     }
 
     fn on_accepted(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
@@ -295,6 +375,11 @@ impl Application for Caller {
     }
 
     fn on_readable(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
+        if self.socket.is_none() {
+            // The first datagram is all that there is of a connection.
+            self.socket = Some(socket);
+            self.begin(host);
+        }
         self.receive(host, socket);
     }
 
@@ -328,20 +413,28 @@ impl Application for Caller {
     }
 
     fn poll_deadline(&self) -> Option<Instant> {
-        let video = self.video.as_ref();
+        let (video, watching) = (self.video.as_ref(), self.watching.as_ref());
         let times = [
             video.and_then(|video| video.next_frame),
             video.and_then(|video| video.next_audio),
-            self.watching.as_ref().and_then(|watching| watching.next_report),
+            video.and_then(|video| video.end_at),
+            video.filter(|video| !video.is_over).and_then(|video| video.over_at),
+            watching.and_then(|watching| watching.next_report),
+            watching.filter(|watching| !watching.is_over).and_then(|watching| watching.over_at),
+            self.hello_at,
         ];
         times.into_iter().flatten().min()
     }
 
     fn is_done(&self) -> bool {
         let report = &self.report;
-        // An end of two closes its direction when it has sent and read everything.
-        let is_read = self.video.is_none() || self.peer_closed;
-        let is_whole = self.watching.as_ref().is_some_and(|watching| watching.ended) && is_read;
+        let is_whole = self.watching.as_ref().is_some_and(|watching| {
+            if !self.line.is_stream() {
+                return watching.is_over && self.video.as_ref().is_none_or(|video| video.is_over);
+            }
+            // An end of two closes its direction when it has sent and read everything.
+            watching.ended && (self.video.is_none() || self.peer_closed)
+        });
         report.failure.is_some() || report.mismatch.is_some() || is_whole
     }
 }
@@ -355,18 +448,28 @@ pub(crate) fn outcome(call: &Call, [client, server]: [&Caller; 2], reverse: bool
         (false, true) => vec![up],
         (false, false) => vec![down],
     };
-    let mut parts: Vec<_> = ways
-        .iter()
-        .flat_map(|way| way.receiver.report.parts_since(&way.sender.report, &client.report))
-        .collect();
+    let origin = client.report.started.unwrap_or(Instant::ZERO);
+    let part = |(made, arrived): (Instant, Option<Instant>)| Part {
+        start: Some(made - origin),
+        delay: arrived.map(|at| at - made),
+    };
+    let mut parts: Vec<Part> = ways.iter().flat_map(|way| way.frames().map(part)).collect();
     parts.sort_by_key(|part| part.start);
-    let delays: Vec<f64> =
-        parts.iter().filter_map(|part| Some(part.delay?.as_secs_f64())).collect();
+    let seconds = |part: &Part| part.delay.map(Duration::as_secs_f64);
+    let delays: Vec<f64> = parts.iter().filter_map(seconds).collect();
+    let all: Vec<f64> = parts.iter().map(|part| seconds(part).unwrap_or(f64::INFINITY)).collect();
+    let lost = (parts.len() - delays.len()) as f64 / parts.len().max(1) as f64;
+    let lost = (!client.line.is_stream()).then_some((LOST, lost));
     Outcome {
         metric: METRIC,
         value: mean(&delays).filter(|_| ways.iter().all(Way::is_complete)),
         bytes_read: ways.iter().map(|way| way.receiver.report.bytes_read).sum(),
-        extra: [distribution(&delays, SHARES), numbers(call, &ways)].concat(),
+        extra: [
+            distribution_of(&delays, &all, SHARES),
+            numbers(call, &ways),
+            lost.into_iter().collect(),
+        ]
+        .concat(),
         message_delays: delays,
         parts,
     }
@@ -381,9 +484,22 @@ struct Way<'a> {
 
 impl Way<'_> {
     fn is_complete(&self) -> bool {
-        let ended = self.receiver.watching.as_ref().is_some_and(|watching| watching.ended);
-        let [sent, arrived] = [&self.sender.report.sent, &self.receiver.report.arrived];
-        ended && sent.len() == arrived.len()
+        self.receiver.watching.as_ref().is_some_and(|watching| {
+            let is_whole = self.sender.report.sent.len() == watching.arrived.len();
+            // Of datagrams the end may have been lost, and frames may be.
+            if self.receiver.line.is_stream() {
+                watching.ended && is_whole
+            } else {
+                watching.is_over
+            }
+        })
+    }
+
+    /// When each frame was made, and when it arrived, if it did.
+    fn frames(&self) -> impl Iterator<Item = (Instant, Option<Instant>)> {
+        let arrived = self.receiver.watching.as_ref().map_or(&[][..], |watching| &watching.arrived);
+        let arrived = arrived.iter().copied().chain(std::iter::repeat(None));
+        self.sender.report.sent.iter().copied().zip(arrived)
     }
 
     /// How often the picture froze, and for how long: a late frame leaves the one before it on the
@@ -391,10 +507,10 @@ impl Way<'_> {
     fn freezes(&self) -> (f64, f64) {
         let (sent, deadline) = (&self.sender.report.sent, OVER_150MS.1);
         let (mut count, mut frozen, mut was_late) = (0.0, 0.0, false);
-        for (index, (made, arrived)) in sent.iter().zip(&self.receiver.report.arrived).enumerate() {
-            let is_late = arrived.since(*made) > deadline;
+        for (index, (made, arrived)) in self.frames().enumerate() {
+            let is_late = arrived.is_none_or(|arrived| arrived.since(made) > deadline);
             if is_late {
-                let next = sent.get(index + 1).map_or(Duration::ZERO, |next| next.since(*made));
+                let next = sent.get(index + 1).map_or(Duration::ZERO, |next| next.since(made));
                 frozen += next.as_secs_f64();
                 count += if was_late { 0.0 } else { 1.0 };
             }

@@ -1,12 +1,15 @@
 //! `video:adaptive` and `call`: video whose rate follows the delay, one way or both.
 //!
 //! `nada` controls the rate (RFC 8698): the receiver reports every 100 ms over the same connection
-//! what it saw. `talk` puts frames, audio and reports on the stream, `caller` is either half.
+//! what it saw. `talk` puts frames, audio and reports on the `line`, a stream or datagrams;
+//! `caller` is either half.
 //!
-//! Over a stream no loss is visible, so delay alone steers the rate. Frames are not dropped after
-//! they were written; while an earlier one waits for room in the send buffer, the encoder skips.
+//! Over a stream no loss is visible, so delay alone steers the rate; over datagrams loss does, too.
+//! Frames are not dropped after they were written; while an earlier one waits for room in the send
+//! buffer, the encoder skips.
 
 mod caller;
+mod line;
 mod nada;
 mod talk;
 

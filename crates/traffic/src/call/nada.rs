@@ -1,7 +1,9 @@
-//! The rate of a video from what its receiver saw: NADA (RFC 8698), without loss and marking.
+//! The rate of a video from what its receiver saw: NADA (RFC 8698), without marking.
 //!
 //! `Observer` is the receiver: the delay above the smallest one, filtered, the rate received, and
-//! whether the rate may rise fast (s4.2). `Control` is the sender (s4.3). Constants of s6.3.
+//! whether the rate may rise fast (s4.2). Losses, which only datagrams show, are added to the delay
+//! as s4.2 has it, with the ratio smoothed (s5.1.2). `Control` is the sender (s4.3). Constants of
+//! s6.3.
 
 use super::Limits;
 use base::{Duration, Instant};
@@ -21,9 +23,17 @@ const LOGWIN: Duration = Duration::from_millis(500);
 const QEPS: f64 = 0.010;
 /// Window of the filter of delays.
 const DFILT: Duration = Duration::from_millis(120);
+/// Delay that the reference ratio of losses counts as, in seconds, and that ratio.
+const DLOSS: f64 = 0.010;
+const PLRREF: f64 = 0.01;
+/// Weight of the last ratio of losses.
+const ALPHA: f64 = 0.1;
 const GAMMA_MAX: f64 = 0.5;
 /// Queueing delay that a fast rise may cause, in seconds.
 const QBOUND: f64 = 0.050;
+
+/// Most frames missed at once: more than a window has.
+const MOST_MISSED: u32 = 100;
 
 /// What a receiver reports.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -44,6 +54,10 @@ pub(super) struct Observer {
     /// Smallest delay so far.
     base: Option<f64>,
     first: Option<Instant>,
+    /// When frames of the window were missed.
+    missed: VecDeque<Instant>,
+    /// Smoothed ratio of losses.
+    loss: f64,
 }
 
 impl Observer {
@@ -55,11 +69,22 @@ impl Observer {
         self.recent.push_back((now, delay, bytes * 8));
     }
 
+    /// So many frames before the last one did not arrive.
+    pub(super) fn on_missed(&mut self, now: Instant, frames: u32) {
+        self.missed.extend(std::iter::repeat_n(now, frames.min(MOST_MISSED) as usize));
+    }
+
     /// The report at this time.
     pub(super) fn report(&mut self, now: Instant) -> Seen {
         while self.recent.front().is_some_and(|(at, ..)| now.since(*at) > LOGWIN) {
             self.recent.pop_front();
         }
+        while self.missed.front().is_some_and(|at| now.since(*at) > LOGWIN) {
+            self.missed.pop_front();
+        }
+        let frames = self.missed.len() + self.recent.len();
+        let ratio = self.missed.len() as f64 / frames.max(1) as f64;
+        self.loss += ALPHA * (ratio - self.loss);
         let base = self.base.unwrap_or(0.0);
         let queued = || self.recent.iter().map(|(at, delay, _)| (*at, delay - base));
         let filtered = queued().filter(|(at, _)| now.since(*at) <= DFILT).map(|(_, d)| d);
@@ -68,9 +93,9 @@ impl Observer {
         let time = self.first.map_or(LOGWIN, |first| now.since(first).min(LOGWIN)).max(DELTA);
         let bits: u64 = self.recent.iter().map(|(.., bits)| bits).sum();
         Seen {
-            delay,
+            delay: delay + DLOSS * (self.loss / PLRREF) * (self.loss / PLRREF),
             received_bps: bits as f64 / time.as_secs_f64(),
-            is_free: queued().all(|(_, delay)| delay < QEPS),
+            is_free: self.missed.is_empty() && queued().all(|(_, delay)| delay < QEPS),
         }
     }
 }
@@ -159,6 +184,19 @@ mod tests {
         let seen = Seen { delay: 0.015, ..seen };
         rest.on_report(at(100), &seen, Duration::from_millis(30));
         assert!((rest.rate() - 1e6).abs() < 1.0, "{}", rest.rate());
+    }
+
+    /// RFC 8698 s4.2 by hand: one of two frames is lost, a tenth of that is 0.05: 10 ms * 25.
+    #[test]
+    fn losses_count_as_delay_and_end_the_fast_rise() {
+        let mut observer = Observer::default();
+        observer.on_frame(at(0), Duration::from_millis(40), 1250);
+        observer.on_missed(at(33), 1);
+        let seen = observer.report(at(100));
+        assert!((seen.delay - 0.25).abs() < 1e-9 && !seen.is_free, "{seen:?}");
+        observer.on_frame(at(590), Duration::from_millis(40), 1250);
+        let later = observer.report(at(600));
+        assert!(later.is_free && later.delay < seen.delay, "{later:?}");
     }
 
     #[test]

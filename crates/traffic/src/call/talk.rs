@@ -1,4 +1,4 @@
-//! What a call puts on its stream: video frames, audio and reports, each behind a small header.
+//! What a call puts on its line: video frames, audio and reports, each behind a small header.
 //!
 //! A header has the kind, the length behind it, and the time at which it was made by the clock of
 //! its sender; contents are virtual but for those of reports. The bytes that arrive are untrusted.
@@ -26,6 +26,10 @@ pub(super) enum Kind {
     Report,
     /// Nothing follows but reports.
     End,
+    /// The client of datagrams is there.
+    Hello,
+    /// The end has arrived, of datagrams.
+    EndSeen,
 }
 
 /// The header of a message.
@@ -59,6 +63,8 @@ impl Header {
             Kind::Audio => 1,
             Kind::Report => 2,
             Kind::End => 3,
+            Kind::Hello => 4,
+            Kind::EndSeen => 5,
         };
         let mut bytes = vec![kind];
         bytes.extend_from_slice(&self.len.to_be_bytes());
@@ -72,13 +78,15 @@ impl Header {
             1 => Kind::Audio,
             2 => Kind::Report,
             3 => Kind::End,
+            4 => Kind::Hello,
+            5 => Kind::EndSeen,
             _ => return Err(BadMessage),
         };
         let len = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
         let is_sound = match kind {
             Kind::Frame | Kind::Audio => len <= LONGEST,
             Kind::Report => len == REPORT_BYTES,
-            Kind::End => len == 0,
+            Kind::End | Kind::Hello | Kind::EndSeen => len == 0,
         };
         let made = Instant::from_nanos(number(&bytes[5..]));
         if is_sound { Ok(Header { kind, len, made }) } else { Err(BadMessage) }
@@ -218,6 +226,7 @@ mod tests {
     fn bad_headers_are_refused() {
         let refused = |bytes: Vec<u8>| Reader::default().read(&bytes.into()).is_err();
         assert!(refused(vec![4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]));
+        assert!(refused(vec![6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
         assert!(refused(vec![0, 9, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]));
         assert!(refused(vec![2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]));
     }

@@ -52,9 +52,9 @@ fn run(
     reverse: bool,
     fate: impl Fn(usize) -> Vec<Duration>,
 ) -> (Outcome, Instant, usize) {
-    let half = |role| {
-        let crate::Model::OneWay(model) = traffic.model() else { panic!("one way") };
-        Datagrams::new(model, role, reverse, 3)
+    let half = |role| match crate::Half::over_datagrams(traffic, role, reverse, 3) {
+        crate::Half::Datagrams(half) => *half,
+        _ => panic!("has messages"),
     };
     let mut halves = [half(Role::Client), half(Role::Server)];
     let mut on_way: BTreeMap<(Instant, usize), (usize, Payload)> = BTreeMap::new();
@@ -186,4 +186,45 @@ fn what_is_no_datagram_of_ours_is_ignored() {
     wrong.append(Payload::virtual_range(77, 0, 92));
     half.take_in(&mut host, &wrong);
     assert!(half.report().mismatch.is_some());
+}
+
+/// Every message of both directions arrives at its time, whichever end's is the last.
+#[test]
+fn paced_messages_of_both_directions_are_datagrams() {
+    use crate::model::conversation::{Conversation, Timing, Turn};
+    let turn = |from, millis: u64, bytes| {
+        let start = Duration::from_millis(millis);
+        Turn { from, start, end: start, bytes }
+    };
+    for last in [Role::Client, Role::Server] {
+        let turns = [
+            turn(Role::Client, 0, 60),
+            turn(Role::Server, 20, 1500),
+            turn(Role::Client, 35, 80),
+            turn(last, 3_000, 500),
+        ];
+        let talk = Conversation::new("game:x".into(), Timing::Paced, &turns);
+        let traffic = Traffic::Conversation(std::sync::Arc::new(talk));
+        assert!(traffic.fits_datagrams());
+        let (outcome, ..) = run(&traffic, false, whole);
+        assert_eq!((outcome.message_delays.len(), outcome.bytes_read), (4, 2_140));
+        assert!((outcome.value.expect("complete") - 0.05).abs() < 1e-6, "{outcome:?}");
+        // The first datagram is the client's first message or its hello: lose both.
+        let lossy = |n: usize| if n < 2 { Vec::new() } else { vec![Duration::ZERO] };
+        let (outcome, ..) = run(&traffic, false, lossy);
+        assert_eq!(number(&outcome, "lost"), 0.25, "{outcome:?}");
+        assert!(outcome.value.is_some());
+    }
+}
+
+#[test]
+fn conversations_that_wait_for_answers_go_over_no_datagrams() {
+    use crate::model::conversation::{Conversation, Timing, Turn};
+    let turn =
+        |bytes| Turn { from: Role::Client, start: Duration::ZERO, end: Duration::ZERO, bytes };
+    let of = |timing, bytes| {
+        let talk = Conversation::new("table:x".into(), timing, &[turn(bytes)]);
+        Traffic::Conversation(std::sync::Arc::new(talk)).fits_datagrams()
+    };
+    assert!(of(Timing::Paced, 65_507) && !of(Timing::Paced, 65_508) && !of(Timing::Answered, 9));
 }

@@ -7,7 +7,7 @@
 //! Reading recordings is left to the lab.
 
 use crate::measure::Measure;
-use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution, late};
+use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution, distribution_of, late};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome, Part, mean};
@@ -131,6 +131,12 @@ impl Conversation {
         }
     }
 
+    /// Whether no message waits for another one, and none is longer than this.
+    pub(crate) fn fits(&self, most_bytes: u64) -> bool {
+        let mut all = self.up.iter().chain(&self.down);
+        self.timing == Timing::Paced && all.all(|message| message.len <= most_bytes)
+    }
+
     /// Whether only the server sends.
     pub(crate) const fn is_download(&self) -> bool {
         self.up.is_empty()
@@ -168,6 +174,10 @@ impl TrafficModel for Direction {
             Timing::Paced => OF_GAME,
             Timing::Answered => OF_OTHERS,
         }
+    }
+
+    fn numbers(&self, delays: &[f64], all: &[f64]) -> Vec<(&'static str, f64)> {
+        distribution_of(delays, all, SHARES)
     }
 
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {

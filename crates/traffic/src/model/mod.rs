@@ -173,7 +173,8 @@ impl Traffic {
     pub fn fits_datagrams(&self) -> bool {
         match self {
             Traffic::Video(video) => video.frame_bytes() <= datagrams::MOST_BYTES.into(),
-            Traffic::OnOff(_) | Traffic::Udp(_) => true,
+            Traffic::OnOff(_) | Traffic::Udp(_) | Traffic::Call(_) => true,
+            Traffic::Conversation(conversation) => conversation.fits(datagrams::MOST_BYTES.into()),
             _ => false,
         }
     }

@@ -16,7 +16,7 @@ pub use services::Service;
 use crate::measure::{Measure, Silence, Source};
 use crate::model::Draws;
 use crate::outcome::{Metric, MetricInfo};
-use crate::web::{Http, Web};
+use crate::web::{Http, Opening, Web};
 use base::Duration;
 use std::sync::Arc;
 
@@ -51,7 +51,8 @@ impl Vod {
 
     /// The film as the objects of a page.
     pub(crate) fn web(&self) -> Web {
-        Web { page: Arc::new(self.page()), http: HTTP, per_host: false }
+        let opening = Opening::default();
+        Web { page: Arc::new(self.page()), http: HTTP, per_host: false, opening }
     }
 
     /// Numbers of a run that may be compared in place of the metric.

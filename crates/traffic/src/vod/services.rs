@@ -149,6 +149,7 @@ impl Vod {
             response_bytes: RESPONSE_HEAD + bytes,
             think: Duration::ZERO,
             urgency: 0,
+            in_clear: false,
         };
         let objects: Vec<Object> = match self.service {
             Service::Dash => ladder::sizes(self.time).map(object).collect(),

@@ -1,6 +1,7 @@
 //! `Browser`: the client's half. It loads the page and notes when every object was fetched.
 
-use super::exchange::{Inbox, Outbox, Way, content_bytes};
+use super::exchange::{GREETING, Inbox, Outbox, Way, content_bytes};
+use super::opening::{Names, Tls};
 use super::pool::{Pools, Step};
 use super::progress::Progress;
 use super::{Web, outcome};
@@ -8,13 +9,14 @@ use crate::application::{Application, StreamFailure, StreamHost};
 use crate::check::StreamMismatch;
 use crate::one_way::Report;
 use crate::outcome::Outcome;
-use base::{Instant, SocketId};
+use base::{Duration, Instant, SocketId};
 use std::collections::BTreeMap;
 
 /// The client of a page.
 pub struct Browser {
     web: Web,
     progress: Progress,
+    names: Names,
     pools: Pools,
     connections: Vec<Connection>,
     by_socket: BTreeMap<SocketId, usize>,
@@ -28,6 +30,7 @@ struct Connection {
     socket: SocketId,
     outbox: Outbox,
     inbox: Inbox,
+    tls: Option<Tls>,
     /// Number of requests so far.
     requests: u64,
 }
@@ -45,10 +48,10 @@ pub(super) struct Fetch {
 impl Browser {
     /// A client that has not started.
     pub fn new(web: &Web) -> Self {
-        let pools = if web.per_host { web.page.hosts() as usize } else { 1 };
         Browser {
             progress: Progress::new(web.page.clone()),
-            pools: Pools::new(pools, web.http.limits()),
+            names: Names::new(web.opening.lookup, web.page.hosts()),
+            pools: Pools::new(web.pools(), web.http.limits()),
             connections: Vec::new(),
             by_socket: BTreeMap::new(),
             fetches: vec![Fetch::default(); web.page.objects().len()],
@@ -73,7 +76,7 @@ impl Browser {
         let started = self.report.started;
         let since = |at: Instant| started.map(|started| (at - started).as_secs_f64());
         let times = outcome::Times {
-            loaded: self.progress.loaded().and_then(since),
+            loaded: self.progress.load_time().map(Duration::as_secs_f64),
             finished: self.progress.finished().and_then(since),
             connections: self.connections.len(),
             bytes_read: self.report.bytes_read,
@@ -91,15 +94,25 @@ impl Browser {
     fn pump(&mut self, host: &mut dyn StreamHost) {
         let now = host.now();
         while let Some(object) = self.progress.poll(now) {
-            let about = &self.web.page.objects()[object as usize];
-            let pool = if self.web.per_host { about.host as usize } else { 0 };
             self.fetches[object as usize].wanted = Some(now);
-            self.pools.ask(pool, about.urgency, object);
-            self.serve(pool, host);
+            if self.names.knows(self.web.page.objects()[object as usize].host, object, now) {
+                self.request(object, host);
+            }
+        }
+        while let Some(object) = self.names.poll(now) {
+            self.request(object, host);
         }
         if self.progress.finished().is_some() {
             self.close(host);
         }
+    }
+
+    /// Request an object as soon as its pool can.
+    fn request(&mut self, object: u32, host: &mut dyn StreamHost) {
+        let about = &self.web.page.objects()[object as usize];
+        let pool = self.web.pool_of(about);
+        self.pools.ask(pool, about.urgency, object);
+        self.serve(pool, host);
     }
 
     /// Carry out the next steps of a pool.
@@ -122,12 +135,21 @@ impl Browser {
         let number = self.pools.opening(pool);
         debug_assert_eq!(number, self.connections.len());
         self.by_socket.insert(socket, number);
+        // Pools in the clear have odd numbers.
+        let tls = self.web.opening.tls.filter(|_| pool.is_multiple_of(2));
         self.connections.push(Connection {
             socket,
             outbox: Outbox::new(Way::Request, self.web.http),
-            inbox: Inbox::new(Way::Response),
+            inbox: Inbox::new(Way::Response).greeted(tls.is_some()),
+            tls,
             requests: 0,
         });
+    }
+
+    /// The connection can carry requests.
+    fn open(&mut self, number: usize, host: &mut dyn StreamHost) {
+        let pool = self.pools.connected(number);
+        self.serve(pool, host);
     }
 
     fn send(&mut self, connection: usize, object: u32, host: &mut dyn StreamHost) {
@@ -148,11 +170,21 @@ impl Browser {
             self.report.last_read = Some(now);
             let arrivals = self.connections[number].inbox.read(&payload, &self.web.page);
             let news = arrivals.and_then(|arrivals| {
-                arrivals.iter().try_for_each(|arrival| self.arrived(number, arrival, now))
+                let (greetings, arrivals): (Vec<_>, Vec<_>) =
+                    arrivals.into_iter().partition(|arrival| arrival.object == GREETING);
+                arrivals.iter().try_for_each(|arrival| self.arrived(number, arrival, now))?;
+                Ok(greetings.iter().any(|greeting| greeting.ends))
             });
-            if let Err(mismatch) = news {
-                self.report.mismatch.get_or_insert(mismatch);
-                return;
+            match news {
+                Ok(is_greeted) => {
+                    if is_greeted && self.connections[number].tls.take() == Some(Tls::Full) {
+                        self.open(number, host);
+                    }
+                }
+                Err(mismatch) => {
+                    self.report.mismatch.get_or_insert(mismatch);
+                    return;
+                }
             }
         }
         self.pump(host);
@@ -201,9 +233,14 @@ impl Application for Browser {
 
     fn on_connected(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.report.connected.get_or_insert(host.now());
-        if let Some(&number) = self.by_socket.get(&socket) {
-            let pool = self.pools.connected(number);
-            self.serve(pool, host);
+        let Some(&number) = self.by_socket.get(&socket) else { return };
+        let connection = &mut self.connections[number];
+        if let Some(tls) = connection.tls {
+            connection.outbox.push(GREETING, 0, tls.client_bytes(), 0);
+            connection.outbox.flush(host, socket);
+        }
+        if connection.tls != Some(Tls::Full) {
+            self.open(number, host);
         }
     }
 
@@ -240,7 +277,7 @@ impl Application for Browser {
     }
 
     fn poll_deadline(&self) -> Option<Instant> {
-        self.progress.deadline()
+        self.progress.deadline().into_iter().chain(self.names.deadline()).min()
     }
 
     fn is_done(&self) -> bool {

@@ -17,6 +17,8 @@ use wire::Payload;
 const WRITE_BYTES: u32 = 64 << 10;
 /// Longest payload of a data frame with concurrent streams (RFC 9113 s4.2).
 const SHARED_FRAME: u32 = 1 << 14;
+/// In place of an object in frames of what opens a connection; pages have fewer objects.
+pub(crate) const GREETING: u32 = u32::MAX >> 1;
 /// Least length of a message: the headers of two frames.
 const LEAST_BYTES: u64 = 2 * HEADER_BYTES as u64;
 
@@ -153,6 +155,8 @@ impl Outbox {
 #[derive(Debug)]
 pub(crate) struct Inbox {
     way: Way,
+    /// Whether a greeting may arrive.
+    is_greeted: bool,
     frames: FrameReader,
     open: BTreeMap<u32, StreamCheck>,
 }
@@ -169,7 +173,13 @@ pub(crate) struct Arrival {
 
 impl Inbox {
     pub(crate) fn new(way: Way) -> Self {
-        Inbox { way, frames: FrameReader::default(), open: BTreeMap::new() }
+        let (frames, open) = (FrameReader::default(), BTreeMap::new());
+        Inbox { way, is_greeted: false, frames, open }
+    }
+
+    /// The same for a connection on which a greeting may arrive.
+    pub(crate) fn greeted(self, is_greeted: bool) -> Self {
+        Inbox { is_greeted, ..self }
     }
 
     /// The progress made by `payload`, which is untrusted.
@@ -182,7 +192,8 @@ impl Inbox {
         let mut arrivals = Vec::with_capacity(pieces.len());
         for piece in pieces {
             let object = piece.header.object;
-            if object as usize >= page.objects().len() {
+            let is_greeting = object == GREETING && self.is_greeted;
+            if object as usize >= page.objects().len() && !is_greeting {
                 return Err(StreamMismatch::Frame);
             }
             let stream = self.way.stream(object);

@@ -12,12 +12,13 @@
 //! - `Http::Streams`: one association of SCTP, exchange k on its stream k modulo their number; the
 //!   association orders the streams.
 //!
-//! There is no TLS, no name resolution and no flow control of streams. Reading pages from files is
-//! left to the lab.
+//! `opening` has what comes before the first request: names and TLS. There is no flow control of
+//! streams. Reading pages from files is left to the lab.
 
 mod browser;
 pub(crate) mod exchange;
 mod frame;
+mod opening;
 mod outcome;
 mod page;
 mod pool;
@@ -25,9 +26,10 @@ mod progress;
 mod server;
 
 pub use browser::Browser;
+pub use opening::{Opening, Tls};
 pub(crate) use outcome::nothing_loaded;
 pub use page::{
-    Action, Activity, LEAST_URGENT, MOST_ACTIVITIES, Object, Page, PageFault, Trigger, Wait,
+    Action, Activity, LEAST_URGENT, MOST_ACTIVITIES, Object, Page, PageFault, Trigger, View, Wait,
 };
 pub use server::WebServer;
 
@@ -45,6 +47,20 @@ pub struct Web {
     pub http: Http,
     /// The limit of connections applies to each host of the page instead of all hosts together.
     pub per_host: bool,
+    /// What comes before the first request.
+    pub opening: Opening,
+}
+
+impl Web {
+    /// The pool whose connections fetch an object. With TLS those in the clear have their own.
+    fn pool_of(&self, object: &Object) -> usize {
+        let host = if self.per_host { object.host as usize } else { 0 };
+        host * 2 + usize::from(self.opening.tls.is_some() && object.in_clear)
+    }
+
+    fn pools(&self) -> usize {
+        2 * if self.per_host { self.page.hosts() as usize } else { 1 }
+    }
 }
 
 /// How exchanges share connections.

@@ -18,6 +18,17 @@ pub struct Page {
     objects: Vec<Object>,
     activities: Vec<Activity>,
     is_session: bool,
+    views: Vec<View>,
+}
+
+/// A page of several that are loaded one after the other: from the end of the one activity to that
+/// of the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Number of the activity that begins it.
+    pub begin: u32,
+    /// Number of the activity at whose end it is loaded.
+    pub load: u32,
 }
 
 /// An object to fetch.
@@ -35,6 +46,8 @@ pub struct Object {
     pub think: Duration,
     /// From 0, the most urgent, to `LEAST_URGENT`.
     pub urgency: u8,
+    /// Its scheme is `http`: connections that fetch it have no TLS.
+    pub in_clear: bool,
 }
 
 /// A fetch or a piece of work.
@@ -138,7 +151,7 @@ impl Page {
         if let Some(activity) = find_circle(&activities) {
             return Err(PageFault::Circle { activity });
         }
-        Ok(Page { name, objects, activities, is_session: false })
+        Ok(Page { name, objects, activities, is_session: false, views: Vec::new() })
     }
 
     /// The same as a user's session: its result is the mean time of its objects, since the user
@@ -150,7 +163,22 @@ impl Page {
 
     /// The pieces of a film, in any order: each is one of the objects, which a player requests.
     pub(crate) fn of_film(objects: Vec<Object>) -> Page {
-        Page { name: String::new(), objects, activities: Vec::new(), is_session: false }
+        let (name, activities, views) = (String::new(), Vec::new(), Vec::new());
+        Page { name, objects, activities, is_session: false, views }
+    }
+
+    /// The same as several pages that are loaded one after the other; its load time is their mean.
+    /// Views whose activities do not exist are left out.
+    #[must_use]
+    pub fn of_views(mut self, mut views: Vec<View>) -> Page {
+        views.retain(|view| view.begin.max(view.load) < self.activities.len() as u32);
+        self.views = views;
+        self
+    }
+
+    /// The pages that are loaded one after the other; none if it is a single one.
+    pub fn views(&self) -> &[View] {
+        &self.views
     }
 
     /// Whether it is a user's session.
@@ -250,6 +278,7 @@ mod tests {
             response_bytes: 1000,
             think: Duration::ZERO,
             urgency: 3,
+            in_clear: false,
         }
     }
 

@@ -21,6 +21,7 @@ pub(super) struct Progress {
     open: usize,
     open_before_load: usize,
     loaded: Option<Instant>,
+    begun: Option<Instant>,
     finished: Option<Instant>,
     /// Activity that fetches each object.
     fetch_of: Vec<u32>,
@@ -38,6 +39,7 @@ struct State {
     on_end: Vec<(u32, Duration)>,
     /// Number of entries of `on_received` that were met.
     received_met: usize,
+    ended: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +76,7 @@ impl Progress {
             agenda: BinaryHeap::new(),
             found_out: 0,
             loaded: None,
+            begun: None,
             finished: None,
             fetch_of,
             page,
@@ -82,6 +85,7 @@ impl Progress {
 
     /// The page begins, with every activity that has no dependency.
     pub(super) fn begin(&mut self, now: Instant) {
+        self.begun = Some(now);
         if self.open_before_load == 0 {
             self.loaded = Some(now);
         }
@@ -126,9 +130,18 @@ impl Progress {
         self.end(self.fetch_of[object as usize], now);
     }
 
-    /// When the page was loaded.
-    pub(super) const fn loaded(&self) -> Option<Instant> {
-        self.loaded
+    /// How long the page took to load since it began; of several pages the mean.
+    pub(super) fn load_time(&self) -> Option<Duration> {
+        let loaded = self.loaded?;
+        let views = self.page.views();
+        if views.is_empty() {
+            return Some(loaded - self.begun?);
+        }
+        let ended = |activity: u32| self.activities[activity as usize].ended;
+        let total = views.iter().try_fold(Duration::ZERO, |sum, view| {
+            Some(sum + (ended(view.load)? - ended(view.begin)?))
+        })?;
+        Some(total / views.len() as u64)
     }
 
     /// When everything was done.
@@ -174,6 +187,7 @@ impl Progress {
             return;
         }
         state.stage = Stage::Done;
+        state.ended = Some(now);
         let waiters = std::mem::take(&mut state.on_end);
         self.tell_received(number, u32::MAX, now);
         for (waiter, delay) in waiters {
@@ -218,6 +232,7 @@ impl State {
             on_received: Vec::new(),
             on_end: Vec::new(),
             received_met: 0,
+            ended: None,
         }
     }
 }

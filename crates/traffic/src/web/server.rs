@@ -1,8 +1,8 @@
 //! `WebServer`: the server's half. It answers every request on the connection it arrived on, after
 //! the think time of the object.
 
-use super::Web;
-use super::exchange::{Inbox, Outbox, Way};
+use super::exchange::{GREETING, Inbox, Outbox, Way};
+use super::{Tls, Web};
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::one_way::Report;
 use base::{Instant, SocketId};
@@ -64,6 +64,12 @@ impl WebServer {
                 }
             };
             for arrival in arrivals.iter().filter(|arrival| arrival.ends) {
+                if arrival.object == GREETING {
+                    let bytes = self.web.opening.tls.map_or(0, Tls::server_bytes);
+                    connection.outbox.push(GREETING, 0, bytes, stream.into());
+                    connection.outbox.flush(host, socket);
+                    continue;
+                }
                 let about = &self.web.page.objects()[arrival.object as usize];
                 let ready = host.now() + about.think;
                 connection.streams.insert(arrival.object, stream);
@@ -111,7 +117,7 @@ impl Application for WebServer {
     fn on_accepted(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         self.report.connected.get_or_insert(host.now());
         let outbox = Outbox::new(Way::Response, self.web.http);
-        let inbox = Inbox::new(Way::Request);
+        let inbox = Inbox::new(Way::Request).greeted(self.web.opening.tls.is_some());
         let (streams, released) = (BTreeMap::new(), false);
         self.connections.insert(socket, Connection { outbox, inbox, streams, released });
         self.sockets.push(socket);

@@ -218,6 +218,7 @@ fn object(response_bytes: u64, urgency: u8) -> Object {
         response_bytes,
         think: Duration::ZERO,
         urgency,
+        in_clear: false,
     }
 }
 
@@ -240,7 +241,7 @@ fn work(millis: u64, waits: &[(u32, Trigger, u64)]) -> Activity {
 
 fn web(objects: Vec<Object>, activities: Vec<Activity>, http: Http) -> Web {
     let page = Page::new("page".into(), objects, activities).expect("sound");
-    Web { page: Arc::new(page), http, per_host: false }
+    Web { page: Arc::new(page), http, per_host: false, opening: Opening::default() }
 }
 
 /// A document and `count` objects that wait for all of it.
@@ -252,6 +253,80 @@ fn star(count: u32, bytes: u64, http: Http) -> Web {
         activities.push(fetch(number, &[(0, Trigger::End, 0)]));
     }
     web(objects, activities, http)
+}
+
+fn opening(tls: Option<Tls>, lookup_ms: u64) -> Opening {
+    Opening { tls, lookup: Duration::from_millis(lookup_ms) }
+}
+
+#[test]
+fn tls_takes_a_round_trip_on_every_connection_and_none_with_early_data() {
+    for http in [Http::SIX, Http::Two, Http::Streams(4)] {
+        for (tls, millis) in [(None, 40.0), (Some(Tls::Full), 60.0), (Some(Tls::Early), 40.0)] {
+            let page = Web { opening: opening(tls, 0), ..star(0, 0, http) };
+            assert_millis(millis_of(&page, u64::MAX), millis);
+        }
+    }
+    // Handshake 40, document 20; the open connection carries two objects while five others open.
+    let page = |tls| Web { opening: opening(tls, 0), ..star(13, 5000, Http::SIX) };
+    assert_millis(millis_of(&page(None), u64::MAX), 100.0);
+    assert_millis(millis_of(&page(Some(Tls::Full)), u64::MAX), 140.0);
+    let pair = Pair::load(&page(Some(Tls::Full)), u64::MAX);
+    let sent = |from| pair.all_sent.iter().filter(move |sent| sent.0 == from).map(|sent| sent.2);
+    assert_eq!(sent(0).filter(|len| *len == 517).count(), 6, "a hello on each connection");
+    assert_eq!(sent(1).filter(|len| *len == 4000).count(), 6, "certificates on each");
+}
+
+#[test]
+fn connections_of_http_urls_have_no_tls() {
+    let mut page = star(1, 5000, Http::SIX);
+    let mut objects = page.page.objects().to_vec();
+    objects[0].in_clear = true;
+    page = Web {
+        opening: opening(Some(Tls::Full), 0),
+        ..web(objects, page.page.activities().to_vec(), Http::SIX)
+    };
+    let pair = Pair::load(&page, u64::MAX);
+    // 40 for the document in the clear; the object needs a connection with TLS: 20 + 20 + 20.
+    assert_millis(pair.outcome().value.expect("loaded") * 1e3, 100.0);
+    assert_eq!(pair.most_open, 2);
+}
+
+#[test]
+fn name_of_every_host_is_looked_up_once() {
+    for http in [Http::SIX, Http::Two] {
+        let page = star(20, 5000, http);
+        let mut objects = page.page.objects().to_vec();
+        objects[20].host = 1;
+        let activities = page.page.activities().to_vec();
+        let plain = millis_of(&web(objects.clone(), activities.clone(), Http::Two), u64::MAX);
+        assert_millis(plain, 60.0);
+        let page = Web {
+            opening: opening(None, 30),
+            per_host: true,
+            ..web(objects, activities, Http::Two)
+        };
+        // 30 + 40 for the document; then the other host: 30 + 40.
+        assert_millis(millis_of(&page, u64::MAX), 140.0);
+    }
+}
+
+#[test]
+fn several_pages_have_the_mean_of_their_load_times() {
+    let activities = vec![
+        work(0, &[]),
+        fetch(0, &[(0, Trigger::End, 0)]),
+        work(0, &[(1, Trigger::End, 0)]),
+        // A pause of the user.
+        work(0, &[(2, Trigger::End, 5_000)]),
+        fetch(1, &[(3, Trigger::End, 0)]),
+        work(0, &[(4, Trigger::End, 0)]),
+    ];
+    let page = web(vec![object(2000, 0), object(2000, 0)], activities, Http::SIX);
+    let views = vec![View { begin: 0, load: 2 }, View { begin: 3, load: 5 }];
+    let both = (*page.page).clone().of_views(views);
+    // 40 with the handshake, and 20 over the connection that is still open.
+    assert_millis(millis_of(&Web { page: Arc::new(both), ..page }, u64::MAX), 30.0);
 }
 
 fn millis_of(web: &Web, capacity: u64) -> f64 {

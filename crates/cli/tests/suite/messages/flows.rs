@@ -173,6 +173,13 @@ fn datagrams_and_background() {
     let background = ["--traffic", "video:5s", "--background", "--runs", "2", "--quiet"];
     session.call(&[&paths[..], &background].concat());
     session.call(&[&paths[..], &["--traffic", "bulk:1MiB", "--protocols", "tcp,udp"]].concat());
+    let call = ["--traffic", "call:4s", "--protocols", "tcp,udp", "--runs", "2", "--quiet"];
+    session.call(&[&paths[..], &call].concat());
+    session.file("turns.csv", "0,up,60\n0.02,down,1200\n0.05,up,80\n");
+    let turns = ["--traffic", "table:turns.csv", "--protocols", "udp"];
+    session.call(&[&paths[..], &turns].concat());
+    let paced = ["--traffic", "table:turns.csv:paced", "--protocols", "udp", "--runs", "2"];
+    session.call(&[&paths[..], &paced, &["--quiet"]].concat());
     let streams = ["--traffic", "udp:1mbit", "--protocols", "udp", "--ssthresh", "64KiB"];
     session.call(&[&paths[..], &streams].concat());
     session.end();

@@ -36,6 +36,8 @@ fn files_that_are_no_pages() {
     page(&mut session, "empty.har", "");
     page(&mut session, "packed.har", b"\x1f\x8b\x08");
     page(&mut session, "packed.zip", b"PK\x03\x04");
+    page(&mut session, "secret.har", b"-----BEGIN PGP MESSAGE-----\n\nhQEMA");
+    page(&mut session, "salted.har", b"Salted__\x12\x34{");
     page(&mut session, "utf16.har", b"\xff\xfe{\0");
     page(&mut session, "page.html", "<html></html>");
     page(&mut session, "words.har", "hello there");
@@ -127,6 +129,43 @@ fn pages_with_flaws_say_how_they_are_understood() {
     named_pages(&mut session);
     let sizes = ["compare", "--path", LINK, "--runs", "1", "--traffic", "web:sizes.json"];
     session.call(&[&sizes[..], &["--per-host"]].concat());
+    session.end();
+}
+
+/// A HAR file of several pages, its link, and what comes before the first request.
+#[test]
+fn pages_of_a_recording_with_names_and_tls() {
+    let mut session = Session::new("pages-recorded");
+    let of = |page: &str, second: u32, host: &str| {
+        let time = format!(
+            ", \"pageref\": \"{page}\", \"startedDateTime\": \"2024-05-01T10:00:0{second}.000Z\", \
+             \"timings\": {{\"dns\": 9, \"connect\": 60, \"ssl\": 30, \"wait\": 40, \
+             \"receive\": 5}}, \"time\": 144"
+        );
+        let request = format!("{{\"url\": \"https://{host}/\"}}");
+        entry(&request, "{\"status\": 200, \"bodySize\": 40000}", &time)
+    };
+    let cached = of("three", 8, "c.org").replace("\"time\"", "\"_fromCache\": \"disk\", \"time\"");
+    let entries = [of("one", 0, "a.org"), of("one", 1, "b.org"), of("two", 5, "a.org"), cached];
+    let pages = "\"pages\": [{\"id\": \"one\", \"pageTimings\": {\"onLoad\": 1300}}, {\"id\": \
+                 \"two\"}, {\"id\": \"three\"}], \"version\"";
+    session.file("visit.har", har(&entries).replace("\"version\"", pages));
+    session.file("sizes.json", "{\"html_bytes\": 4000, \"object_bytes\": [3000, 2000]}");
+    let call = |session: &mut Session, more: &[&str]| {
+        session.call(&[&["compare", "--path", LINK, "--runs", "1"], more].concat());
+    };
+    call(&mut session, &["--traffic", "web:visit.har"]);
+    call(&mut session, &["--traffic", "web:visit.har", "--tls", "1.3", "--dns", "9ms"]);
+    call(&mut session, &["--traffic", "web:visit.har:all", "--tls", "0rtt", "--http", "2"]);
+    call(&mut session, &["--traffic", "web:visit.har:2"]);
+    for traffic in ["web:visit.har:4", "web:visit.har:3", "web:sizes.json:all"] {
+        call(&mut session, &["--traffic", traffic]);
+    }
+    for wrong in [["--tls", "1.2"], ["--dns", "soon"], ["--dns", "120s"]] {
+        call(&mut session, &[&["--traffic", "web:visit.har"], &wrong[..]].concat());
+    }
+    call(&mut session, &["--traffic", "video", "--tls", "1.3"]);
+    call(&mut session, &["--traffic", "video", "--dns", "9ms"]);
     session.end();
 }
 

@@ -19,7 +19,7 @@ fn base(key: Key) -> Sayings<'static> {
     };
     said.push((Key::Protocols, protocols));
     said.push(match key {
-        Key::Http | Key::PerHost => (Key::Traffic, "web:wikipedia"),
+        Key::Http | Key::PerHost | Key::Tls | Key::Dns => (Key::Traffic, "web:wikipedia"),
         Key::Metric => (Key::Traffic, "bulk:4MiB"),
         _ => (Key::Traffic, "bulk:30s"),
     });
