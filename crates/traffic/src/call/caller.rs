@@ -305,9 +305,8 @@ impl Caller {
             }
             (Arrival::Message(header), video, watching) => match (header.kind, watching) {
                 (Kind::Frame, Some(watching)) => {
-                    if watching.on_frame(now, number, header) {
-                        self.report.arrived.push(now);
-                    }
+                    let is_new = watching.on_frame(now, number, header);
+                    self.report.arrived.extend(is_new.then_some(now));
                 }
                 (Kind::Audio, Some(watching)) => {
                     watching.audio_delays.push(now.since(header.made).as_secs_f64());
