@@ -12,8 +12,14 @@ use crate::results::ResultFolder;
 use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, variants_of};
 use crate::study::{StudyError, Watcher};
 use crate::words::nearest_help;
+use base::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
+use traffic::Traffic;
+
+/// Length of games in quick runs: a conversation has no option for it.
+const QUICK_GAME: Duration = Duration::from_secs(60);
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -159,6 +165,15 @@ impl Plan {
 
     /// The scenario of a study.
     pub fn scenario(&self, unit: &Unit) -> Result<Scenario, InputError> {
+        let mut scenario = self.whole_scenario(unit)?;
+        if let (true, Traffic::Conversation(game)) = (self.asked.quick, &scenario.traffic) {
+            scenario.traffic = Traffic::Conversation(Arc::new(game.beginning(QUICK_GAME)));
+        }
+        Ok(scenario)
+    }
+
+    /// The same with games of their whole length.
+    fn whole_scenario(&self, unit: &Unit) -> Result<Scenario, InputError> {
         let options = self.options(unit);
         let scenario = options.resolve()?;
         let Some(scheduler) = &self.asked.scheduler else { return Ok(scenario) };
@@ -265,6 +280,12 @@ impl Plan {
         variants_of(scenario).len() * repetitions as usize
     }
 
+    /// What stored values depend on.
+    fn key(&self, unit: &Unit, scenario: &Scenario) -> String {
+        let length = if self.asked.quick { "/quick" } else { "" };
+        format!("{}{length}", key(scenario, &self.metrics(unit)))
+    }
+
     /// The stored values of a study of this scenario, in any of these folders.
     pub fn stored(
         &self,
@@ -272,7 +293,7 @@ impl Plan {
         scenario: &Scenario,
         folders: &[ResultFolder],
     ) -> Option<Values> {
-        let (name, key) = (self.file(unit), key(scenario, &self.metrics(unit)));
+        let (name, key) = (self.file(unit), self.key(unit, scenario));
         folders.iter().find_map(|folder| {
             let text = std::fs::read_to_string(folder.path().join(&name)).ok()?;
             Values::read(&serde_json::from_str(&text).ok()?, &key)
@@ -286,7 +307,7 @@ impl Plan {
         values: &Values,
         folder: &ResultFolder,
     ) -> Result<(), UnitError> {
-        let document = values.document(&key(scenario, &self.metrics(unit)));
+        let document = values.document(&self.key(unit, scenario));
         folder
             .write(&self.file(unit), format!("{document}\n").as_bytes())
             .map_err(|error| UnitError::Keep(self.label(unit), error))

@@ -273,5 +273,6 @@ fn picked(
         true => ordered.max_by(|a, b| of(a).total_cmp(&of(b))),
         false => ordered.min_by(|a, b| of(a).total_cmp(&of(b))),
     };
-    found.map(|column| (*column).clone())
+    // Without a finished run all are alike.
+    found.or(singles.first()).map(|column| (*column).clone())
 }

@@ -87,6 +87,27 @@ impl Conversation {
         Conversation { name, timing, up, down, length }
     }
 
+    /// The first `length` of a conversation whose messages have times of their own; others, whose
+    /// messages answer each other, are whole.
+    #[must_use]
+    pub fn beginning(&self, length: Duration) -> Self {
+        if self.timing == Timing::Answered {
+            return self.clone();
+        }
+        let is_early = |message: &&Message| match message.due {
+            Due::SinceStart(time) => time < length,
+            _ => true,
+        };
+        let early = |all: &[Message]| all.iter().filter(is_early).copied().collect();
+        Conversation {
+            up: early(&self.up),
+            down: early(&self.down),
+            length: self.length.min(length),
+            name: self.name.clone(),
+            timing: self.timing,
+        }
+    }
+
     /// The name in `--traffic`, with the model: `game:aoc-1`.
     pub fn name(&self) -> &str {
         &self.name
@@ -220,6 +241,17 @@ mod tests {
 
     fn dues(messages: &[Message]) -> Vec<Due> {
         messages.iter().map(|message| message.due).collect()
+    }
+
+    #[test]
+    fn beginning_of_a_game_has_its_early_messages() {
+        let game = Conversation::new("x".to_owned(), Timing::Paced, &turns());
+        let early = game.beginning(Duration::from_millis(100));
+        assert_eq!((early.from(Role::Client).len(), early.from(Role::Server).len()), (1, 1));
+        assert_eq!(early.length(), Duration::from_millis(100));
+        assert_eq!(game.beginning(Duration::from_secs(9)), game);
+        let answered = Conversation::new("x".to_owned(), Timing::Answered, &turns());
+        assert_eq!(answered.beginning(Duration::from_millis(1)), answered);
     }
 
     #[test]
