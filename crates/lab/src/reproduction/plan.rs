@@ -365,10 +365,11 @@ impl Plan {
                 judge(of, claim, &lookup, DEFAULT_SEED)
             };
             let is_run = |column: Column| {
-                let mut all = experiments_of(of, claim).into_iter();
-                all.all(|experiment| results.has(&Unit { paper, column, experiment }))
+                let all = experiments_of(of, claim);
+                let has = |experiment| results.has(&Unit { paper, column, experiment });
+                !all.is_empty() && all.into_iter().all(has)
             };
-            let has_today = !claim.parts.is_empty() && is_run(Column::Linux);
+            let has_today = is_run(Column::Linux);
             let rows = claim.sensitivity.iter().enumerate();
             let rows = rows.map(|(row, of)| (&*of.says, Column::Sensitivity(index, row)));
             Row {

@@ -2,7 +2,7 @@
 
 use super::claims::{Metric, Paper};
 use super::judge::{Judged, judge};
-use super::plan::{Asked, Column, Plan};
+use super::plan::{Asked, Column, Plan, Results};
 use super::values::{Described, Values, VariantValues};
 use crate::error::{Given, InputError, SourceFile};
 use crate::scenario::{Key, Options, variants_of};
@@ -208,6 +208,13 @@ fn a_plan_has_the_studies_of_its_claims_with_the_options_of_cases_and_columns() 
     let with = Plan::new(vec![paper], with).unwrap();
     let scenario = with.scenario(&with.units[0]).unwrap();
     assert_eq!(scenario.choices.schedulers.len(), first.choices.schedulers.len() + 1);
+}
+
+#[test]
+fn a_claim_without_a_study_has_no_column_of_today() {
+    let paper = read(&claim(&part("missing = \"no such feature\""))).unwrap();
+    let plan = Plan::new(vec![paper], asked("all", false)).unwrap();
+    assert!(plan.judge(&Results::default())[0].linux.is_none());
 }
 
 #[test]
