@@ -42,6 +42,10 @@ const FIGURES: &[(&str, Take)] = &[
     ("work/sctp-bulk-6s", || figures::work_sctp(6)),
     ("work/mptcp-two-path-10s", || figures::work_mptcp(10)),
     ("work/mptcp-two-path-30s", || figures::work_mptcp(30)),
+    ("work/tcp-recorded-2s", || figures::work_recorded_tcp(2)),
+    ("work/tcp-recorded-6s", || figures::work_recorded_tcp(6)),
+    ("work/mptcp-recorded-10s", || figures::work_recorded_mptcp(10)),
+    ("work/mptcp-recorded-30s", || figures::work_recorded_mptcp(30)),
     ("work/connections-1000", || figures::work_connections(1000)),
 ];
 
