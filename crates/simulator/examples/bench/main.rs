@@ -9,6 +9,7 @@ mod congestion;
 mod figures;
 mod gaps;
 mod meter;
+mod ns2;
 mod schedulers;
 
 use std::process::{Command, ExitCode};
@@ -24,6 +25,7 @@ type Take = fn() -> Result<(), String>;
 const FIGURES: &[(&str, Take)] = &[
     ("calibration", figures::calibration),
     ("sim/tcp-bulk", figures::tcp_bulk),
+    ("sim/ns2-tcp-bulk", ns2::tcp_bulk),
     ("sim/sctp-bulk", figures::sctp_bulk),
     ("sim/sctp-bulk-pass-through", figures::sctp_bulk_bytes),
     ("sim/mptcp-two-path", figures::mptcp_two_path),
