@@ -46,7 +46,18 @@ impl<'a> Context<'a> {
 
     /// A context whose events go to `recorder`, if its mask asks for them.
     pub fn recording(now: Instant, chance: Chance, recorder: &'a mut dyn Recorder) -> Self {
-        let (ways, mask) = (Ways::Short, recorder.mask());
+        Context::recording_kinds(recorder.mask(), now, chance, recorder)
+    }
+
+    /// The same where the recorder's mask is known.
+    #[inline]
+    pub const fn recording_kinds(
+        mask: EventMask,
+        now: Instant,
+        chance: Chance,
+        recorder: &'a mut dyn Recorder,
+    ) -> Self {
+        let ways = Ways::Short;
         Context { now, chance, host: HostId(0), ways, mask, recorder: Some(recorder) }
     }
 
@@ -82,7 +93,7 @@ impl<'a> Context<'a> {
         if self.mask.intersects(kind)
             && let Some(recorder) = self.recorder.as_deref_mut()
         {
-            recorder.record(self.now, self.host, &build());
+            recorder.record_kind(kind, self.now, self.host, &build());
         }
     }
 }
@@ -93,6 +104,11 @@ pub trait Recorder {
     fn mask(&self) -> EventMask;
     /// Record an event of `host` at `now`.
     fn record(&mut self, now: Instant, host: HostId, event: &Event);
+    /// The same with the kind of the event, for a recorder that passes events on to others.
+    fn record_kind(&mut self, kind: EventMask, now: Instant, host: HostId, event: &Event) {
+        let _ = kind;
+        self.record(now, host, event);
+    }
 }
 
 /// A set of event kinds.
@@ -112,7 +128,7 @@ impl EventMask {
     pub const DELIVERY: EventMask = EventMask(1 << 3);
     /// Why nothing was sent.
     pub const BLOCKED: EventMask = EventMask(1 << 4);
-    /// Packets on links: accepted, dropped, delivered.
+    /// Packets that links dropped or delivered.
     pub const PACKET: EventMask = EventMask(1 << 5);
     /// Connections opened and closed, links that changed.
     pub const STATE: EventMask = EventMask(1 << 6);
@@ -126,6 +142,8 @@ impl EventMask {
     pub const REPORT: EventMask = EventMask(1 << 10);
     /// Data that an application gave to a socket.
     pub const WRITE: EventMask = EventMask(1 << 11);
+    /// Packets that links accepted, with the queue that they found.
+    pub const QUEUE: EventMask = EventMask(1 << 12);
     /// All events.
     pub const ALL: EventMask = EventMask(u32::MAX);
 

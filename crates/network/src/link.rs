@@ -202,7 +202,7 @@ impl Link {
         self.stats.accepted += 1;
         self.stats.bytes_accepted += u64::from(len);
         let link = self.id;
-        cx.record(EventMask::PACKET, || {
+        cx.record(EventMask::QUEUE, || {
             let waiting = u32::try_from(self.waiting().packets).unwrap_or(u32::MAX);
             Event::PacketAccepted { link, len, waiting }
         });

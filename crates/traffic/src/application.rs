@@ -58,6 +58,11 @@ pub trait StreamHost {
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32;
     /// Read at most `max` in-order bytes; empty if nothing is available.
     fn read(&mut self, socket: SocketId, max: u32) -> Payload;
+    /// Whether a read of less than it may take has left nothing to read now: half of the reads
+    /// are then saved.
+    fn drains(&self) -> bool {
+        false
+    }
     /// Largest message of a connection that has messages, in bytes; `None`: it has a byte stream
     /// only.
     fn largest_message(&self) -> Option<u32> {

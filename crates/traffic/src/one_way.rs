@@ -222,9 +222,13 @@ impl OneWay {
             if payload.is_empty() {
                 break;
             }
+            let is_last = payload.len() < READ_BYTES && host.drains();
             match self.incoming.as_mut() {
                 Some(incoming) => incoming.on_read(&payload, host.now(), &mut self.report),
                 None => self.on_request(&payload, host),
+            }
+            if is_last {
+                break;
             }
         }
         if self.is_two_way() {

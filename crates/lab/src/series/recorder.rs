@@ -112,7 +112,7 @@ struct Receiving {
 impl Recorder for Watch {
     fn mask(&self) -> EventMask {
         let host = EventMask::WINDOW.union(EventMask::SEGMENT).union(EventMask::DELIVERY);
-        host.union(EventMask::ARRIVAL).union(EventMask::PACKET).union(EventMask::DECISION)
+        host.union(EventMask::ARRIVAL).union(EventMask::QUEUE).union(EventMask::DECISION)
     }
 
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {

@@ -4,7 +4,8 @@ use crate::meter::{cpu_seconds, peak_kib, resident_kib};
 use base::{Chance, Duration, HostId, Instant, InterfaceId, Rate};
 use network::{Capacity, End, Limit, LinkConfig, LinkEnds, Network};
 use simulator::{
-    Carrier, Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, RunSetup, World, simulate,
+    Carrier, Endpoint, Multipath, NicSetup, PathSetup, ProcessingCost, Recording, RunSetup, World,
+    simulate,
 };
 use std::fmt::Display;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,7 +13,7 @@ use std::process::Command;
 use traffic::{Half, Role, Traffic};
 use transport::sctp::cmt::CmtConfig;
 use transport::sctp::{Addresses, RtxPolicy, SctpConfig};
-use transport::{InterfaceConfig, ProtocolConfig, StackConfig};
+use transport::{InterfaceConfig, Protocol, ProtocolConfig, StackConfig};
 
 const CLIENT: HostId = HostId(0);
 const SERVER: HostId = HostId(1);
@@ -79,14 +80,7 @@ pub(crate) fn sctp_bulk() -> Result<(), String> {
 
 /// The same, with every packet written as bytes and parsed again, which takes its CRC32c twice.
 pub(crate) fn sctp_bulk_bytes() -> Result<(), String> {
-    let link = LinkConfig {
-        capacity: Capacity::Rate(SCTP_BULK.rate),
-        delay: SCTP_BULK.delay,
-        limit: Limit::Packets(100),
-        ..LinkConfig::default()
-    };
-    let name = "lan".to_owned();
-    let path = PathSetup { name, down: link.clone(), up: link, events: Vec::new() };
+    let path = bench_path("lan", 100, 10);
     let traffic = Traffic::BulkTime(Duration::from_secs(100));
     let mut setup = RunSetup::new(vec![path], Carrier::Sctp(Box::default()), traffic);
     setup.recording.pass_through = true;
@@ -134,19 +128,20 @@ pub(crate) fn work_mptcp(seconds: u64) -> Result<(), String> {
 }
 
 fn two_paths(time: Duration, carrier: Carrier) -> RunSetup {
-    let path = |name: &str, mbit, delay_ms| {
-        let link = LinkConfig {
-            capacity: Rate::from_mbit(mbit).into(),
-            delay: Duration::from_millis(delay_ms),
-            limit: Limit::Packets(100),
-            ..LinkConfig::default()
-        };
-        PathSetup { name: name.into(), down: link.clone(), up: link, events: Vec::new() }
-    };
-    let paths = vec![path("wlan", 25, 20), path("3g", 4, 70)];
+    let paths = vec![bench_path("wlan", 25, 20), bench_path("3g", 4, 70)];
     let mut setup = RunSetup::new(paths, carrier, Traffic::BulkTime(time));
     setup.recording.hash = false;
     setup
+}
+
+fn bench_path(name: &str, mbit: u64, delay_ms: u64) -> PathSetup {
+    let link = LinkConfig {
+        capacity: Rate::from_mbit(mbit).into(),
+        delay: Duration::from_millis(delay_ms),
+        limit: Limit::Packets(100),
+        ..LinkConfig::default()
+    };
+    PathSetup { name: name.into(), down: link.clone(), up: link, events: Vec::new() }
 }
 
 /// Each 1 Mbit/s, 20 ms, 100 packets, own links, in the steady state after 20 s.
@@ -187,12 +182,15 @@ pub(crate) fn idle(count: u16) -> Result<(), String> {
 }
 
 /// Instructions per data packet, by the difference of two runs under valgrind, so that neither
-/// start nor end counts. Virtual machines often hide the processor's own counters.
+/// start nor end counts. Virtual machines often hide the processor's own counters. `recorded`: the
+/// same with what a study records by default. Without SHA-256, which valgrind has only in software.
 pub(crate) fn instructions() -> Result<(), String> {
     for (name, short, long) in [
         ("sim/tcp-bulk-instructions", "work/tcp-bulk-2s", "work/tcp-bulk-6s"),
         ("sim/sctp-bulk-instructions", "work/sctp-bulk-2s", "work/sctp-bulk-6s"),
         ("sim/mptcp-two-path-instructions", "work/mptcp-two-path-10s", "work/mptcp-two-path-30s"),
+        ("sim/tcp-recorded-instructions", "work/tcp-recorded-2s", "work/tcp-recorded-6s"),
+        ("sim/mptcp-recorded-instructions", "work/mptcp-recorded-10s", "work/mptcp-recorded-30s"),
     ] {
         let runs = count_work(short).zip(count_work(long));
         match runs.map(|((before, packets), (after, more))| (after - before) / (more - packets)) {
@@ -200,6 +198,25 @@ pub(crate) fn instructions() -> Result<(), String> {
             None => line(name, "n/a", "instructions/packet"),
         }
     }
+    Ok(())
+}
+
+/// The network of `sim/tcp-bulk` with what a study records by default; prints its packets.
+pub(crate) fn work_recorded_tcp(seconds: u64) -> Result<(), String> {
+    let traffic = Traffic::BulkTime(Duration::from_secs(seconds));
+    let path = bench_path("lan", 100, 10);
+    recorded(RunSetup::new(vec![path], Carrier::Single(Protocol::Tcp), traffic))
+}
+
+/// The same of `sim/mptcp-two-path`.
+pub(crate) fn work_recorded_mptcp(seconds: u64) -> Result<(), String> {
+    recorded(two_paths(Duration::from_secs(seconds), Multipath::default().into()))
+}
+
+fn recorded(mut setup: RunSetup) -> Result<(), String> {
+    setup.recording = Recording { accounts: true, ..Recording::default() };
+    let record = simulate(&setup).map_err(|error| error.to_string())?;
+    println!("{}", record.measured().data_packets);
     Ok(())
 }
 
@@ -228,19 +245,36 @@ pub(crate) fn work_connections(count: u16) -> Result<(), String> {
     Ok(())
 }
 
-/// Instructions and packets of a figure.
+/// Instructions and packets of a figure; the instructions of SHA-256 are left out.
 fn count_work(name: &str) -> Option<(f64, f64)> {
     let program = std::env::current_exe().ok()?;
+    let counted = std::env::temp_dir().join(format!("bench-{}.cachegrind", std::process::id()));
     let output = Command::new("valgrind")
-        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .args(["--tool=cachegrind", "--cache-sim=no"])
+        .arg(format!("--cachegrind-out-file={}", counted.display()))
         .arg(program)
         .args(["--only", name])
         .output()
         .ok()?;
     let packets = String::from_utf8(output.stdout).ok()?.trim().parse().ok()?;
-    let report = String::from_utf8_lossy(&output.stderr).into_owned();
-    let refs = report.lines().find_map(|line| Some(line.split_once("refs:")?.1))?;
-    Some((refs.trim().replace(',', "").parse().ok()?, packets))
+    let report = std::fs::read_to_string(&counted).ok()?;
+    std::fs::remove_file(&counted).ok()?;
+    Some((instructions_of(&report), packets))
+}
+
+/// The sum of a file of cachegrind: `fn=NAME`, then lines of source line and instructions.
+fn instructions_of(report: &str) -> f64 {
+    let mut sum = 0.0;
+    let mut counts = false;
+    for line in report.lines() {
+        if let Some(name) = line.strip_prefix("fn=") {
+            // The second one turns its blocks into numbers.
+            counts = !name.contains("sha2::sha256") && !name.contains("try_trait::Wrapped");
+        } else if counts && line.starts_with(|first: char| first.is_ascii_digit()) {
+            sum += line.split_once(' ').and_then(|(_, count)| count.parse().ok()).unwrap_or(0.0);
+        }
+    }
+    sum
 }
 
 const fn slow_connections(count: u16, traffic: Traffic) -> Shape {

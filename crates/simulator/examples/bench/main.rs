@@ -9,6 +9,7 @@ mod congestion;
 mod figures;
 mod gaps;
 mod meter;
+mod ns2;
 mod schedulers;
 
 use std::process::{Command, ExitCode};
@@ -24,6 +25,7 @@ type Take = fn() -> Result<(), String>;
 const FIGURES: &[(&str, Take)] = &[
     ("calibration", figures::calibration),
     ("sim/tcp-bulk", figures::tcp_bulk),
+    ("sim/ns2-tcp-bulk", ns2::tcp_bulk),
     ("sim/sctp-bulk", figures::sctp_bulk),
     ("sim/sctp-bulk-pass-through", figures::sctp_bulk_bytes),
     ("sim/mptcp-two-path", figures::mptcp_two_path),
@@ -42,6 +44,10 @@ const FIGURES: &[(&str, Take)] = &[
     ("work/sctp-bulk-6s", || figures::work_sctp(6)),
     ("work/mptcp-two-path-10s", || figures::work_mptcp(10)),
     ("work/mptcp-two-path-30s", || figures::work_mptcp(30)),
+    ("work/tcp-recorded-2s", || figures::work_recorded_tcp(2)),
+    ("work/tcp-recorded-6s", || figures::work_recorded_tcp(6)),
+    ("work/mptcp-recorded-10s", || figures::work_recorded_mptcp(10)),
+    ("work/mptcp-recorded-30s", || figures::work_recorded_mptcp(30)),
     ("work/connections-1000", || figures::work_connections(1000)),
 ];
 

@@ -4,7 +4,12 @@ use std::fs::read_to_string;
 
 /// User plus system time of this thread, in seconds.
 pub(crate) fn cpu_seconds() -> f64 {
-    let nanos: Option<f64> = read_to_string("/proc/thread-self/schedstat")
+    cpu_seconds_of("thread-self")
+}
+
+/// That of a process with one thread, also of one that ended and was not waited for.
+pub(crate) fn cpu_seconds_of(process: &str) -> f64 {
+    let nanos: Option<f64> = read_to_string(format!("/proc/{process}/schedstat"))
         .ok()
         .and_then(|text| text.split(' ').next()?.parse().ok());
     nanos.unwrap_or(f64::NAN) / 1e9

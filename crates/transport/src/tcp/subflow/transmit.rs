@@ -537,9 +537,11 @@ impl Subflow {
     #[inline]
     fn packet(&mut self, segment: TcpSegment) -> Box<Packet> {
         let (local, remote) = (self.tuple.local.ip(), self.tuple.remote.ip());
+        let ip = if local.is_ipv4() { 20 } else { 40 };
+        self.tx.nic.last_len = ip + segment.wire_len();
         let mut packet = Box::new(Packet::new(local, remote, Body::Tcp(segment)));
         packet.flow = self.id.socket.0 + 1;
-        self.tx.nic.last_len = packet.wire_len();
+        debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
         packet
     }
 
