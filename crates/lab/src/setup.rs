@@ -41,6 +41,10 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         order: scenario.paths.iter().map(|path| order(scenario, path)).collect(),
         ends: path_ends(scenario),
         boxes: numbered().flat_map(|(number, path)| boxes(number, path)).collect(),
+        proxies: numbered()
+            .filter(|(_, path)| path.has_proxy())
+            .map(|(number, _)| number)
+            .collect(),
         nic: scenario.ends.nic,
         ..NetworkSetup::default()
     };
@@ -63,7 +67,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
 /// The middleboxes of path number `number`.
 fn boxes(number: usize, path: &PathSpec) -> impl Iterator<Item = PathBox> {
     let of = move |there: &Middlebox| there.config(number, &path.name);
-    path.middleboxes.iter().map(of).map(move |config| PathBox { path: number, config })
+    path.middleboxes.iter().filter_map(of).map(move |config| PathBox { path: number, config })
 }
 
 /// Random numbers of the measured traffic in one repetition, the same for all variants.

@@ -7,6 +7,7 @@ use crate::capture::Capture;
 use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
 use crate::nic::{Leaving, Nic};
+use crate::proxy::Proxy;
 use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, NicSetup, Topology};
 use std::collections::VecDeque;
@@ -42,6 +43,7 @@ pub(crate) struct Fabric {
     /// The first defect.
     pub fault: Option<Fault>,
     guard: Guard,
+    proxies: Vec<ProxyPoint>,
     /// An application was called since this was last read.
     pub called: bool,
 }
@@ -59,7 +61,28 @@ struct FabricLink {
     reader: Option<SocketId>,
     /// Without rate, delay and loss: a packet passes it without an event.
     is_wire: bool,
+    /// The proxy at its end, of which it leads to.
+    proxy: ProxyEnd,
     link: Link,
+}
+
+/// The end of a link at which a proxy stands, and its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ProxyEnd {
+    None,
+    /// Packets meet it before the link.
+    Near(u8),
+    /// Packets meet it after the link.
+    Far(u8),
+}
+
+/// A proxy between a path's own links and the server.
+struct ProxyPoint {
+    proxy: Proxy,
+    /// The link to the client.
+    down: LinkId,
+    /// The link to the proxy; its events are the proxy's, too.
+    up: LinkId,
 }
 
 /// A middlebox and the packets that it let through and that were not taken yet.
@@ -79,6 +102,7 @@ impl Fabric {
             capture: None,
             fault: None,
             guard: Guard::default(),
+            proxies: Vec::new(),
             called: false,
         }
     }
@@ -90,7 +114,8 @@ impl Fabric {
         let host = self.topology.host(id);
         let is_wire = config.is_wire();
         let link = Link::new(id, config, owner);
-        self.links.push(FabricLink { link, target, host, reader: None, is_wire, behind: None });
+        let (reader, proxy, behind) = (None, ProxyEnd::None, None);
+        self.links.push(FabricLink { link, target, host, reader, is_wire, proxy, behind });
         (id, target)
     }
 
@@ -112,6 +137,73 @@ impl Fabric {
         let behind = Behind { middlebox, through: VecDeque::new() };
         self.links[link.index()].behind = Some(Box::new(behind));
         self.links[link.index()].is_wire = false;
+    }
+
+    /// Put a proxy between these links of a path and the server.
+    pub(crate) fn set_proxy(&mut self, proxy: Proxy, down: LinkId, up: LinkId) {
+        let number = self.proxies.len() as u8;
+        for (link, end) in [(down, ProxyEnd::Near(number)), (up, ProxyEnd::Far(number))] {
+            let attached = &mut self.links[link.index()];
+            (attached.proxy, attached.is_wire) = (end, false);
+        }
+        self.proxies.push(ProxyPoint { proxy, down, up });
+    }
+
+    /// A packet of the server meets a proxy.
+    #[cold]
+    fn enter_proxy(&mut self, cx: &mut Context<'_>, number: u8, packet: Box<Packet>) {
+        self.proxies[number as usize].proxy.inward(cx, packet);
+        self.settle_proxy(cx, number);
+    }
+
+    /// The next packet for the server of the proxy behind a link.
+    #[cold]
+    fn poll_proxied(
+        &mut self,
+        cx: &mut Context<'_>,
+        number: u8,
+    ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
+        loop {
+            let ProxyPoint { proxy, up, .. } = &mut self.proxies[number as usize];
+            let up = *up;
+            if let Some(packet) = proxy.to_server.pop_front() {
+                let attached = &self.links[up.index()];
+                let arrived = match attached.host {
+                    Some((host, interface)) => Some((host, interface, packet)),
+                    None => self.forward(cx, up, packet),
+                };
+                if arrived.is_some() {
+                    return arrived;
+                }
+                continue;
+            }
+            if let Some(packet) = self.links[up.index()].poll(cx, &mut self.queue) {
+                proxy.outward(cx, packet);
+            } else if proxy.deadline().is_some_and(|at| at <= cx.now) {
+                proxy.timeout(cx);
+            } else {
+                self.settle_proxy(cx, number);
+                return None;
+            }
+            self.settle_proxy(cx, number);
+        }
+    }
+
+    /// Sends the packets that a proxy made, and schedules its next event.
+    fn settle_proxy(&mut self, cx: &mut Context<'_>, number: u8) {
+        let ProxyPoint { proxy, down, up } = &mut self.proxies[number as usize];
+        proxy.settle(cx);
+        let attached = &mut self.links[down.index()];
+        while let Some(packet) = proxy.to_client.pop_front() {
+            let len = packet.wire_len();
+            attached.link.take(cx, packet, len);
+        }
+        self.queue.set_at(attached.target, attached.next_poll());
+        let attached = &self.links[up.index()];
+        let now = (!proxy.to_server.is_empty()).then_some(cx.now);
+        let next = attached.next_poll();
+        let next = [now, proxy.deadline()].into_iter().flatten().fold(next, Instant::min);
+        self.queue.set_at(attached.target, next);
     }
 
     /// The link that an interface leads to.
@@ -138,6 +230,9 @@ impl Fabric {
     ) {
         if self.count_step(cx.now) {
             let attached = &mut self.links[link.index()];
+            if let ProxyEnd::Near(number) = attached.proxy {
+                return self.enter_proxy(cx, number, packet);
+            }
             if attached.is_wire && attached.host.is_none() {
                 attached.link.count_passed(len);
                 self.pass_on(cx, link, packet, len);
@@ -205,6 +300,9 @@ impl Fabric {
         link: LinkId,
     ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
         let attached = &mut self.links[link.index()];
+        if let ProxyEnd::Far(number) = attached.proxy {
+            return self.poll_proxied(cx, number);
+        }
         if let Some((host, interface)) = attached.host {
             return attached.poll(cx, &mut self.queue).map(|packet| (host, interface, packet));
         }
@@ -241,7 +339,7 @@ impl Fabric {
     pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
         let attached = &self.links[link.index()];
         // Only `poll` has the packets that a middlebox let through.
-        if attached.behind.is_some() {
+        if attached.behind.is_some() || attached.proxy != ProxyEnd::None {
             return false;
         }
         let next = attached.link.next_poll();

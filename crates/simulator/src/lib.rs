@@ -14,6 +14,7 @@ mod host;
 mod managers;
 mod nic;
 mod processor;
+mod proxy;
 mod result_hash;
 mod run_error;
 mod setup;

@@ -93,6 +93,8 @@ pub struct NetworkSetup {
     pub ends: Vec<PathEnds>,
     /// Middleboxes of the paths, those of a path in their order from client to server.
     pub boxes: Vec<PathBox>,
+    /// Indices of the paths with a split-TCP proxy between their own links and the server.
+    pub proxies: Vec<usize>,
     /// The NIC link before every path, on all hosts; `None`: packets leave at once.
     pub nic: Option<NicSetup>,
     /// Largest IP datagram, in bytes.
@@ -286,6 +288,7 @@ impl Default for NetworkSetup {
             order: Vec::new(),
             ends: Vec::new(),
             boxes: Vec::new(),
+            proxies: Vec::new(),
             nic: Some(NicSetup::default()),
             mtu: 1500,
             ipv6: false,

@@ -10,6 +10,7 @@ use crate::fabric::{Fabric, Fault, FirstHop};
 use crate::failover::Gaps;
 use crate::host::{Endpoint, Host, HostCounters};
 use crate::processor::ProcessingCost;
+use crate::proxy::Proxy;
 use crate::result_hash::ResultHash;
 use base::{
     Chance, Context, Event, EventMask, HostId, Instant, InterfaceId, LinkId, Recorder, SocketId,
@@ -199,6 +200,11 @@ impl<A: Application> World<A> {
     /// Put a middlebox at the far end of a link.
     pub fn set_middlebox(&mut self, link: LinkId, middlebox: Box<dyn MiddleBox>) {
         self.fabric.set_middlebox(link, middlebox);
+    }
+
+    /// Put a split-TCP proxy between the links of a path and the server.
+    pub(crate) fn set_proxy(&mut self, proxy: Proxy, down: LinkId, up: LinkId) {
+        self.fabric.set_proxy(proxy, down, up);
     }
 
     /// Send events to this recorder as well.

@@ -73,6 +73,34 @@ fn a_translator_that_restarts_ends_connections_and_mptcp_goes_on() {
 }
 
 #[test]
+fn a_proxy_ends_connections_before_a_long_way() {
+    let run = |word: &str| {
+        let path = format!("a=rate 20mbit delay 5ms loss 1% limit 60p via core {word}");
+        let link = ["--link", "core=rate 1gbit delay 50ms", "--path", &path, "--protocols", "tcp"];
+        let call = ["compare", "--traffic", "bulk:8MB", "--runs", "4", "--json", "--quiet"];
+        let document: Value =
+            serde_json::from_str(&succeeds(&[&call[..], &link].concat())).expect("JSON");
+        let variant = &document["variants"][0];
+        assert_eq!(variant["incomplete"], 0, "{variant}");
+        variant["mean"].as_f64().expect("a time")
+    };
+    // Losses are repaired in 10 ms instead of 110 ms.
+    let (split, whole) = (run("proxy"), run(""));
+    assert!(split * 2.0 < whole && split > 8.0 * 8.0 / 20.0, "{split} s and {whole} s");
+}
+
+#[test]
+fn mptcp_falls_back_at_a_proxy() {
+    let document = download(["proxy", ""]);
+    assert_eq!(share_of_b(&document), 0.0, "first path: TCP");
+    let document = download(["nat timeout 60s rewrite sequence proxy", ""]);
+    assert_eq!(share_of_b(&document), 0.0, "behind a translator, too");
+    let document = download(["", "proxy"]);
+    assert_eq!(share_of_b(&document), 0.0, "second path: not joined");
+    assert_eq!(share_of_b(&download(["proxy", "proxy"])), 0.0);
+}
+
+#[test]
 fn files_have_the_words_as_keys() {
     let scratch = Scratch::new("middleboxes");
     let file = scratch.file(
@@ -80,7 +108,7 @@ fn files_have_the_words_as_keys() {
         "traffic = \"bulk:2MB\"\nprotocols = \"mptcp\"\nschedulers = \"lrf\"\nruns = 2\n\
          [path]\nb = \"rate 10mbit delay 20ms limit 60p\"\n\
          [path.a]\nrate = \"20mbit\"\ndelay = \"10ms\"\nlimit = \"60p\"\n\
-         strip = \"mptcp at syn\"\nnat = \"timeout 60s rebind @40s\"\nrewrite = \"sequence\"\n",
+         strip = \"mptcp at syn\"\nnat = \"timeout 60s rebind @40s\"\nrewrite = \"sequence\"\nproxy = true\n",
     );
     let document = succeeds(&["compare", &file, "--first", "a", "--json", "--quiet"]);
     let document: Value = serde_json::from_str(&document).expect("JSON");

@@ -275,6 +275,7 @@ fn decides(kind: &Kind) -> &'static str {
         Kind::Middlebox(Middlebox::Nat(..)) => "`nat`",
         Kind::Middlebox(Middlebox::Promotion(..)) => "`promotion`",
         Kind::Middlebox(Middlebox::RewriteSequence) => "`rewrite`",
+        Kind::Middlebox(Middlebox::Proxy) => "`proxy`",
         Kind::Event { change, .. } => decides_for_a_time(change),
     }
 }

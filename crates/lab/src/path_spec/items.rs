@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         match item.text.as_str() {
             "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" | "reset"
             | "removed" | "via" | "client" | "server" | "strip" | "nat" | "promotion"
-            | "rewrite" => Err(item.refuse(
+            | "rewrite" | "proxy" => Err(item.refuse(
                 format!("`{}` cannot follow `{}`", item.text, word.text),
                 match item.text.as_str() {
                     "down" => "`down` is for both directions; use `silent` for one of them",
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
                     "reset" | "removed" => "connections and addresses have both directions",
                     "via" => "a path uses a link in both directions",
                     "client" | "server" => "the ends of a path are those of both directions",
-                    "strip" | "nat" | "promotion" | "rewrite" => {
+                    "strip" | "nat" | "promotion" | "rewrite" | "proxy" => {
                         "a middlebox stands in both directions"
                     }
                     "trace-up" => "`trace-up FILE` implies its direction",
@@ -218,7 +218,9 @@ impl<'a> Reader<'a> {
             "via" => Ok(Kind::Via(self.value(word, "core")?.text.clone())),
             "client" => Ok(Kind::End("client", self.value(word, "c1")?.text.clone())),
             "server" => Ok(Kind::End("server", self.value(word, "s1")?.text.clone())),
-            "strip" | "nat" | "promotion" | "rewrite" => middlebox(self, word).map(Kind::Middlebox),
+            "strip" | "nat" | "promotion" | "rewrite" | "proxy" => {
+                middlebox(self, word).map(Kind::Middlebox)
+            }
             "down" => Ok(outage(Change::Down)),
             "silent" => Ok(outage(Change::Silent)),
             "reset" => Ok(outage(Change::Reset)),

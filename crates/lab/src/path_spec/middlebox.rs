@@ -1,5 +1,5 @@
 //! The middleboxes of a path: `strip mptcp at syn`, `nat timeout 60s`, `promotion 10s 300ms`,
-//! `rewrite sequence`.
+//! `rewrite sequence`, `proxy`.
 //!
 //! What they do to packets is left to `network`.
 
@@ -28,6 +28,8 @@ pub enum Middlebox {
     Promotion(Duration, Duration),
     /// Adds a random offset to the sequence numbers of a flow.
     RewriteSequence,
+    /// Ends TCP connections and opens others behind it (RFC 3135 s2.4).
+    Proxy,
 }
 
 /// The segments that `strip mptcp at` can name, as the option is called.
@@ -39,9 +41,10 @@ const STAGES: [(&str, Stage); 4] = [
 ];
 
 impl Middlebox {
-    /// Its configuration on path number `path`, which is called `name`.
-    pub(crate) fn config(self, path: usize, name: &str) -> MiddleBoxConfig {
-        match self {
+    /// Its configuration on path number `path`, which is called `name`; `None`: it is a host.
+    pub(crate) fn config(self, path: usize, name: &str) -> Option<MiddleBoxConfig> {
+        Some(match self {
+            Middlebox::Proxy => return None,
             Middlebox::Strip(stage) => MiddleBoxConfig::StripOptions { stage },
             Middlebox::Nat(idle, rebind) => {
                 // RFC 5737: addresses of examples, which no host of a run has.
@@ -53,7 +56,7 @@ impl Middlebox {
             Middlebox::RewriteSequence => {
                 MiddleBoxConfig::RewriteSequence { owner: owner_of(name) }
             }
-        }
+        })
     }
 }
 
@@ -71,6 +74,7 @@ impl fmt::Display for Middlebox {
             Middlebox::Nat(idle, Some(at)) => write!(f, "nat timeout {idle} rebind @{at}"),
             Middlebox::Promotion(idle, delay) => write!(f, "promotion {idle} {delay}"),
             Middlebox::RewriteSequence => f.write_str("rewrite sequence"),
+            Middlebox::Proxy => f.write_str("proxy"),
         }
     }
 }
@@ -78,6 +82,7 @@ impl fmt::Display for Middlebox {
 /// The middlebox whose item begins with `word`.
 pub(super) fn middlebox(reader: &mut Reader<'_>, word: &Token) -> Result<Middlebox, Refusal> {
     match word.text.as_str() {
+        "proxy" => Ok(Middlebox::Proxy),
         "strip" => {
             follows(reader, word, "mptcp")?;
             stage(reader).map(Middlebox::Strip)

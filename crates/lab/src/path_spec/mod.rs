@@ -190,6 +190,11 @@ impl PathSpec {
         named.filter_map(|(word, end)| Some((word, end.as_deref()?)))
     }
 
+    /// Whether TCP connections over it end at a proxy.
+    pub(crate) fn has_proxy(&self) -> bool {
+        self.middleboxes.contains(&Middlebox::Proxy)
+    }
+
     /// Whether it passes this shared link.
     pub fn passes(&self, link: &str) -> bool {
         self.via.iter().any(|via| via.link == link)

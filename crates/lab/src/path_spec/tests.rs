@@ -370,6 +370,8 @@ fn middleboxes_are_read_written_and_refused() {
     assert_eq!(again.events.len(), 1);
     refused_with("a=rate 5mbit nat timeout 60s rebind", &["`rebind` needs a time", "^^^^^^"]);
     refused_with("a=rate 5mbit nat timeout 60s rebind @20", &["20"]);
+    assert!(path("a=rate 5mbit proxy").has_proxy() && !path("a=rate 5mbit").has_proxy());
+    refused_with("a=rate 5mbit uplink proxy", &["`proxy` cannot follow `uplink`"]);
     refused_with("a=rate 5mbit nat 60s", &["write `nat timeout 60s`"]);
     refused_with("a=rate 5mbit nat timeout 0s", &["lets nothing pass", "^^"]);
     refused_with("a=rate 5mbit nat timeout", &["`timeout` needs a value"]);

@@ -100,7 +100,7 @@ const LIMIT: Form = Form::Regex(concat!(
     r"((\.\.|\+-)[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s))?$"
 ));
 const STRIP: Form = Form::Regex(r"^mptcp( at (syn|synack|ack|data))?$");
-const NAT: Form = Form::Regex(r"^timeout [0-9.]+ ?[a-zA-Z]+$");
+const NAT: Form = Form::Regex(r"^timeout [0-9.]+ ?[a-zA-Z]+( rebind @[0-9.]+ ?[a-zA-Z]+)?$");
 const PROMOTION: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+ [0-9.]+ ?[a-zA-Z]+$");
 const REWRITE: Form = Form::Regex(r"^sequence$");
 const QUEUE: Form = Form::Regex(network::queue::PATTERN);
@@ -186,7 +186,7 @@ const WORDS: &[Word] = &[
         "nat",
         NAT,
         "`timeout 60s`: a middlebox translates addresses and ports, and forgets a flow \
-         after this time without a packet.",
+         after this time without a packet; `timeout 60s rebind @20s`: and all of them at 20 s.",
     )
     .only_in(Of::Path),
     both(
@@ -204,13 +204,21 @@ const WORDS: &[Word] = &[
          packets wait for the second one.",
     )
     .only_in(Of::Path),
-    item(26, "unit="),
+    both(
+        26,
+        "proxy",
+        Form::Flag,
+        "A proxy ends TCP connections between the path's own link and the server, and opens others \
+         behind it; MPTCP falls back.",
+    )
+    .only_in(Of::Path),
+    item(27, "unit="),
 ];
 
 /// Number of keywords of items for one direction.
 pub(super) const OF_DIRECTION: usize = 9;
 /// Number of keywords listed in messages: `unit=` only follows a file.
-pub(super) const OFFERED: usize = 25;
+pub(super) const OFFERED: usize = 26;
 
 /// Keywords of items, those of one direction first.
 pub(super) fn item_words() -> Vec<&'static str> {

@@ -46,10 +46,10 @@ impl Reader<'_> {
                         spec.push(&link.text, self.inside(value, &link.text));
                     }
                 }
-                "backup" => {
+                word @ ("backup" | "proxy") => {
                     if self.yes_or_no(key, value)? {
                         push(spec, direction, &key.span());
-                        spec.push("backup", key.span());
+                        spec.push(word, key.span());
                     }
                 }
                 "loss-ge" => self.gilbert_elliott(key, value, direction, spec)?,

@@ -474,7 +474,7 @@ mod tests {
         let flow = &schema["properties"]["flow"]["additionalProperties"]["anyOf"][1];
         assert_eq!(keys(flow), flow_table::keys().map(|(key, ..)| key).collect());
         let not_of_a_link = ["trace-up", "profile", "via", "client", "server", "backup"];
-        let boxes = ["uplink", "downlink", "strip", "nat", "rewrite", "promotion"];
+        let boxes = ["uplink", "downlink", "strip", "nat", "rewrite", "promotion", "proxy"];
         let not_of_a_link = [&not_of_a_link[..], &boxes].concat();
         let mut link: BTreeSet<&str> = path_keys().map(|(key, _)| key).collect();
         link.retain(|key| !not_of_a_link.contains(key));

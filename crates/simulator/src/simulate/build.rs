@@ -12,16 +12,17 @@ use crate::accounts::Accounts;
 use crate::capture::Capture;
 use crate::failover::{Gaps, disruptions};
 use crate::host::Endpoint;
+use crate::proxy::Proxy;
 use crate::result_hash::ResultHash;
 use crate::run_error::RunError;
 use crate::setup::{Carrier, RunSetup};
 use crate::world::World;
-use base::{Chance, Instant, LinkId};
+use base::{Chance, HostId, Instant, LinkId};
 use network::middlebox::chain;
 use network::{Direction, LinkConfig, PathSetup};
 use std::net::SocketAddr;
 use traffic::{Half, Role};
-use transport::Protocol;
+use transport::{Protocol, TcpConfig};
 
 /// The world of a run, everything in it but the caller's recorder.
 pub(super) fn build(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<World<Half>, RunError> {
@@ -33,6 +34,7 @@ pub(super) fn build(setup: &RunSetup, flows: &[FlowHosts<'_>]) -> Result<World<H
         add_links(&mut world, path);
     }
     add_boxes(&mut world, setup);
+    add_proxies(&mut world, setup);
     for (number, delay) in access.into_iter().enumerate() {
         // Nothing on them is left to chance.
         world.add_link(LinkConfig { delay, ..LinkConfig::default() }, number as u64);
@@ -65,6 +67,22 @@ fn add_boxes(world: &mut World<Half>, setup: &RunSetup) {
             world.set_middlebox(LinkId(2 * path as u32 + 1), outward);
             world.set_middlebox(LinkId(2 * path as u32), inward);
         }
+    }
+}
+
+/// The first host of a proxy, which keys its random draws; hosts of flows are numbered from 0.
+const FIRST_PROXY: u16 = 60_000;
+
+fn add_proxies(world: &mut World<Half>, setup: &RunSetup) {
+    let tcp = setup.flows.first().map(|flow| TcpConfig {
+        profile: flow.tcp.profile,
+        buffers: flow.tcp.buffers,
+        ..TcpConfig::default()
+    });
+    for path in &setup.network.proxies {
+        let host = HostId(FIRST_PROXY + *path as u16);
+        let proxy = Proxy::new(host, tcp.clone().unwrap_or_default(), setup.network.mtu);
+        world.set_proxy(proxy, LinkId(2 * *path as u32), LinkId(2 * *path as u32 + 1));
     }
 }
 

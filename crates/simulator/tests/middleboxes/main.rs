@@ -8,5 +8,6 @@
 mod drops;
 mod options;
 mod payload;
+mod proxy;
 mod transparent;
 mod world;
