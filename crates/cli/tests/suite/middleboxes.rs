@@ -108,7 +108,8 @@ fn files_have_the_words_as_keys() {
         "traffic = \"bulk:2MB\"\nprotocols = \"mptcp\"\nschedulers = \"lrf\"\nruns = 2\n\
          [path]\nb = \"rate 10mbit delay 20ms limit 60p\"\n\
          [path.a]\nrate = \"20mbit\"\ndelay = \"10ms\"\nlimit = \"60p\"\n\
-         strip = \"mptcp at syn\"\nnat = \"timeout 60s rebind @40s\"\nrewrite = \"sequence\"\nproxy = true\n",
+         strip = \"mptcp at syn\"\nnat = \"timeout 60s rebind @40s\"\nrewrite = \"sequence\"\n\
+         proxy = true\n",
     );
     let document = succeeds(&["compare", &file, "--first", "a", "--json", "--quiet"]);
     let document: Value = serde_json::from_str(&document).expect("JSON");
