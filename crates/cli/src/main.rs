@@ -6,6 +6,7 @@
 
 mod analyze;
 mod args;
+mod by_hand;
 mod columns;
 mod command;
 mod compare;

@@ -2,10 +2,9 @@
 //! interrupt.
 
 use super::MatrixArgs;
-use crate::exit::INTERRUPTED;
-use crate::output::{can_redraw, message};
-use crate::progress::real_time;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::output::message;
+use crate::progress::{real_time, stopping_line};
+use indicatif::ProgressBar;
 use lab::Watcher;
 use lab::run::Run;
 use lab::scenario::{PlannedCell, Scenario, Variant};
@@ -45,21 +44,7 @@ struct State {
 impl Follower {
     pub(super) fn new(cells: usize, args: &MatrixArgs) -> Follower {
         let (quiet, verbose) = (args.quiet, args.verbose);
-        let is_hidden = quiet || !can_redraw();
-        let bar = if is_hidden { ProgressBar::hidden() } else { ProgressBar::new(0) };
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            bar.set_style(style);
-        }
-        let stopped = Arc::new(AtomicBool::new(false));
-        let (asked, cleared) = (Arc::clone(&stopped), bar.clone());
-        // Without a handler an interrupt ends the program at once, which is acceptable.
-        let _ = ctrlc::set_handler(move || {
-            cleared.finish_and_clear();
-            if asked.swap(true, Ordering::Relaxed) {
-                std::process::exit(i32::from(INTERRUPTED));
-            }
-            message("interrupted: finishing the runs in progress; interrupt again to exit at once");
-        });
+        let (bar, stopped) = stopping_line(quiet);
         let state = State {
             cells,
             cell: 0,

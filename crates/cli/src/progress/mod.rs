@@ -227,3 +227,24 @@ impl Watcher for Progress {
 pub(crate) fn real_time() -> Instant {
     Instant::now()
 }
+
+/// A line on standard error for many studies, hidden when `quiet`, and whether an interrupt asked
+/// to stop: the first one ends the study after the runs in progress, the second one the program.
+pub(crate) fn stopping_line(quiet: bool) -> (ProgressBar, Arc<AtomicBool>) {
+    let is_hidden = quiet || !can_redraw();
+    let bar = if is_hidden { ProgressBar::hidden() } else { ProgressBar::new(0) };
+    if let Ok(style) = ProgressStyle::with_template("{msg}") {
+        bar.set_style(style);
+    }
+    let stopped = Arc::new(AtomicBool::new(false));
+    let (asked, cleared) = (Arc::clone(&stopped), bar.clone());
+    // Without a handler an interrupt ends the program at once, which is acceptable.
+    let _ = ctrlc::set_handler(move || {
+        cleared.finish_and_clear();
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(crate::exit::INTERRUPTED));
+        }
+        message("interrupted: finishing the runs in progress; interrupt again to exit at once");
+    });
+    (bar, stopped)
+}

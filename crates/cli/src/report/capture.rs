@@ -8,10 +8,9 @@
 use super::charts::{axis, layout};
 use super::draw::packed_all;
 use super::figure::{Figure, VARIANT, scripts};
-use super::page::{STYLE, escaped};
+use super::page::{escaped, head};
 use super::palette;
 use lab::analyze::{Analysis, Connection, Sending, SentAt, Spoken, Subflow};
-use lab::results::GENERATOR;
 use serde_json::{Value, json};
 use transport::Protocol;
 
@@ -35,15 +34,8 @@ pub(crate) struct CapturePage<'a> {
 
 /// HTML of the page.
 pub(crate) fn capture_page(sheet: &CapturePage<'_>) -> String {
-    let title = escaped(&format!("Sequences in {}", sheet.file));
-    let version = env!("CARGO_PKG_VERSION");
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta name={GENERATOR} {version}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
-    );
+    let title = format!("Sequences in {}", sheet.file);
+    let mut page = head(&title);
     let (figures, left_out) = figures(sheet);
     if figures.is_empty() {
         page.push_str("<p>No connection of the capture has enough data to be drawn.</p>\n");

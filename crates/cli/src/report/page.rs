@@ -19,14 +19,7 @@ pub(crate) fn page(sheet: &Sheet<'_>) -> String {
         .title
         .clone()
         .unwrap_or_else(|| describe_traffic(&scenario.traffic, scenario.ends.reverse));
-    let mut page = Page { text: String::new() };
-    page.line("<!doctype html>");
-    page.line("<html lang=\"en\"><head><meta charset=\"utf-8\">");
-    page.line(&format!("<meta name={GENERATOR} {}\">", env!("CARGO_PKG_VERSION")));
-    page.line("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
-    page.line("<meta name=\"color-scheme\" content=\"light dark\">");
-    page.line(&format!("<title>{}</title><style>{STYLE}</style></head><body>", escaped(&title)));
-    page.line(&format!("<h1>{}</h1>", escaped(&title)));
+    let mut page = Page { text: head(&title) };
     if let Some(description) = &scenario.about.description {
         page.line(&format!("<p>{}</p>", escaped(description)));
     }
@@ -242,6 +235,18 @@ fn with_code(text: &str) -> String {
         _ => part.to_owned(),
     };
     text.split('`').enumerate().map(part).collect()
+}
+
+/// The beginning of a page with this title, up to its heading.
+pub(super) fn head(title: &str) -> String {
+    let (title, version) = (escaped(title), env!("CARGO_PKG_VERSION"));
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta name={GENERATOR} {version}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
+    )
 }
 
 pub(super) fn escaped(text: &str) -> String {

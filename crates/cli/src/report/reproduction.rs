@@ -4,10 +4,9 @@
 
 use super::charts::layout;
 use super::figure::{Figure, scripts};
-use super::page::{STYLE, escaped};
+use super::page::{escaped, head};
 use lab::Scale;
 use lab::reproduction::{Draw, Drawn, Judged, Paper, Row, Series};
-use lab::results::GENERATOR;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -25,15 +24,8 @@ const CAPTION: &str = "<p class=\"small\">A claim holds where its interval shows
 
 /// HTML of the page.
 pub(crate) fn reproduction_page(paper: &Paper, rows: &[&Row<'_>], drawn: &[&Drawn<'_>]) -> String {
-    let title = escaped(&format!("{} {}", paper.number, paper.title));
-    let version = env!("CARGO_PKG_VERSION");
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta name={GENERATOR} {version}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
-    );
+    let title = format!("{} {}", paper.number, paper.title);
+    let mut page = head(&title);
     page.push_str(&table(rows));
     page.push_str(CAPTION);
     page.push_str(&reasons(rows));
@@ -68,7 +60,8 @@ fn table(rows: &[&Row<'_>]) -> String {
         let ours = [&*row.ours.ours, holds(&row.ours)];
         let linux = row.linux.as_ref().map_or("-", holds);
         let all = cells.into_iter().chain(ours).chain(has_today.then_some(linux));
-        let cells: String = all.map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
+        let cell = |text| format!("<td class=\"wide\">{}</td>", escaped(text));
+        let cells: String = all.map(cell).collect();
         html.push_str(&format!("<tr>{cells}</tr>\n"));
     }
     html + "</table></div>\n"
@@ -123,7 +116,7 @@ fn figure(number: usize, drawn: &Drawn<'_>) -> Figure {
     Figure {
         id: format!("figure{number}"),
         title: drawn.name.clone(),
-        caption: format!("{}{}", drawn.figure.caption, says(drawn.figure.draw)),
+        caption: format!("{}.{}", drawn.figure.caption, says(drawn.figure.draw)),
         height: HEIGHT,
         choice: "",
         sets: vec![(String::new(), traces)],

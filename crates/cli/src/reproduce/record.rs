@@ -3,6 +3,7 @@
 //! Text that was written by hand below a mark is kept when the document is written again.
 
 use super::table::{assumptions, of_paper, summary};
+use crate::by_hand;
 use crate::report::{holds, utc};
 use lab::reproduction::{Plan, Row};
 use lab::results::Provenance;
@@ -10,9 +11,6 @@ use lab::validation::Machine;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
-
-/// Text written by hand is below this line.
-const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
 
 const RULES: &str = "A claim holds where its interval shows it, fails where the interval shows \
 the contrary, and is undecided otherwise ([claims-format.md](claims-format.md)). Hard claims \
@@ -27,20 +25,7 @@ pub(super) fn write(
     rows: &[Row<'_>],
     provenance: &Provenance,
 ) -> io::Result<()> {
-    let by_hand = kept(file)?;
-    let text = document(plan, rows, provenance);
-    std::fs::write(file, format!("{text}\n{BY_HAND}\n{by_hand}"))
-}
-
-/// Text written by hand in the existing document.
-fn kept(file: &Path) -> io::Result<String> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text
-            .split_once(BY_HAND)
-            .map_or(String::new(), |(_, below)| below.trim_start_matches('\n').to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(error),
-    }
+    by_hand::write(file, &document(plan, rows, provenance))
 }
 
 fn document(plan: &Plan, rows: &[Row<'_>], provenance: &Provenance) -> String {

@@ -4,6 +4,7 @@
 //! written again.
 
 use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, spread, summary};
+use crate::by_hand;
 use lab::Scale;
 use lab::validation::{Apart, Row, Series, Validation, ValidationSet};
 use plotters::prelude::*;
@@ -11,8 +12,6 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-/// Text written by hand is below this line.
-const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
 /// Width and height of the figure, in pixels.
 const SIDE: u32 = 640;
 
@@ -25,22 +24,10 @@ pub(super) fn write(
     result: &Validation,
 ) -> io::Result<()> {
     let figure = file.with_extension("svg");
-    let by_hand = kept(file)?;
     std::fs::write(&figure, scatter(&result.rows).map_err(io::Error::other)?)?;
     let figure = figure.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let page = page(set_name, set, series, result, &figure);
-    std::fs::write(file, format!("{page}\n{BY_HAND}\n{by_hand}"))
-}
-
-/// Text written by hand in the existing page.
-fn kept(file: &Path) -> io::Result<String> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text
-            .split_once(BY_HAND)
-            .map_or(String::new(), |(_, below)| below.trim_start_matches('\n').to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(error),
-    }
+    by_hand::write(file, &page)
 }
 
 fn page(

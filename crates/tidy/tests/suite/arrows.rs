@@ -84,6 +84,7 @@ const ORDERS: &[(&str, &[&str])] = &[
         &[
             "exit",
             "output",
+            "by_hand",
             "columns",
             "progress",
             "cost",
