@@ -2,9 +2,9 @@
 //! the arithmetic of Linux.
 //!
 //! Slow start passes on what is beyond the threshold, NewReno's increase counts acknowledged
-//! segments or acknowledgements (`tcp_cong_avoid_ai`), a reduction can be undone. The coupled laws grow a window by
-//! fractions; whole segments are what the sender may use. When a window grows and by which law is
-//! left to the controllers.
+//! segments or acknowledgements (`tcp_cong_avoid_ai`), a reduction can be undone. The coupled laws
+//! grow a window by fractions; whole segments are what the sender may use. When a window grows and
+//! by which law is left to the controllers.
 
 /// Smallest threshold (RFC 5681 s3.1).
 pub(super) const MIN_SSTHRESH_SEGS: f64 = 2.0;
