@@ -6,12 +6,12 @@
 use super::claims::{Claim, Experiment, Figure, Metric, Paper, Part, Term};
 use super::judge::{Judged, judge};
 use super::values::{Values, key};
-use super::variants::{Used, check_only, shown};
+use super::variants::{Used, batches, check_only, shown};
 use crate::error::{Given, InputError};
 use crate::execution::run_variants;
 use crate::results::ResultFolder;
 use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, Variant};
-use crate::study::{StudyError, Watcher};
+use crate::study::{Study, StudyError, Watcher};
 use crate::words::nearest_help;
 use base::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -291,7 +291,8 @@ impl Plan {
 
     /// What stored values depend on.
     fn key(&self, unit: &Unit, scenario: &Scenario) -> String {
-        let length = if self.asked.quick { "/quick" } else { "" };
+        let length = self.asked.quick.then(|| format!("/games of {QUICK_GAME}"));
+        let length = length.unwrap_or_default();
         let variants = self.variants(unit, scenario);
         format!("{}{length}", key(scenario, &variants, &self.metrics(unit)))
     }
@@ -333,10 +334,14 @@ impl Plan {
         let metrics = self.metrics(unit);
         let refused = |why| UnitError::Metric(self.label(unit), why);
         Values::check(scenario, &metrics).map_err(refused)?;
-        let study = run_variants(scenario, &self.variants(unit, scenario), None, watcher)
-            .map_err(|error| UnitError::Study(self.label(unit), error))?;
-        if study.interrupted {
-            return Ok(None);
+        let mut study = Study::empty(&[]);
+        for (scenario, variants) in batches(scenario, self.variants(unit, scenario), &metrics) {
+            let part = run_variants(&scenario, &variants, None, watcher)
+                .map_err(|error| UnitError::Study(self.label(unit), error))?;
+            if part.interrupted {
+                return Ok(None);
+            }
+            study.variants.extend(part.variants);
         }
         Values::of(scenario, &study, &metrics).map(Some).map_err(refused)
     }

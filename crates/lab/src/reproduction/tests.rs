@@ -4,8 +4,12 @@ use super::claims::{Metric, Paper};
 use super::judge::{Judged, judge};
 use super::plan::{Asked, Column, Plan, Results, Unit};
 use super::values::{Described, Values, VariantValues};
+use super::variants::batches;
 use crate::error::{Given, InputError, SourceFile};
-use crate::scenario::{Key, Options};
+use crate::execution::run_variants;
+use crate::run::Run;
+use crate::scenario::{Key, Options, Scenario, Variant, options, variants_of};
+use crate::study::{VariantRuns, Watcher};
 use std::sync::Arc;
 
 const SCENARIO: &str = "traffic = \"burst:10\"\nprotocols = \"tcp,mptcp\"\nruns = 30\n\
@@ -283,4 +287,32 @@ fn every_claim_of_the_papers_can_be_judged() {
         let lacking = plan.lacking();
         assert!(lacking.is_empty(), "{}", lacking.join("\n"));
     }
+}
+
+#[test]
+fn flows_on_other_paths_change_no_value_of_a_path_alone() {
+    struct Silent;
+    impl Watcher for Silent {
+        fn on_run(&self, _: &Variant, _: &Run) {}
+        fn is_stopped(&self) -> bool {
+            false
+        }
+    }
+    let text = "traffic = \"bulk:5s\"\nprotocols = \"tcp,mptcp\"\nruns = 3\nstart = \"1s\"\n\
+        [path]\nfast = \"rate 10mbit delay 5ms loss 1%\"\nslow = \"rate 5mbit..9mbit delay 50ms\"\n\
+        [flow]\nfast-tcp = \"tcp on fast\"\nslow-tcp = \"tcp on slow\"\n\
+        slow-udp = \"udp on slow traffic onoff:500kbit:9s count 2\"\n";
+    let file = SourceFile { name: "flows.toml".to_owned(), text: text.to_owned() };
+    let scenario = options(&Arc::new(file)).and_then(|of| of.resolve()).unwrap();
+    let variants = variants_of(&scenario);
+    let all = run_variants(&scenario, &variants, None, &Silent).unwrap();
+    let batches = batches(&scenario, variants, &[Metric::Own]);
+    let flows: Vec<usize> = batches.iter().map(|(of, _)| of.flows.len()).collect();
+    assert_eq!(flows, [1, 2, 3]);
+    let run = |(scenario, variants): &(Scenario, Vec<Variant>)| {
+        run_variants(scenario, variants, None, &Silent).unwrap().variants
+    };
+    let number = |of: &VariantRuns| of.runs.iter().map(|run| run.value).collect::<Vec<_>>();
+    let apart: Vec<_> = batches.iter().flat_map(run).map(|of| number(&of)).collect();
+    assert_eq!(apart, all.variants.iter().map(number).collect::<Vec<_>>());
 }

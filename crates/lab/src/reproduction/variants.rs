@@ -3,7 +3,7 @@
 //! Variants are a cross product of protocols, schedulers and congestion control, so a scenario has
 //! some that a paper does not compare. `plan` runs the others.
 
-use super::claims::{Experiment, Paper, Part, Quantity, Term};
+use super::claims::{Experiment, Metric, Paper, Part, Quantity, Term};
 use crate::error::InputError;
 use crate::scenario::{Family, Scenario, Variant, variants_of};
 use crate::words::nearest_help;
@@ -87,6 +87,32 @@ pub(super) fn shown(
     let mut all = variants_of(scenario);
     all.retain(|of| is_added(of) || is_chosen(of) && used.has(of));
     all
+}
+
+/// The variants in their order, those together that run in the same scenario: a flow on another
+/// path does not change what a variant over one path does, and is left out. Flows are connections
+/// between hosts of their own.
+pub(super) fn batches(
+    scenario: &Scenario,
+    variants: Vec<Variant>,
+    metrics: &[Metric],
+) -> Vec<(Scenario, Vec<Variant>)> {
+    let is_of_flows = |of: &Metric| matches!(of, Metric::Number(name) if name.contains("flows/"));
+    let is_apart = scenario.links.is_empty() && !metrics.iter().any(is_of_flows);
+    let met = |variant: &Variant| variant.single_path().filter(|_| is_apart);
+    let mut all: Vec<(Option<usize>, Scenario, Vec<Variant>)> = Vec::new();
+    for variant in variants {
+        let path = met(&variant);
+        match all.last_mut() {
+            Some((last, _, batch)) if *last == path => batch.push(variant),
+            _ => {
+                let mut scenario = scenario.clone();
+                scenario.flows.retain(|of| path.is_none_or(|path| of.paths.contains(&path)));
+                all.push((path, scenario, vec![variant]));
+            }
+        }
+    }
+    all.into_iter().map(|(_, scenario, batch)| (scenario, batch)).collect()
 }
 
 /// Refuses names of `only` that the scenario does not have.
