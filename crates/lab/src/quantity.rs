@@ -29,6 +29,9 @@ impl Scale {
             "bit/s" if smallest >= 1e6 => (1e6, "Mbit/s"),
             "bit/s" if smallest >= 1e3 => (1e3, "kbit/s"),
             "bit/s" => (1.0, "bit/s"),
+            "byte" if smallest >= 1e6 => (1e6, "MB"),
+            "byte" if smallest >= 1e3 || smallest == 0.0 => (1e3, "kB"),
+            "byte" => (1.0, "bytes"),
             // A share.
             "1" => (0.01, "%"),
             _ => (1.0, ""),
@@ -88,6 +91,7 @@ mod tests {
         assert_eq!(Scale::of("bit/s", 96.4e6).value(96.4e6), "96.40 Mbit/s");
         assert_eq!(Scale::of("s", 1.9).signed(-0.5), "-0.500");
         assert_eq!(Scale::of("s", 1.9).signed(-0.0001), "+0.000");
+        assert_eq!(Scale::of("byte", 0.0).value(222_047.0), "222.047 kB");
         let interval = Interval { low: 1.0, high: 2.0 };
         assert_eq!(Scale::of("s", 1.0).interval(interval), "1.000 to 2.000 s");
     }
