@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn distributions_of_paths_are_read_back_and_damaged_ones_are_refused() {
-        let paths = Options::default().with(Key::Path, "a=rate 5mbit").with(Key::Path, "b=rate 9mbit");
+        let paths =
+            Options::default().with(Key::Path, "a=rate 5mbit").with(Key::Path, "b=rate 9mbit");
         let scenario = paths.with(Key::Traffic, "bulk:1MiB").resolve().unwrap();
         let read =
             |text: &str| of(&scenario, |name| (name == "rtt_histogram").then(|| text.to_owned()));
