@@ -76,9 +76,9 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
         self.stack.read(self.cx, socket, max).unwrap_or_default()
     }
 
-    // One subflow's stream is all that a TCP connection reads from.
+    // A read gives all that can be read, up to its limit.
     fn drains(&self) -> bool {
-        matches!(self.protocol, ProtocolConfig::Tcp(_)) && self.cx.has_short_ways()
+        self.cx.has_short_ways()
     }
 
     fn largest_message(&self) -> Option<u32> {

@@ -191,12 +191,12 @@ pub(crate) trait Endpoint {
     // The memory of both lists stays: an allocation for each event costs a tenth of a packet.
     fn take_events(&mut self, events: &mut Vec<ConnectionEvent>);
 
-    /// The connection is over, and everything is sent.
     /// Takes the event that data can be read, if it is the only one.
     fn take_readable(&mut self) -> bool {
         false
     }
 
+    /// The connection is over, and everything is sent.
     fn is_closed(&self) -> bool;
 
     /// What the stack asks when nothing more is sent for now, in one call.

@@ -121,7 +121,16 @@ fn two_path(name: &str, carrier: Carrier) -> Result<(), String> {
 
 /// A piece of `sim/mptcp-two-path` for `instructions` to count; prints its packets.
 pub(crate) fn work_mptcp(seconds: u64) -> Result<(), String> {
-    let setup = two_paths(Duration::from_secs(seconds), Multipath::default().into());
+    work_two_path(seconds, Multipath::default().into())
+}
+
+/// A piece of `sim/cmt-two-path`.
+pub(crate) fn work_cmt(seconds: u64) -> Result<(), String> {
+    work_two_path(seconds, cmt())
+}
+
+fn work_two_path(seconds: u64, carrier: Carrier) -> Result<(), String> {
+    let setup = two_paths(Duration::from_secs(seconds), carrier);
     let record = simulate(&setup).map_err(|error| error.to_string())?;
     println!("{}", record.measured().data_packets);
     Ok(())
@@ -189,6 +198,7 @@ pub(crate) fn instructions() -> Result<(), String> {
         ("sim/tcp-bulk-instructions", "work/tcp-bulk-2s", "work/tcp-bulk-6s"),
         ("sim/sctp-bulk-instructions", "work/sctp-bulk-2s", "work/sctp-bulk-6s"),
         ("sim/mptcp-two-path-instructions", "work/mptcp-two-path-10s", "work/mptcp-two-path-30s"),
+        ("sim/cmt-two-path-instructions", "work/cmt-two-path-10s", "work/cmt-two-path-30s"),
         ("sim/tcp-recorded-instructions", "work/tcp-recorded-2s", "work/tcp-recorded-6s"),
         ("sim/mptcp-recorded-instructions", "work/mptcp-recorded-10s", "work/mptcp-recorded-30s"),
     ] {

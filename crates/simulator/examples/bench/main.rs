@@ -44,6 +44,8 @@ const FIGURES: &[(&str, Take)] = &[
     ("work/sctp-bulk-6s", || figures::work_sctp(6)),
     ("work/mptcp-two-path-10s", || figures::work_mptcp(10)),
     ("work/mptcp-two-path-30s", || figures::work_mptcp(30)),
+    ("work/cmt-two-path-10s", || figures::work_cmt(10)),
+    ("work/cmt-two-path-30s", || figures::work_cmt(30)),
     ("work/tcp-recorded-2s", || figures::work_recorded_tcp(2)),
     ("work/tcp-recorded-6s", || figures::work_recorded_tcp(6)),
     ("work/mptcp-recorded-10s", || figures::work_recorded_mptcp(10)),

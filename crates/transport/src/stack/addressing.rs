@@ -23,7 +23,7 @@ pub(super) enum FlowKey {
 impl FlowKey {
     /// The key of ends of one address family.
     #[inline]
-    fn new(protocol: IpProtocol, ends: &Tuple) -> Self {
+    pub(super) fn new(protocol: IpProtocol, ends: &Tuple) -> Self {
         let Tuple { local, remote } = ends;
         FlowKey::of(protocol, (local.ip(), local.port()), (remote.ip(), remote.port()))
     }
@@ -212,14 +212,7 @@ impl Addressing {
     /// The path of a packet that arrived, if the host still has the local address. A path begins
     /// at an address of the host, so the address is looked up only after one was removed.
     #[inline]
-    pub(super) fn receiver(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
-        let has = !self.shrunk || self.interface_of(ends.local.ip()).is_some();
-        if has { self.flow(protocol, ends) } else { None }
-    }
-
-    /// The same by the key of both ends.
-    #[inline]
-    pub(super) fn receiver_of(&mut self, key: FlowKey, local: IpAddr) -> Option<FlowRef> {
+    pub(super) fn receiver(&mut self, key: FlowKey, local: IpAddr) -> Option<FlowRef> {
         if self.shrunk && self.interface_of(local).is_none() {
             return None;
         }

@@ -36,7 +36,7 @@ impl Stack {
             Body::Tcp(segment) => {
                 let (local, remote) = ((dst, segment.dst_port), (src, segment.src_port));
                 let key = FlowKey::of(IpProtocol::Tcp, local, remote);
-                let known = self.addressing.receiver_of(key, dst);
+                let known = self.addressing.receiver(key, dst);
                 if let Some(flow) = known.filter(|flow| !self.is_replaced_by(*flow, &packet.body)) {
                     self.deliver(cx, flow, &mut packet.body);
                     if self.mptcp.has_waiting() {

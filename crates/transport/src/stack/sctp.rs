@@ -2,7 +2,7 @@
 //! s8.4).
 
 use super::Stack;
-use super::addressing::FlowRef;
+use super::addressing::{FlowKey, FlowRef};
 use super::io::ProtocolConfig;
 use super::sockets::Socket;
 use crate::endpoint::{Endpoint, IpProtocol, NewPath, Tag, Tuple};
@@ -65,18 +65,20 @@ impl<'a> SctpInput<'a> {
     }
 
     /// The association of a packet: by its addresses, otherwise by its tag.
-    fn flow(&self, tag: VerificationTag) -> Option<FlowRef> {
+    fn flow(&mut self, tag: VerificationTag) -> Option<FlowRef> {
+        let known = self.known();
         let by_tag = || {
             let tag = Tag::Verification(self.ends.local.port(), tag);
             let socket = self.stack.addressing.tagged(tag)?;
             Some(FlowRef { socket, path: UNKNOWN_PAIR }).filter(|flow| self.is_live(flow))
         };
-        self.known().or_else(by_tag)
+        known.or_else(by_tag)
     }
 
     /// The association of a packet by its addresses.
-    fn known(&self) -> Option<FlowRef> {
-        let known = self.stack.addressing.receiver(IpProtocol::Sctp, &self.ends);
+    fn known(&mut self) -> Option<FlowRef> {
+        let key = FlowKey::new(IpProtocol::Sctp, &self.ends);
+        let known = self.stack.addressing.receiver(key, self.ends.local.ip());
         known.filter(|flow| self.is_live(flow))
     }
 

@@ -236,6 +236,15 @@ impl Endpoint for Association {
         }
     }
 
+    fn take_readable(&mut self) -> bool {
+        let only = matches!(self.events[..], [ConnectionEvent::Readable])
+            && !matches!(&self.phase, Phase::Open(open) if open.transfer.sender.has_failures());
+        if only {
+            self.events.clear();
+        }
+        only
+    }
+
     fn is_closed(&self) -> bool {
         self.is_over() && self.outbox.is_empty()
     }
