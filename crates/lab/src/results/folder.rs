@@ -1,5 +1,6 @@
 //! The folder of `--out`: `run.json`, `runs.parquet`, `delays.parquet`, `ccdf.parquet`,
-//! `series.parquet`, `scenario.toml`, `result.json`, copies of the inputs, and what the caller adds.
+//! `series.parquet`, `scenario.toml`, `result.json`, copies of the inputs, and what the caller
+//! adds.
 
 use super::ccdf_table::Curves;
 use super::csv::{csv, summary};

@@ -139,7 +139,7 @@ fn value(text: &str, metric: Measure) -> Result<f64, Refusal> {
     match metric.unit() {
         "bit/s" => Ok(parse_rate(text)?.as_bps() as f64),
         "1" => parse_probability(text),
-        "byte" => Ok(parse_size(text)? as f64),
+        "bytes" => Ok(parse_size(text)? as f64),
         _ => Ok(parse_time(text)?.as_secs_f64()),
     }
 }

@@ -20,7 +20,7 @@ mod judge;
 mod matrix;
 mod of_protocol;
 mod options;
-mod packet_number;
+pub(crate) mod packet_number;
 mod path_table;
 mod primary;
 mod row;

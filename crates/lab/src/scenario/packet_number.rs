@@ -91,18 +91,32 @@ fn is_like(word: &str) -> bool {
     word.split_once('/').is_some_and(|(family, _)| all.into_iter().any(|known| known == family))
 }
 
+/// The unit of a number that `--packet-metrics` adds; `None` if it is none of these.
+pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
+    let (group, rest) = name.split_once('/')?;
+    let number = rest.rsplit('/').next().unwrap_or(rest);
+    match group {
+        "loss" | "contribution" => Some("1"),
+        "reorder_buffer" | "probes" => Some("bytes"),
+        "rtt" | "out_of_order" | "application_delay" => Some(match number {
+            "n" => "",
+            "share" => "1",
+            _ if number.starts_with("above_") => "1",
+            _ => "s",
+        }),
+        _ => None,
+    }
+}
+
 fn measure(name: &Name) -> Measure {
     let text = interned(&name.text());
-    let family = name.of.split('/').next().unwrap_or_default();
-    let is_share = name.statistic == SHARE || name.statistic.starts_with("above_");
-    let (unit, silence) = match family {
-        "loss" => ("1", Silence::Late),
-        "contribution" => ("1", Silence::Proportional),
-        "reorder_buffer" | "probes" => ("byte", Silence::Proportional),
-        _ if is_share => ("1", Silence::Late),
-        _ => ("s", of_time(name.statistic)),
+    let unit = unit_of(text).unwrap_or_default();
+    let larger_is_better = text.starts_with("contribution/");
+    let silence = match unit {
+        "s" => of_time(name.statistic),
+        "1" if !larger_is_better => Silence::Late,
+        _ => Silence::Proportional,
     };
-    let larger_is_better = family == "contribution";
     Measure {
         info: MetricInfo {
             name: text,
@@ -167,7 +181,7 @@ mod tests {
         let (metric, has_goal) = asked(Key::Goal, "p95 rtt/a<100ms", true).unwrap();
         assert_eq!((metric.name(), has_goal), ("rtt/a/p95", true));
         let (metric, _) = asked(Key::Goal, "reorder_buffer/max < 64KiB", true).unwrap();
-        assert_eq!((metric.unit(), metric.larger_is_better()), ("byte", false));
+        assert_eq!((metric.unit(), metric.larger_is_better()), ("bytes", false));
         assert_eq!(metric.of_silence(0.1, 5000.0), 500.0);
         let (metric, _) = asked(Key::Metric, "contribution/a", true).unwrap();
         assert!(metric.larger_is_better() && metric.statistic == "contribution/a");
