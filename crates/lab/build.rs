@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("cargo::rerun-if-changed=build.rs");
     let mut hash = Sha256::new();
-    for file in &files {
+    for file in files.iter().filter(|file| !judges(file)) {
         println!("cargo::rerun-if-changed={}", file.display());
         hash.update(file.strip_prefix(&crates)?.to_string_lossy().as_bytes());
         hash.update([0]);
@@ -39,6 +39,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     println!("cargo::rustc-env=ANABRANCH_BUILD={digits}");
     papers(&crates.join("../scenarios"))
+}
+
+/// Whether the file is about finished runs only: the claims of papers are judged anew each time,
+/// `values.rs` apart, which takes numbers from runs and stores them.
+fn judges(file: &Path) -> bool {
+    let is_in = file.parent().is_some_and(|folder| folder.ends_with("src/reproduction"));
+    is_in && file.file_name().is_some_and(|name| name != "values.rs")
 }
 
 /// Writes the table of the files in the folders of papers, whose names begin with a digit: the

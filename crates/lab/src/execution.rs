@@ -26,7 +26,16 @@ pub fn run_study(
     records: Option<&Records>,
     watcher: &dyn Watcher,
 ) -> Result<Study, StudyError> {
-    let variants = variants_of(scenario);
+    run_variants(scenario, &variants_of(scenario), records, watcher)
+}
+
+/// The same of some variants of the scenario.
+pub(crate) fn run_variants(
+    scenario: &Scenario,
+    variants: &[Variant],
+    records: Option<&Records>,
+    watcher: &dyn Watcher,
+) -> Result<Study, StudyError> {
     let threads = |e: rayon::ThreadPoolBuildError| StudyError::Threads {
         jobs: scenario.jobs,
         reason: e.to_string(),
@@ -34,14 +43,14 @@ pub fn run_study(
     let pool =
         rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build().map_err(threads)?;
     let task = Task { scenario, records, watcher };
-    let mut study = Study::empty(&variants);
+    let mut study = Study::empty(variants);
     let (mut done, mut wanted) = (0, first(scenario));
     loop {
         watcher.on_plan(variants.len() * wanted as usize);
         study.expect(wanted as usize);
         while done < wanted {
             let end = wanted.min(done + AT_ONCE);
-            if !study.add(pool.install(|| task.repetitions(&variants, done..end))?) {
+            if !study.add(pool.install(|| task.repetitions(variants, done..end))?) {
                 let out_of_time = watcher.is_out_of_time() && !watcher.is_stopped();
                 study.interrupted = !out_of_time;
                 study.stopped = if out_of_time { Stopped::Time } else { Stopped::Runs };

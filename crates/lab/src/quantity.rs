@@ -31,6 +31,9 @@ impl Scale {
             "bit/s" => (1.0, "bit/s"),
             // A share.
             "1" => (0.01, "%"),
+            "bytes" if smallest >= 1048576.0 => (1048576.0, "MiB"),
+            "bytes" if smallest >= 1024.0 => (1024.0, "KiB"),
+            "bytes" => (1.0, "bytes"),
             _ => (1.0, ""),
         };
         let shown = smallest / factor;
@@ -86,6 +89,7 @@ mod tests {
         assert_eq!(Scale::of("s", 35.276).value(35.276), "35.28 s");
         assert_eq!(Scale::of("s", 0.0784).value(0.0784), "78.40 ms");
         assert_eq!(Scale::of("bit/s", 96.4e6).value(96.4e6), "96.40 Mbit/s");
+        assert_eq!(Scale::of("bytes", 65536.0).value(1048576.0), "1024.00 KiB");
         assert_eq!(Scale::of("s", 1.9).signed(-0.5), "-0.500");
         assert_eq!(Scale::of("s", 1.9).signed(-0.0001), "+0.000");
         let interval = Interval { low: 1.0, high: 2.0 };

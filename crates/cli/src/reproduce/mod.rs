@@ -217,7 +217,7 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
         return Err(shard::lacking(&labels).into());
     }
     let reused = plan.units.len() - planned.len();
-    let runs = planned.iter().map(|(_, scenario)| Plan::runs(scenario)).collect();
+    let runs = planned.iter().map(|(unit, scenario)| plan.runs(unit, scenario)).collect();
     let follower = Follower::new(runs, args.quiet);
     for (unit, scenario) in planned {
         follower.next(&plan.label(unit));

@@ -4,7 +4,7 @@ use crate::columns::{Column, Table};
 use crate::output::Screen;
 use crate::report::holds;
 use lab::InputError;
-use lab::reproduction::{Column as Kernel, Cost, Judged, Kind, Plan, Row, figure_name};
+use lab::reproduction::{Column as Kernel, Cost, Costs, Judged, Kind, Plan, Row, figure_name};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -49,11 +49,16 @@ pub(super) fn markdown(rows: &[Row<'_>]) -> String {
 /// `43 studies, 4680 runs, about 12.3 million packets and 40 CPU seconds`.
 fn costs(cost: &Cost) -> String {
     let counts = format!("{} studies, {} runs", cost.studies, cost.runs);
-    if cost.unknown > 0 {
-        return counts;
+    match estimate(cost) {
+        Some(estimate) => format!("{counts}, about {estimate}"),
+        None => counts,
     }
+}
+
+/// `12.3 million packets and 40 CPU seconds`; `None` where it is not known.
+fn estimate(cost: &Cost) -> Option<String> {
     let (packets, seconds) = (cost.packets / 1e6, cost.seconds.ceil());
-    format!("{counts}, about {packets:.1} million packets and {seconds} CPU seconds")
+    (cost.unknown == 0).then(|| format!("{packets:.1} million packets and {seconds} CPU seconds"))
 }
 
 /// The table with a row for each claim.
@@ -103,29 +108,48 @@ pub(super) fn summary(rows: &[Row<'_>]) -> String {
     format!("Hard claims: {}. Soft claims: {}.", of(Kind::Hard, &ours), of(Kind::Soft, &ours))
 }
 
-/// The list of papers, figures and claims.
+/// The list of papers, figures and claims, with what they cost.
 pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
     let mut text = String::new();
+    let all = plan.costs()?;
     for (number, paper) in plan.papers.iter().enumerate() {
         let title = format!("{} {}", paper.number, paper.title);
         screen.wrap(&mut text, "", &title, "1");
-        for (kernel, name) in [(Kernel::Paper, "the kernel of the paper"), (Kernel::Linux, "Linux")]
-        {
-            let cost = plan.cost(number, kernel)?;
-            if cost.studies > 0 {
-                screen.wrap(&mut text, "  ", &format!("on {name}: {}", costs(&cost)), "2");
-            }
-        }
+        totals(&mut text, &all, Some(number), screen);
+        let costing = |cost: &Cost| {
+            let known = estimate(cost).filter(|_| cost.studies > 0);
+            known.map_or(String::new(), |known| format!(" ({known})"))
+        };
         for figure in &paper.figures {
             let name = figure_name(paper, figure);
-            screen.wrap(&mut text, &format!("  {name}: "), &figure.caption, "");
+            let cost = all.of_figure(&plan.papers, (number, figure));
+            let content = format!("{}{}", figure.caption, costing(&cost));
+            screen.wrap(&mut text, &format!("  {name}: "), &content, "");
         }
         for claim in &paper.claims {
             let first = format!("  {} ({}, {}): ", claim.id, claim.kind.name(), claim.source);
-            screen.wrap(&mut text, &first, &claim.paper, "");
+            let cost = all.of_claim(&plan.papers, (number, claim));
+            screen.wrap(&mut text, &first, &format!("{}{}", claim.paper, costing(&cost)), "");
         }
         // Writing to a string cannot fail.
         let _ = writeln!(text);
     }
+    screen.wrap(&mut text, "", "All of them", "1");
+    totals(&mut text, &all, None, screen);
     Ok(text)
+}
+
+/// What the studies of a paper, or of all, cost by column.
+fn totals(text: &mut String, all: &Costs, paper: Option<usize>, screen: Screen) {
+    let columns: [(&str, fn(Kernel) -> bool); 3] = [
+        ("on the kernel of the paper", |of| of == Kernel::Paper),
+        ("on Linux", |of| of == Kernel::Linux),
+        ("with neighbouring values", |of| matches!(of, Kernel::Sensitivity(..))),
+    ];
+    for (name, is_meant) in columns {
+        let cost = all.of(paper, is_meant);
+        if cost.studies > 0 {
+            screen.wrap(text, "  ", &format!("{name}: {}", costs(&cost)), "2");
+        }
+    }
 }

@@ -35,6 +35,23 @@ const LONG_ROUND_TRIPS: [(&str, Duration); 5] = [
 /// The same of delays by reordering (001 s5.2).
 const LONG_WAITS: [(&str, Duration); 1] = [("above_150ms", Duration::from_millis(150))];
 
+/// The unit of a number that `--packet-metrics` adds; `None` if it is none of these.
+pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
+    let (group, rest) = name.split_once('/')?;
+    let number = rest.rsplit('/').next().unwrap_or(rest);
+    match group {
+        "loss" | "contribution" => Some("1"),
+        "reorder_buffer" | "probes" => Some("bytes"),
+        "rtt" | "out_of_order" | "application_delay" => Some(match number {
+            "n" => "",
+            "share" => "1",
+            _ if number.starts_with("above_") => "1",
+            _ => "s",
+        }),
+        _ => None,
+    }
+}
+
 /// The numbers of a run, shared by the recorder and its reader.
 #[derive(Clone, Debug)]
 pub(crate) struct PacketMetrics(Rc<RefCell<Seen>>);

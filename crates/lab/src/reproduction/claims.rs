@@ -5,6 +5,7 @@
 
 use super::read::Table;
 use crate::error::{Given, InputError, SourceFile};
+use crate::packet_metrics;
 use crate::scenario::{Family, Options, load, options, table_of};
 use crate::words::nearest_help;
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ pub struct Experiment {
     pub name: String,
     pub(super) base: Options,
     pub(super) quick: Options,
+    /// Names of the variants to run; empty: all that claims and figures use.
+    pub(super) only: Vec<Given>,
     /// Of today's kernel; `None`: not run.
     pub(super) linux: Option<Options>,
 }
@@ -173,6 +176,12 @@ pub(super) enum Term {
         experiment: Option<String>,
         value: Quantity,
     },
+    /// The first less the second, run by run.
+    Difference {
+        experiment: Option<String>,
+        first: Quantity,
+        second: Quantity,
+    },
     /// Relative gain of the first over the second.
     Gain {
         experiment: Option<String>,
@@ -206,8 +215,8 @@ pub(super) enum Pick {
 }
 
 const FILE_KEYS: [&str; 5] = ["paper", "title", "experiment", "claim", "figure"];
-const EXPERIMENT_KEYS: [&str; 5] = ["file", "set", "quick", "linux", "cases"];
-const CASE_KEYS: [&str; 4] = ["name", "set", "quick", "linux"];
+const EXPERIMENT_KEYS: [&str; 6] = ["file", "set", "quick", "linux", "only", "cases"];
+const CASE_KEYS: [&str; 5] = ["name", "set", "quick", "linux", "only"];
 const CLAIM_KEYS: [&str; 7] = ["id", "kind", "source", "paper", "part", "sensitivity", "missing"];
 const PART_KEYS: [&str; 10] = [
     "kind",
@@ -277,10 +286,27 @@ impl Metric {
         }
     }
 
-    /// Whether its values are shares of the data.
-    pub(super) const fn is_share(&self) -> bool {
-        matches!(self, Metric::Share(_) | Metric::LargestShare)
+    /// Whether its values are shares.
+    pub(super) fn is_share(&self) -> bool {
+        match self {
+            Metric::Share(_) | Metric::LargestShare => true,
+            Metric::Number(name) => {
+                numbers(name).next().and_then(packet_metrics::unit_of) == Some("1")
+            }
+            Metric::Own | Metric::Named(_) => false,
+        }
     }
+
+    /// Whether a run has it with `--packet-metrics` only.
+    pub(super) fn needs_packets(&self) -> bool {
+        let is_of_packets = |name: &str| packet_metrics::unit_of(name).is_some();
+        matches!(self, Metric::Number(name) if numbers(name).any(is_of_packets))
+    }
+}
+
+/// The names in `rtt/wlan/above_50ms - rtt/wlan/above_200ms`.
+pub(super) fn numbers(name: &str) -> impl Iterator<Item = &str> {
+    name.split(" - ").map(str::trim)
 }
 
 impl Paper {
@@ -424,15 +450,18 @@ fn read_experiment(
     let base = table.options("set")?.over(options(&file)?);
     let quick = table.options("quick")?;
     let linux = (!table.is_off("linux")).then(|| table.options("linux")).transpose()?;
+    let only = table.texts("only")?;
     let cases = table.tables("cases", &CASE_KEYS)?;
     if cases.is_empty() {
-        return Ok(vec![Experiment { name: name.to_owned(), base, quick, linux }]);
+        return Ok(vec![Experiment { name: name.to_owned(), base, quick, only, linux }]);
     }
     let case = |case: &Table<'_>| {
         let own = case.options("linux")?;
         let linux = linux.clone().map(|linux| own.over(linux)).filter(|_| !case.is_off("linux"));
+        let own_only = Some(case.texts("only")?).filter(|names| !names.is_empty());
         Ok(Experiment {
             name: format!("{name}/{}", case.required("name")?.text),
+            only: own_only.unwrap_or_else(|| only.clone()),
             base: case.options("set")?.over(base.clone()),
             quick: case.options("quick")?.over(quick.clone()),
             linux,
@@ -550,7 +579,8 @@ fn statistic(given: &Given) -> Result<Statistic, InputError> {
     })
 }
 
-/// Reads `0.05`, `mptcp/lrf/lia`, `average:tcp`, `EXPERIMENT: VARIANT`, `EXPERIMENT: A | B`.
+/// Reads `0.05`, `mptcp/lrf/lia`, `average:tcp`, `EXPERIMENT: VARIANT`, `EXPERIMENT: A | B` and
+/// `EXPERIMENT: A - B`.
 fn term(given: &Given) -> Result<Term, InputError> {
     let text = given.text.trim();
     if let Ok(number) = text.parse::<f64>() {
@@ -563,10 +593,12 @@ fn term(given: &Given) -> Result<Term, InputError> {
     if text.is_empty() {
         return Err(given.refuse_whole("an empty value", "write a variant: `mptcp/lrf/lia`"));
     }
-    Ok(match text.split_once(" | ") {
-        Some((first, second)) => {
-            Term::Gain { experiment, first: quantity(first), second: quantity(second) }
-        }
+    let two = |(first, second): (&str, &str)| (quantity(first), quantity(second));
+    if let Some((first, second)) = text.split_once(" | ").map(two) {
+        return Ok(Term::Gain { experiment, first, second });
+    }
+    Ok(match text.split_once(" - ").map(two) {
+        Some((first, second)) => Term::Difference { experiment, first, second },
         None => Term::Of { experiment, value: quantity(text) },
     })
 }

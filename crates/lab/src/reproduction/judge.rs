@@ -185,12 +185,18 @@ impl Context<'_, '_> {
                 let values = all.numbers(metric, value, self.family(all))?;
                 Ok(Side::Runs { study, values })
             }
-            Term::Gain { experiment, first, second } => {
+            Term::Gain { experiment, first, second }
+            | Term::Difference { experiment, first, second } => {
                 let (study, all) = of(experiment)?;
                 let family = all.is_sctp(first).or(all.is_sctp(second));
                 let (a, b) =
                     (all.numbers(metric, first, family)?, all.numbers(metric, second, family)?);
-                Ok(Side::Gain { study, pairs: a.into_iter().zip(b).collect() })
+                let pairs = a.into_iter().zip(b);
+                if matches!(term, Term::Gain { .. }) {
+                    return Ok(Side::Gain { study, pairs: pairs.collect() });
+                }
+                let values = pairs.map(|(a, b)| Some(a? - b?)).collect();
+                Ok(Side::Runs { study, values })
             }
         }
     }
@@ -213,7 +219,10 @@ impl Context<'_, '_> {
             return "1".to_owned();
         }
         let named = self.part.values.iter().filter_map(|term| match term {
-            Term::Of { experiment: Some(name), .. } => self.paper.find(name)?.first().copied(),
+            Term::Of { experiment: Some(name), .. }
+            | Term::Difference { experiment: Some(name), .. } => {
+                self.paper.find(name)?.first().copied()
+            }
             _ => None,
         });
         let mut studies = self.experiment.into_iter().chain(named);

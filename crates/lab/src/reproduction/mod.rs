@@ -1,9 +1,10 @@
 //! The claims of the five papers, and whether they hold: `anabranch reproduce`.
 //!
 //! Data flow: `claims` reads the claims files that are part of the program, `plan` makes studies of
-//! the selected ones, `values` keeps the looked-at numbers of their runs, `judge` takes the samples
-//! of each part from them and applies the rules of `checks`, `document` writes the result, and
-//! `figures` has the data of drawings. Arguments, tables and pages belong to the command line.
+//! the selected ones, with those `variants` that are looked at, `values` keeps the looked-at
+//! numbers of their runs, `judge` takes the samples of each part from them and applies the rules of
+//! `checks`, `document` writes the result, `costs` estimates what studies take, and `figures` has
+//! the data of drawings. Arguments, tables and pages belong to the command line.
 
 mod checks;
 mod claims;
@@ -14,9 +15,10 @@ mod judge;
 mod plan;
 mod read;
 mod values;
+mod variants;
 
 pub use claims::{Claim, Draw, Experiment, Figure, Kind, Paper, Part, Sensitivity};
-pub use costs::Cost;
+pub use costs::{Cost, Costs};
 pub use document::document;
 pub use figures::{Drawn, Group, Series};
 pub use judge::{Judged, JudgedPart};

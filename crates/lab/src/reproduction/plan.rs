@@ -3,14 +3,15 @@
 //! Every study is run for a column: the paper's kernel, today's kernel, or a neighbouring value of
 //! what the paper does not state. `values` keeps what is needed of its runs.
 
-use super::claims::{Claim, Figure, Metric, Paper, Part, Term};
+use super::claims::{Claim, Experiment, Figure, Metric, Paper, Part, Term};
 use super::judge::{Judged, judge};
 use super::values::{Values, key};
+use super::variants::{Used, batches, check_only, shown};
 use crate::error::{Given, InputError};
-use crate::execution::run_study;
+use crate::execution::run_variants;
 use crate::results::ResultFolder;
-use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, variants_of};
-use crate::study::{StudyError, Watcher};
+use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, Variant};
+use crate::study::{Study, StudyError, Watcher};
 use crate::words::nearest_help;
 use base::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,9 +54,9 @@ pub struct Plan {
 /// A study of the plan.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Unit {
-    paper: usize,
-    column: Column,
-    experiment: usize,
+    pub(super) paper: usize,
+    pub(super) column: Column,
+    pub(super) experiment: usize,
 }
 
 /// What a study is run for.
@@ -116,7 +117,10 @@ impl Plan {
         let mut plan = Plan { papers, claims, figures, units: Vec::new(), asked };
         plan.units = plan.needed()?;
         for unit in &plan.units {
-            plan.scenario(unit)?;
+            let scenario = plan.scenario(unit)?;
+            if unit.column == Column::Paper {
+                check_only(&scenario, plan.experiment(unit))?;
+            }
         }
         Ok(plan)
     }
@@ -210,6 +214,9 @@ impl Plan {
         if self.asked.quick {
             options = experiment.quick.clone().over(options);
         }
+        if self.metrics(unit).iter().any(Metric::needs_packets) {
+            options = options.with(Key::PacketMetrics, "true");
+        }
         self.asked.options.clone().over(options)
     }
 
@@ -240,9 +247,15 @@ impl Plan {
         self.units.iter().filter(move |unit| unit.paper == paper && unit.column == column)
     }
 
-    /// The name of its experiment.
-    pub(super) fn experiment(&self, unit: &Unit) -> &str {
-        &self.papers[unit.paper].experiments[unit.experiment].name
+    pub(super) fn experiment(&self, unit: &Unit) -> &Experiment {
+        &self.papers[unit.paper].experiments[unit.experiment]
+    }
+
+    /// The variants of a study that are run.
+    pub(super) fn variants(&self, unit: &Unit, scenario: &Scenario) -> Vec<Variant> {
+        let used = Used::of(&self.papers[unit.paper], unit.experiment);
+        let added = self.asked.scheduler.as_ref().map(|given| given.text.as_str());
+        shown(scenario, self.experiment(unit), &used, added)
     }
 
     /// Name in messages: `002 burst/100ms (linux)`.
@@ -272,18 +285,16 @@ impl Plan {
     }
 
     /// Runs planned in a study: repetitions times variants.
-    pub fn runs(scenario: &Scenario) -> usize {
-        let repetitions = match scenario.runs {
-            Runs::Fixed(runs) => runs,
-            Runs::Auto { most } => most,
-        };
-        variants_of(scenario).len() * repetitions as usize
+    pub fn runs(&self, unit: &Unit, scenario: &Scenario) -> usize {
+        self.variants(unit, scenario).len() * repetitions(scenario) as usize
     }
 
     /// What stored values depend on.
     fn key(&self, unit: &Unit, scenario: &Scenario) -> String {
-        let length = if self.asked.quick { "/quick" } else { "" };
-        format!("{}{length}", key(scenario, &self.metrics(unit)))
+        let length = self.asked.quick.then(|| format!("/games of {QUICK_GAME}"));
+        let length = length.unwrap_or_default();
+        let variants = self.variants(unit, scenario);
+        format!("{}{length}", key(scenario, &variants, &self.metrics(unit)))
     }
 
     /// The stored values of a study of this scenario, in any of these folders.
@@ -323,10 +334,14 @@ impl Plan {
         let metrics = self.metrics(unit);
         let refused = |why| UnitError::Metric(self.label(unit), why);
         Values::check(scenario, &metrics).map_err(refused)?;
-        let study = run_study(scenario, None, watcher)
-            .map_err(|error| UnitError::Study(self.label(unit), error))?;
-        if study.interrupted {
-            return Ok(None);
+        let mut study = Study::empty(&[]);
+        for (scenario, variants) in batches(scenario, self.variants(unit, scenario), &metrics) {
+            let part = run_variants(&scenario, &variants, None, watcher)
+                .map_err(|error| UnitError::Study(self.label(unit), error))?;
+            if part.interrupted {
+                return Ok(None);
+            }
+            study.variants.extend(part.variants);
         }
         Values::of(scenario, &study, &metrics).map(Some).map_err(refused)
     }
@@ -338,7 +353,8 @@ impl Plan {
         let mut results = Results::default();
         for unit in &self.units {
             let scenario = self.scenario(unit).unwrap_or_else(|refusal| panic!("{refusal}"));
-            match Values::without_runs(&scenario, &self.metrics(unit)) {
+            let variants = self.variants(unit, &scenario);
+            match Values::without_runs(&scenario, &variants, &self.metrics(unit)) {
                 Ok(values) => results.add(unit, &scenario, values),
                 Err(why) => found.push(format!("{}: {why}", self.label(unit))),
             }
@@ -410,11 +426,6 @@ impl Results {
         self.values.insert(unit.clone(), values);
     }
 
-    /// Segments with payload received in all studies.
-    pub fn packets(&self) -> u64 {
-        self.values.values().map(|values| values.packets).sum()
-    }
-
     /// What is assumed of the traffic of these studies.
     fn notes_of(&self, paper: usize, experiments: &BTreeSet<usize>) -> Vec<&str> {
         let column = Column::Paper;
@@ -429,14 +440,24 @@ impl Results {
     }
 }
 
+/// Repetitions of a study.
+pub(super) const fn repetitions(scenario: &Scenario) -> u32 {
+    match scenario.runs {
+        Runs::Fixed(runs) => runs,
+        Runs::Auto { most } => most,
+    }
+}
+
 /// The experiments that a claim needs.
-fn experiments_of(paper: &Paper, claim: &Claim) -> BTreeSet<usize> {
+pub(super) fn experiments_of(paper: &Paper, claim: &Claim) -> BTreeSet<usize> {
     claim.parts.iter().flat_map(|part| experiments_of_part(paper, part)).collect()
 }
 
 fn experiments_of_part(paper: &Paper, part: &Part) -> Vec<usize> {
     let named = part.values.iter().filter_map(|term| match term {
-        Term::Of { experiment, .. } | Term::Gain { experiment, .. } => experiment.as_deref(),
+        Term::Of { experiment, .. }
+        | Term::Difference { experiment, .. }
+        | Term::Gain { experiment, .. } => experiment.as_deref(),
         Term::Constant(_) => None,
     });
     let names = part.experiments.iter().map(String::as_str).chain(named);

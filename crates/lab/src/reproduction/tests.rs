@@ -2,10 +2,14 @@
 
 use super::claims::{Metric, Paper};
 use super::judge::{Judged, judge};
-use super::plan::{Asked, Column, Plan, Results};
+use super::plan::{Asked, Column, Plan, Results, Unit};
 use super::values::{Described, Values, VariantValues};
+use super::variants::batches;
 use crate::error::{Given, InputError, SourceFile};
-use crate::scenario::{Key, Options, variants_of};
+use crate::execution::run_variants;
+use crate::run::Run;
+use crate::scenario::{Key, Options, Scenario, Variant, options, variants_of};
+use crate::study::{VariantRuns, Watcher};
 use std::sync::Arc;
 
 const SCENARIO: &str = "traffic = \"burst:10\"\nprotocols = \"tcp,mptcp\"\nruns = 30\n\
@@ -19,8 +23,12 @@ const HEAD: &str = "paper = \"009\"\ntitle = \"A paper\"\n\
     ]\n";
 
 fn read(claims: &str) -> Result<Paper, InputError> {
+    read_with(HEAD, claims)
+}
+
+fn read_with(head: &str, claims: &str) -> Result<Paper, InputError> {
     let name = "scenarios/009-x/claims.toml".to_owned();
-    let file = Arc::new(SourceFile { name, text: format!("{HEAD}{claims}") });
+    let file = Arc::new(SourceFile { name, text: format!("{head}{claims}") });
     let scenario = |given: &Given| {
         let name = format!("scenarios/009-x/{}", given.text);
         Ok(Arc::new(SourceFile { name, text: SCENARIO.to_owned() }))
@@ -46,7 +54,7 @@ fn around(centre: f64) -> Vec<Option<f64>> {
 
 fn variant(name: &str, is_single: bool, centre: f64, share: f64) -> VariantValues {
     let columns = vec![around(centre), around(share)];
-    VariantValues { name: name.to_owned(), is_sctp: false, is_single, columns }
+    VariantValues { name: name.to_owned(), is_sctp: false, is_single, packets: 10, columns }
 }
 
 /// Values of four variants with these means in seconds.
@@ -64,7 +72,6 @@ fn values(fast: f64, slow: f64, lrf: f64, blest: f64) -> Values {
             variant("mptcp/lrf/lia", false, lrf, 0.6),
             variant("mptcp/blest/lia", false, blest, 0.9),
         ],
-        packets: 10,
     }
 }
 
@@ -201,13 +208,50 @@ fn a_plan_has_the_studies_of_its_claims_with_the_options_of_cases_and_columns() 
     assert!(last.paths[1].anchored.contains("rate 1mbit"), "the case replaces a path");
     let quick = plan("all", true);
     let scenario = quick.scenario(&quick.units[0]).unwrap();
-    assert_eq!(Plan::runs(&scenario), 10 * variants_of(&scenario).len());
+    let names = |plan: &Plan, unit: usize| {
+        let scenario = plan.scenario(&plan.units[unit]).unwrap();
+        let shown = plan.variants(&plan.units[unit], &scenario);
+        shown.into_iter().map(|of| of.name).collect::<Vec<String>>()
+    };
+    assert_eq!(names(&quick, 0), ["tcp/fast/cubic", "tcp/slow/cubic"], "`best` needs these only");
+    assert_eq!(quick.runs(&quick.units[0], &scenario), 10 * 2);
     assert!(Plan::new(vec![paper.clone()], asked("010", false)).is_err());
     let mut with = asked("all", false);
     with.scheduler = Some(Given::argument("--scheduler", "blest"));
     let with = Plan::new(vec![paper], with).unwrap();
     let scenario = with.scenario(&with.units[0]).unwrap();
     assert_eq!(scenario.choices.schedulers.len(), first.choices.schedulers.len() + 1);
+    assert_eq!(names(&with, 0).last().unwrap(), "mptcp/blest/cubic", "it is run all the same");
+}
+
+/// The variants of the studies of a claims file.
+fn shown(head: &str, claims: &str) -> Result<Vec<Vec<String>>, InputError> {
+    let plan = Plan::new(vec![read_with(head, claims)?], asked("all", false))?;
+    let of = |unit: &Unit| {
+        let shown = plan.variants(unit, &plan.scenario(unit).unwrap());
+        shown.into_iter().map(|of| of.name).collect::<Vec<String>>()
+    };
+    Ok(plan.units_of(0, Column::Paper).map(of).collect())
+}
+
+#[test]
+fn variants_that_no_claim_and_no_figure_uses_are_not_run() {
+    let alone = claim(&part(&format!("{ORDER}values = [\"mptcp/linux/cubic\", 1]")));
+    assert_eq!(shown(HEAD, &alone).unwrap(), [["mptcp/linux/cubic"]]);
+    let figure = "[[figure]]\nid = \"fig1\"\ncaption = \"\"\ndraw = \"box\"\n\
+        experiments = [\"burst/*\"]\nclaims = []\n";
+    let drawn = format!("{alone}{figure}");
+    let all = shown(HEAD, &drawn).unwrap();
+    assert!(all.len() == 2 && all.iter().all(|of| of.len() == 3), "the figure draws all: {all:?}");
+    let only = |name: &str| {
+        let case = "{ name = \"10\",";
+        shown(&HEAD.replace(case, &format!("{case} only = [\"{name}\"],")), &drawn)
+    };
+    let found = only("tcp/slow/cubic").unwrap();
+    assert_eq!((&*found[0], found[1].len()), (&["tcp/slow/cubic".to_owned()][..], 3));
+    let refusal = only("tcp/slow/cubik").unwrap_err().to_string();
+    assert!(refusal.contains("`burst/10` has no variant `tcp/slow/cubik`"), "{refusal}");
+    assert!(refusal.contains("did you mean `tcp/slow/cubic`?"), "{refusal}");
 }
 
 #[test]
@@ -243,4 +287,32 @@ fn every_claim_of_the_papers_can_be_judged() {
         let lacking = plan.lacking();
         assert!(lacking.is_empty(), "{}", lacking.join("\n"));
     }
+}
+
+#[test]
+fn flows_on_other_paths_change_no_value_of_a_path_alone() {
+    struct Silent;
+    impl Watcher for Silent {
+        fn on_run(&self, _: &Variant, _: &Run) {}
+        fn is_stopped(&self) -> bool {
+            false
+        }
+    }
+    let text = "traffic = \"bulk:5s\"\nprotocols = \"tcp,mptcp\"\nruns = 3\nstart = \"1s\"\n\
+        [path]\nfast = \"rate 10mbit delay 5ms loss 1%\"\nslow = \"rate 5mbit..9mbit delay 50ms\"\n\
+        [flow]\nfast-tcp = \"tcp on fast\"\nslow-tcp = \"tcp on slow\"\n\
+        slow-udp = \"udp on slow traffic onoff:500kbit:9s count 2\"\n";
+    let file = SourceFile { name: "flows.toml".to_owned(), text: text.to_owned() };
+    let scenario = options(&Arc::new(file)).and_then(|of| of.resolve()).unwrap();
+    let variants = variants_of(&scenario);
+    let all = run_variants(&scenario, &variants, None, &Silent).unwrap();
+    let batches = batches(&scenario, variants, &[Metric::Own]);
+    let flows: Vec<usize> = batches.iter().map(|(of, _)| of.flows.len()).collect();
+    assert_eq!(flows, [1, 2, 3]);
+    let run = |(scenario, variants): &(Scenario, Vec<Variant>)| {
+        run_variants(scenario, variants, None, &Silent).unwrap().variants
+    };
+    let number = |of: &VariantRuns| of.runs.iter().map(|run| run.value).collect::<Vec<_>>();
+    let apart: Vec<_> = batches.iter().flat_map(run).map(|of| number(&of)).collect();
+    assert_eq!(apart, all.variants.iter().map(number).collect::<Vec<_>>());
 }

@@ -3,7 +3,8 @@
 //! They are kept in one small file per study, so that an interrupted reproduction resumes, and
 //! shards of a cluster can be merged. The file is the same bytes for any number of threads.
 
-use super::claims::{Metric, Pick, Quantity};
+use super::claims::{self, Metric, Pick, Quantity};
+use crate::packet_metrics;
 use crate::results::BUILD;
 use crate::run::Run;
 use crate::scenario::{Family, Protocol, Scenario, Variant, measures, metric};
@@ -13,7 +14,7 @@ use serde_json::{Map, Value, json};
 use traffic::Measure;
 
 /// The version of the files.
-const SCHEMA: u64 = 1;
+const SCHEMA: u64 = 2;
 
 /// The numbers of a study.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,8 +23,6 @@ pub struct Values {
     pub(super) columns: Vec<Described>,
     /// The variants.
     pub variants: Vec<VariantValues>,
-    /// Segments with payload that were received, over all runs.
-    pub packets: u64,
 }
 
 /// A metric with what is known of it.
@@ -41,6 +40,8 @@ pub struct VariantValues {
     pub name: String,
     pub(super) is_sctp: bool,
     pub(super) is_single: bool,
+    /// Segments with payload that were received, over all runs.
+    pub(super) packets: u64,
     /// For each metric the number of every repetition.
     pub(super) columns: Vec<Vec<Option<f64>>>,
 }
@@ -68,21 +69,23 @@ impl Values {
             name: of.variant.name.clone(),
             is_sctp: of.variant.family() == Family::Sctp,
             is_single: is_single(&of.variant),
+            packets: of.runs.iter().map(|run| run.data_packets).sum(),
             columns: sources.iter().map(|(source, _)| column(&of.runs, source)).collect(),
         };
-        let runs = study.variants.iter().flat_map(|of| &of.runs);
         Ok(Values {
             variants: study.variants.iter().map(variant).collect(),
-            packets: runs.map(|run| run.data_packets).sum(),
             columns: sources.into_iter().map(|(_, described)| described).collect(),
         })
     }
 
     /// The variants of a scenario without any run.
     #[cfg(test)]
-    pub(super) fn without_runs(scenario: &Scenario, metrics: &[Metric]) -> Result<Values, String> {
-        let variants = crate::scenario::variants_of(scenario);
-        Values::of(scenario, &Study::empty(&variants), metrics)
+    pub(super) fn without_runs(
+        scenario: &Scenario,
+        variants: &[Variant],
+        metrics: &[Metric],
+    ) -> Result<Values, String> {
+        Values::of(scenario, &Study::empty(variants), metrics)
     }
 
     /// Whether a scenario has these metrics.
@@ -145,6 +148,7 @@ impl Values {
                 "variant": of.name,
                 "sctp": of.is_sctp,
                 "single_path": of.is_single,
+                "packets": of.packets,
                 "values": numbers,
             })
         };
@@ -152,7 +156,6 @@ impl Values {
             "program": "anabranch",
             "schema": SCHEMA,
             "key": key,
-            "packets": self.packets,
             "metrics": described.collect::<Vec<_>>(),
             "variants": self.variants.iter().map(variant).collect::<Vec<_>>(),
         })
@@ -181,21 +184,22 @@ impl Values {
                 name: of["variant"].as_str()?.to_owned(),
                 is_sctp: of["sctp"].as_bool()?,
                 is_single: of["single_path"].as_bool()?,
+                packets: of["packets"].as_u64()?,
                 columns: columns.collect::<Option<_>>()?,
             })
         };
         let variants =
             document["variants"].as_array()?.iter().map(variant).collect::<Option<_>>()?;
-        let packets = document["packets"].as_u64()?;
-        Some(Values { columns, variants, packets })
+        Some(Values { columns, variants })
     }
 }
 
-/// What stored numbers depend on: scenario, seed, repetitions, metrics and build.
-pub(super) fn key(scenario: &Scenario, metrics: &[Metric]) -> String {
-    let names: Vec<String> = metrics.iter().map(Metric::name).collect();
+/// What stored numbers depend on: scenario, seed, repetitions, variants, metrics and build.
+pub(super) fn key(scenario: &Scenario, variants: &[Variant], metrics: &[Metric]) -> String {
+    let metrics: Vec<String> = metrics.iter().map(Metric::name).collect();
+    let variants: Vec<&str> = variants.iter().map(|of| of.name.as_str()).collect();
     let build = BUILD.get(..16).unwrap_or(BUILD);
-    format!("{}/{build}/{}", hex(&scenario.hash()), names.join(","))
+    format!("{}/{build}/{}/{}", hex(&scenario.hash()), variants.join(","), metrics.join(","))
 }
 
 /// Whether it is a connection over one path that delivers everything.
@@ -224,8 +228,19 @@ fn source(scenario: &Scenario, of: &Metric) -> Result<(Source, Described), Strin
             (Source::Share(place), plain("1"))
         }
         Metric::LargestShare => (Source::LargestShare, plain("1")),
-        Metric::Number(name) => (Source::Number(name.clone()), plain("")),
+        Metric::Number(name) => {
+            (Source::Number(name.clone()), plain(claims::numbers(name).next().map_or("", unit_of)))
+        }
     })
+}
+
+/// The SI unit of a further number of a run.
+fn unit_of(name: &str) -> &'static str {
+    match name {
+        "ended" | "head_of_line" => "s",
+        _ if name.ends_with("bytes") || name == "bytes_read" => "bytes",
+        _ => packet_metrics::unit_of(name).unwrap_or(""),
+    }
 }
 
 fn number(run: &Run, source: &Source) -> Option<f64> {
@@ -237,16 +252,27 @@ fn number(run: &Run, source: &Source) -> Option<f64> {
         Source::Measure(measure) => run.measured(*measure),
         Source::Share(path) => share(*run.first_sent_bytes.get(*path)?),
         Source::LargestShare => share(*run.first_sent_bytes.iter().max()?),
-        Source::Number(name) => match name.as_str() {
-            "ended" => Some(run.ended),
-            "bytes_read" => Some(run.bytes_read as f64),
-            "data_packets" => Some(run.data_packets as f64),
-            "retransmitted_segs" => Some(run.retransmitted_segs as f64),
-            "reinjected_bytes" => Some(run.reinjected_bytes as f64),
-            "duplicate_bytes" => Some(run.duplicate_bytes as f64),
-            "complete" => Some(f64::from(u8::from(run.value.is_some()))),
-            name => run.further(name),
-        },
+        Source::Number(name) => {
+            let mut numbers = claims::numbers(name).map(|name| further(run, name));
+            let first = numbers.next()??;
+            numbers.try_fold(first, |sum, number| Some(sum - number?))
+        }
+    }
+}
+
+/// A further number of a run by name, as in the table of runs.
+fn further(run: &Run, name: &str) -> Option<f64> {
+    match name {
+        "ended" => Some(run.ended),
+        "bytes_read" => Some(run.bytes_read as f64),
+        "data_packets" => Some(run.data_packets as f64),
+        "retransmitted_segs" => Some(run.retransmitted_segs as f64),
+        "reinjected_bytes" => Some(run.reinjected_bytes as f64),
+        "duplicate_bytes" => Some(run.duplicate_bytes as f64),
+        "head_of_line" => Some(run.account.as_ref()?.head_of_line.time.as_secs_f64()),
+        "head_of_line_bytes" => Some(run.account.as_ref()?.head_of_line.bytes as f64),
+        "complete" => Some(f64::from(u8::from(run.value.is_some()))),
+        name => run.further(name),
     }
 }
 

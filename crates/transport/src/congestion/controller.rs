@@ -24,14 +24,34 @@ pub struct Options {
     pub hystart: bool,
     /// Coupled controls: the integers of the multipath-tcp kernels instead of real numbers.
     pub kernel_compat: bool,
+    /// What lets a window of segments grow.
+    pub counting: Counting,
     /// Coupled controls: the parameters given with the name.
     pub coupling: Coupling,
 }
 
+/// What an acknowledgement counts for where a window in segments grows. That of a receiver which
+/// delays its acknowledgements covers two segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Counting {
+    /// The segments it covers (Linux 4.0 on).
+    #[default]
+    Segments,
+    /// The segments it covers in slow start; afterwards NewReno's increase counts
+    /// acknowledgements (Linux 3.13 to 3.19).
+    SegmentsInSlowStart,
+    /// One, in slow start, too (`tcp_slow_start`, `tcp_cong_avoid_ai` up to Linux 3.12).
+    Acknowledgements,
+}
+
 impl Options {
     /// As in Linux.
-    pub const LINUX: Options =
-        Options { hystart: true, kernel_compat: false, coupling: Coupling::DEFAULT };
+    pub const LINUX: Options = Options {
+        hystart: true,
+        kernel_compat: false,
+        counting: Counting::Segments,
+        coupling: Coupling::DEFAULT,
+    };
 }
 
 impl Default for Options {

@@ -15,11 +15,12 @@
 
 use super::law::Flow;
 use super::lisa::{self, FirstSlowStart};
-use super::reno::Reno;
+use super::reno;
 use super::segment_window::SegmentWindow;
 use super::uncoupled::{Algorithm, Uncoupled};
 use super::{
-    AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
+    AckSample, CongestionControl, CongestionEvent, CongestionKind, Counting, Options, PathStart,
+    Penalty,
 };
 use crate::parameters::Settings;
 use base::{Duration, Instant, PathId};
@@ -88,8 +89,8 @@ pub trait Rule {
     fn increase(&mut self, window: &mut SegmentWindow, acked: f64, flows: &[Flow]);
     /// The threshold after a congestion event on one path among several, as precise as the window
     /// that it follows from.
-    fn ssthresh(&mut self, window: &SegmentWindow, _: &[Flow], event: &CongestionEvent) -> f64 {
-        Reno.ssthresh(window, event)
+    fn ssthresh(&mut self, window: &SegmentWindow, _: &[Flow], _: &CongestionEvent) -> f64 {
+        reno::ssthresh(window)
     }
     /// A congestion event, whether or not the path is alone.
     fn on_loss(&mut self) {}
@@ -236,6 +237,7 @@ pub(super) struct CoupledPath<R> {
     /// counts.
     idle_since: Option<Instant>,
     kernel_compat: bool,
+    counting: Counting,
     slow_start: FirstSlowStart,
     /// The other paths at the present event.
     siblings: Vec<Flow>,
@@ -295,6 +297,7 @@ impl<R: Rule> Algorithm for CoupledPath<R> {
             in_use: options.coupling.app_limited_alpha.then_some(0.0),
             idle_since: None,
             kernel_compat: options.kernel_compat,
+            counting: options.counting,
             slow_start: FirstSlowStart::NEW,
             siblings: Vec::new(),
         }
@@ -321,7 +324,7 @@ impl<R: Rule> Algorithm for CoupledPath<R> {
         if self.push_self(window) {
             self.rule.increase(window, acked, &self.siblings);
         } else {
-            window.reno_increase(acked);
+            reno::increase(window, acked, self.counting);
         }
         self.pop_self();
     }
@@ -331,7 +334,7 @@ impl<R: Rule> Algorithm for CoupledPath<R> {
         self.rule.on_loss();
         let ssthresh = match self.push_self(window) {
             true => self.rule.ssthresh(window, &self.siblings, event),
-            false => Reno.ssthresh(window, event),
+            false => reno::ssthresh(window),
         };
         self.pop_self();
         ssthresh

@@ -8,7 +8,7 @@
 //! (`hystart`).
 
 use super::choice::ControllerRow;
-use super::controller::Controller;
+use super::controller::{Controller, Counting};
 use super::law::cubic as law;
 use super::segment_window::{MIN_SSTHRESH_SEGS, SegmentWindow};
 use super::uncoupled::{Algorithm, Uncoupled};
@@ -48,7 +48,9 @@ pub struct Cubic {
     /// Zero before the first sample.
     delay_min_us: u64,
     epoch_start: Option<u64>,
+    /// What NewReno's estimate counted since its last step.
     acked: u32,
+    counting: Counting,
     /// NewReno's estimate, `W_est`.
     reno_cwnd: u32,
 }
@@ -56,13 +58,16 @@ pub struct Cubic {
 impl Algorithm for Cubic {
     const HYSTART: bool = true;
 
-    fn new(_options: &Options) -> Self {
-        Cubic::default()
+    fn new(options: &Options) -> Self {
+        Cubic { counting: options.counting, ..Cubic::default() }
     }
 
     fn increase(&mut self, window: &mut SegmentWindow, acked: f64, sample: &AckSample) {
         let acked = acked as u32;
-        self.update(window.cwnd_segs(), acked, ticks(sample.now));
+        // NewReno's estimate counts as NewReno does; a step of the curve counts segments in every
+        // kernel (older ones divided it by the segments of a usual acknowledgement).
+        let counted = if self.counting == Counting::Segments { acked } else { 1 };
+        self.update(window.cwnd_segs(), counted, ticks(sample.now));
         window.count(self.cnt, acked);
     }
 
@@ -87,7 +92,7 @@ impl Algorithm for Cubic {
     }
 
     fn on_timeout(&mut self) {
-        *self = Cubic::default();
+        *self = Cubic { counting: self.counting, ..Cubic::default() };
     }
 
     /// The idle time does not count.
@@ -191,6 +196,21 @@ mod tests {
         cubic.on_timeout();
         cubic.increase(&mut window(50), 1.0, &ack(Instant::from_secs(5), 1));
         assert_eq!((cubic.k, cubic.origin), (0, 50));
+    }
+
+    #[test]
+    fn estimate_of_old_kernels_counts_acknowledgements() {
+        let counted = |counting| {
+            let mut cubic = Cubic::new(&Options { counting, ..Options::LINUX });
+            cubic.on_timeout();
+            let mut window = window(50);
+            for _ in 0..3 {
+                cubic.increase(&mut window, 2.0, &ack(Instant::from_secs(5), 2));
+            }
+            cubic.acked
+        };
+        assert_eq!(counted(Counting::Segments), 6);
+        assert_eq!(counted(Counting::Acknowledgements), 3);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::byte_control::ByteLaw;
 use super::choice::ControllerRow;
-use super::controller::Controller;
+use super::controller::{Controller, Counting};
 use super::law;
 use super::segment_window::{MIN_SSTHRESH_SEGS, SegmentWindow, truncate};
 use super::uncoupled::{Algorithm, Uncoupled};
@@ -34,42 +34,86 @@ pub(super) const BYTES: ByteLaw = ByteLaw {
 
 /// NewReno has no state beyond the window.
 #[derive(Clone, Debug)]
-pub struct Reno;
+pub struct Reno {
+    counting: Counting,
+}
+
+/// The threshold after a loss, in whole segments: half the window.
+pub(super) fn ssthresh(window: &SegmentWindow) -> f64 {
+    truncate(law::reno::decrease(window.cwnd())).max(MIN_SSTHRESH_SEGS)
+}
+
+/// The increase in congestion avoidance by an acknowledgement of `acked` segments.
+pub(super) fn increase(window: &mut SegmentWindow, acked: f64, counting: Counting) {
+    match counting {
+        Counting::Segments => window.reno_increase(acked),
+        Counting::SegmentsInSlowStart | Counting::Acknowledgements => window.reno_increase_by_ack(),
+    }
+}
 
 impl Algorithm for Reno {
-    fn new(_options: &Options) -> Self {
-        Reno
+    fn new(options: &Options) -> Self {
+        Reno { counting: options.counting }
     }
 
     fn increase(&mut self, window: &mut SegmentWindow, acked: f64, _sample: &AckSample) {
-        window.reno_increase(acked);
+        increase(window, acked, self.counting);
     }
 
     fn ssthresh(&mut self, window: &SegmentWindow, _event: &CongestionEvent) -> f64 {
-        truncate(law::reno::decrease(window.cwnd())).max(MIN_SSTHRESH_SEGS)
+        ssthresh(window)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::test_support::{ack, loss};
-    use base::Instant;
+    use crate::congestion::CongestionControl;
+    use crate::congestion::test_support::{ack, loss, path_start};
+    use base::{Instant, PathId};
+
+    /// The window after acknowledgements of two segments each.
+    fn grown(counting: Counting, cwnd: u32, ssthresh: u32, acks: u32) -> f64 {
+        let mut reno = Uncoupled::<Reno>::new(Options { counting, ..Options::LINUX });
+        reno.on_path_added(PathId(0), &path_start(1448, cwnd, Some(ssthresh)));
+        for _ in 0..acks {
+            reno.on_ack(PathId(0), &ack(Instant::ZERO, 2));
+        }
+        reno.window(PathId(0)).expect("added").cwnd()
+    }
 
     #[test]
     fn reno_1_ten_acks_add_one_segment() {
         let mut window = SegmentWindow::new(1448, 10, Some(10));
+        let mut reno = Reno::new(&Options::LINUX);
         for _ in 0..10 {
-            Reno.increase(&mut window, 1.0, &ack(Instant::ZERO, 1));
+            reno.increase(&mut window, 1.0, &ack(Instant::ZERO, 1));
         }
         assert_eq!(window.cwnd(), 11.0);
+    }
+
+    #[test]
+    fn old_kernels_count_acknowledgements_in_congestion_avoidance() {
+        assert_eq!(grown(Counting::Segments, 10, 10, 5), 11.0);
+        for counting in [Counting::SegmentsInSlowStart, Counting::Acknowledgements] {
+            // Compared, then counted: the eleventh acknowledgement makes the step.
+            assert_eq!(grown(counting, 10, 10, 10), 10.0, "{counting:?}");
+            assert_eq!(grown(counting, 10, 10, 11), 11.0, "{counting:?}");
+        }
+    }
+
+    #[test]
+    fn kernels_before_3_13_count_acknowledgements_in_slow_start() {
+        assert_eq!(grown(Counting::Segments, 10, 100, 5), 20.0);
+        assert_eq!(grown(Counting::SegmentsInSlowStart, 10, 100, 5), 20.0);
+        assert_eq!(grown(Counting::Acknowledgements, 10, 100, 5), 15.0);
     }
 
     #[test]
     fn reno_1_loss_halves_down_to_two() {
         let ssthresh = |cwnd| {
             let mut window = SegmentWindow::new(1448, cwnd, None);
-            let ssthresh = Reno.ssthresh(&window, &loss(Instant::ZERO));
+            let ssthresh = Reno::new(&Options::LINUX).ssthresh(&window, &loss(Instant::ZERO));
             window.reduce(ssthresh);
             window.ssthresh()
         };

@@ -2,9 +2,9 @@
 //! the arithmetic of Linux.
 //!
 //! Slow start passes on what is beyond the threshold, NewReno's increase counts acknowledged
-//! segments (`tcp_cong_avoid_ai`), a reduction can be undone. The coupled laws grow a window by
-//! fractions; whole segments are what the sender may use. When a window grows and by which law is
-//! left to the controllers.
+//! segments or acknowledgements (`tcp_cong_avoid_ai`), a reduction can be undone. The coupled laws
+//! grow a window by fractions; whole segments are what the sender may use. When a window grows and
+//! by which law is left to the controllers.
 
 /// Smallest threshold (RFC 5681 s3.1).
 pub(super) const MIN_SSTHRESH_SEGS: f64 = 2.0;
@@ -96,6 +96,18 @@ impl SegmentWindow {
     /// NewReno's increase: one segment per window acknowledged (RFC 5681 s3.1).
     pub fn reno_increase(&mut self, acked: f64) {
         self.count(self.cwnd_segs(), acked as u32);
+    }
+
+    /// NewReno's increase by one acknowledgement, regardless of what it covers: compared, then
+    /// counted, so that a step takes one more than the window (`tcp_cong_avoid_ai` up to Linux
+    /// 3.19).
+    pub fn reno_increase_by_ack(&mut self) {
+        if self.counter >= self.cwnd_segs() {
+            self.counter = 0;
+            self.cwnd += 1.0;
+        } else {
+            self.counter += 1;
+        }
     }
 
     /// One segment more per `per_step` segments acknowledged (Linux `tcp_cong_avoid_ai`).

@@ -8,7 +8,8 @@ use super::hystart::HyStart;
 use super::idle;
 use super::segment_window::SegmentWindow;
 use super::{
-    AckSample, CongestionControl, CongestionEvent, CongestionKind, Options, PathStart, Penalty,
+    AckSample, CongestionControl, CongestionEvent, CongestionKind, Counting, Options, PathStart,
+    Penalty,
 };
 use base::{Duration, Instant, PathId, prefetch};
 
@@ -109,7 +110,7 @@ impl<A: Algorithm> Path<A> {
         }
     }
 
-    fn on_ack(&mut self, sample: &AckSample) {
+    fn on_ack(&mut self, sample: &AckSample, counting: Counting) {
         self.algorithm.on_ack(&mut self.window, sample);
         if let Some(rtt) = sample.rtt
             && self.algorithm.on_rtt(rtt, sample.now)
@@ -122,6 +123,9 @@ impl<A: Algorithm> Path<A> {
         }
         let mut acked = f64::from(sample.acked_segs);
         if self.window.in_slow_start() {
+            if counting == Counting::Acknowledgements {
+                acked = 1.0;
+            }
             acked = self.algorithm.slow_start_credit(acked);
             acked = self.window.slow_start(acked);
         }
@@ -163,8 +167,9 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
     }
 
     fn on_ack(&mut self, path: PathId, sample: &AckSample) {
+        let counting = self.options.counting;
         if let Some(path) = self.path_mut(path) {
-            path.on_ack(sample);
+            path.on_ack(sample, counting);
         }
     }
 

@@ -66,13 +66,15 @@ impl TcpConfig {
     fn controller_options(&self) -> Options {
         // The papers' kernels compute coupled controls in integers.
         let kernel_compat = self.profile.is_old();
-        Options { kernel_compat, hystart: self.hystart, ..Options::LINUX }
+        let counting = self.profile.switches().counting;
+        Options { kernel_compat, counting, hystart: self.hystart, ..Options::LINUX }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::congestion::Counting;
 
     #[test]
     fn coupled_control_of_an_old_kernel_counts_in_its_integers() {
@@ -80,5 +82,16 @@ mod tests {
             let config = TcpConfig { profile, ..TcpConfig::default() };
             assert_eq!(config.controller_options().kernel_compat, profile != Profile::Linux);
         }
+    }
+
+    #[test]
+    fn windows_of_a_kernel_count_what_it_counts() {
+        let counting =
+            |profile| TcpConfig { profile, ..TcpConfig::default() }.controller_options().counting;
+        assert_eq!(counting(Profile::Linux), Counting::Segments);
+        assert_eq!(counting(Profile::Linux41), Counting::Segments);
+        assert_eq!(counting(Profile::Linux314), Counting::SegmentsInSlowStart);
+        assert_eq!(counting(Profile::Linux311), Counting::Acknowledgements);
+        assert_eq!(counting(Profile::Linux35), Counting::Acknowledgements);
     }
 }

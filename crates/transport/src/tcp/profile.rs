@@ -3,9 +3,11 @@
 //! `linux` is what Linux 6.12 to 6.18 do. The other profiles are the kernels of the papers, with
 //! the multipath-tcp patches of their time: no RACK, early retransmit (RFC 5827), tail loss probes
 //! from 3.10 on, PRR that always sends one more segment below the threshold, a loss window of one
-//! segment after a time-out, and 128 KiB below a socket (TCP Small Queues). A switch whose value
+//! segment after a time-out, and 128 KiB below a socket (TCP Small Queues). Up to 3.19 NewReno
+//! counts acknowledgements, up to 3.12 in slow start, too. A switch whose value
 //! was not verified for a profile is listed by [`Profile::unverified`].
 
+use crate::congestion::Counting;
 use crate::recovery::{PrrVariant, TlpRule};
 use base::Duration;
 
@@ -76,6 +78,8 @@ pub struct SmallQueue {
 pub struct Switches {
     pub recovery: RecoverySwitches,
     pub multipath: MultipathSwitches,
+    /// What lets a congestion window grow.
+    pub counting: Counting,
     /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or up to 44).
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
@@ -176,6 +180,7 @@ impl Profile {
                 sends_what_it_hands: false,
                 mainline_limits: true,
             },
+            counting: Counting::Segments,
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20 },
             autosized_bursts: true,
@@ -205,9 +210,13 @@ impl Profile {
         };
         match self {
             Profile::Linux => linux,
-            Profile::Linux41 | Profile::Linux314 | Profile::Linux311 => old,
+            Profile::Linux41 => old,
+            Profile::Linux314 => Switches { counting: Counting::SegmentsInSlowStart, ..old },
+            Profile::Linux311 => Switches { counting: Counting::Acknowledgements, ..old },
             Profile::Linux35 => {
-                Switches { recovery: RecoverySwitches { tlp: None, ..old.recovery }, ..old }
+                let counting = Counting::Acknowledgements;
+                let recovery = RecoverySwitches { tlp: None, ..old.recovery };
+                Switches { recovery, counting, ..old }
             }
         }
     }
