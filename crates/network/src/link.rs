@@ -558,7 +558,11 @@ impl Link {
         let arrivals: Vec<Instant> = service
             .iter()
             .map(|service| {
-                let draw = Draw { chance: cx.chance, owner: self.owner, number: service.accepted.number() };
+                let draw = Draw {
+                    chance: cx.chance,
+                    owner: self.owner,
+                    number: service.accepted.number(),
+                };
                 self.arrival(service.depart, &draw)
             })
             .collect();
