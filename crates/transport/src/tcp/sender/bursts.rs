@@ -73,7 +73,7 @@ impl Bursts {
     }
 }
 
-/// Whether the offset with this lower half is at most `offset`, of which it is less than 2 GiB away.
+/// Whether the offset with this lower half is at most `offset`, less than 2 GiB away.
 const fn is_at_most(half: u32, offset: u64) -> bool {
     (offset as u32).wrapping_sub(half) <= i32::MAX as u32
 }
