@@ -1,5 +1,5 @@
-//! Complementary distributions of packets over all repetitions, with `--packet-metrics`: one row for
-//! each point of a curve, as Parquet and CSV.
+//! Complementary distributions of packets over all repetitions, with `--packet-metrics`, as Parquet
+//! and CSV: one row for each point of a curve.
 
 use super::columnar;
 use super::columns::{Cell, Kind};
