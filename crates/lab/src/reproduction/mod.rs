@@ -1,8 +1,8 @@
 //! The claims of the five papers, and whether they hold: `anabranch reproduce`.
 //!
 //! Data flow: `claims` reads the claims files that are part of the program, `plan` makes studies of
-//! the selected ones, with those `variants` that are looked at, `values` keeps the looked-at numbers
-//! of their runs, `judge` takes the samples of each part from them and applies the rules of
+//! the selected ones, with those `variants` that are looked at, `values` keeps the looked-at
+//! numbers of their runs, `judge` takes the samples of each part from them and applies the rules of
 //! `checks`, `document` writes the result, `costs` estimates what studies take, and `figures` has
 //! the data of drawings. Arguments, tables and pages belong to the command line.
 
