@@ -26,8 +26,21 @@ pub struct Options {
     pub kernel_compat: bool,
     /// What lets a window of segments grow.
     pub counting: Counting,
+    /// When it may grow.
+    pub growth: Growth,
     /// Coupled controls: the parameters given with the name.
     pub coupling: Coupling,
+}
+
+/// When a window in segments may grow (Linux `tcp_is_cwnd_limited`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Growth {
+    /// While it limits what is sent; in slow start while half of it is in use (Linux 3.16 on).
+    #[default]
+    WhenFull,
+    /// While no more than three segments of it are unused, or a third if that is less than an
+    /// offload buffer (up to Linux 3.15).
+    WhenNearlyFull,
 }
 
 /// What an acknowledgement counts for where a window in segments grows. That of a receiver which
@@ -50,6 +63,7 @@ impl Options {
         hystart: true,
         kernel_compat: false,
         counting: Counting::Segments,
+        growth: Growth::WhenFull,
         coupling: Coupling::DEFAULT,
     };
 }

@@ -36,7 +36,7 @@ use base::{CaState, Duration, Instant, PathId};
 
 pub use byte_window::initial_window;
 pub use choice::{ControllerChoice, ControllerRow};
-pub use controller::{Controller, Counting, NAMES, Options, TABLE, by_name};
+pub use controller::{Controller, Counting, Growth, NAMES, Options, TABLE, by_name};
 pub use coupled::Coupling;
 pub use groups::PathGroups;
 pub use penalty::Penalty;

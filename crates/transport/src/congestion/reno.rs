@@ -68,7 +68,7 @@ impl Algorithm for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::CongestionControl;
+    use crate::congestion::{CongestionControl, Growth};
     use crate::congestion::test_support::{ack, loss, path_start};
     use base::{Instant, PathId};
 
@@ -107,6 +107,22 @@ mod tests {
         assert_eq!(grown(Counting::Segments, 10, 100, 5), 20.0);
         assert_eq!(grown(Counting::SegmentsInSlowStart, 10, 100, 5), 20.0);
         assert_eq!(grown(Counting::Acknowledgements, 10, 100, 5), 15.0);
+    }
+
+    #[test]
+    fn window_that_is_not_full_grows_before_linux_3_16() {
+        let grown = |growth, cwnd| {
+            let mut reno = Uncoupled::<Reno>::new(Options { growth, ..Options::LINUX });
+            reno.on_path_added(PathId(0), &path_start(1448, cwnd, None));
+            // Ten in flight.
+            let sample = AckSample { cwnd_limited: false, ..ack(Instant::ZERO, 1) };
+            reno.on_ack(PathId(0), &sample);
+            reno.window(PathId(0)).expect("added").cwnd()
+        };
+        assert_eq!(grown(Growth::WhenFull, 13), 13.0);
+        assert_eq!(grown(Growth::WhenNearlyFull, 13), 14.0, "three unused");
+        assert_eq!(grown(Growth::WhenNearlyFull, 14), 15.0, "less than a third unused");
+        assert_eq!(grown(Growth::WhenNearlyFull, 15), 15.0);
     }
 
     #[test]

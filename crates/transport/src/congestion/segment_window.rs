@@ -9,6 +9,11 @@
 /// Smallest threshold (RFC 5681 s3.1).
 pub(super) const MIN_SSTHRESH_SEGS: f64 = 2.0;
 
+/// Unused segments with which a window is nearly full (Linux `tcp_max_tso_deferred_mss`).
+const SPARE_SEGS: u32 = 3;
+/// The largest burst handed to a network card, in bytes (Linux `GSO_MAX_SIZE`).
+const OFFLOAD_BUFFER: u64 = 65_536;
+
 /// Congestion window and threshold, in segments.
 #[derive(Clone, Debug)]
 pub struct SegmentWindow {
@@ -81,6 +86,15 @@ impl SegmentWindow {
     /// Whether the window is below the threshold (RFC 5681 s3.1).
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
+    }
+
+    /// Whether at most three segments of the window were unused with that many in flight, or a
+    /// third of it and less than an offload buffer (`tcp_is_cwnd_limited` up to Linux 3.15).
+    pub fn is_nearly_full(&self, inflight: u32) -> bool {
+        let cwnd = self.cwnd_segs();
+        let unused = cwnd.saturating_sub(inflight);
+        let bytes = u64::from(unused) * u64::from(self.mss);
+        unused <= SPARE_SEGS || (unused * 3 < cwnd && bytes < OFFLOAD_BUFFER)
     }
 
     /// Slow start for `acked` segments, up to the threshold. Returns the part beyond it, which is

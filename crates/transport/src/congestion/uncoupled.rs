@@ -8,8 +8,8 @@ use super::hystart::HyStart;
 use super::idle;
 use super::segment_window::SegmentWindow;
 use super::{
-    AckSample, CongestionControl, CongestionEvent, CongestionKind, Counting, Options, PathStart,
-    Penalty,
+    AckSample, CongestionControl, CongestionEvent, CongestionKind, Counting, Growth, Options,
+    PathStart, Penalty,
 };
 use base::{Duration, Instant, PathId, prefetch};
 
@@ -110,7 +110,7 @@ impl<A: Algorithm> Path<A> {
         }
     }
 
-    fn on_ack(&mut self, sample: &AckSample, counting: Counting) {
+    fn on_ack(&mut self, sample: &AckSample, (counting, growth): (Counting, Growth)) {
         self.algorithm.on_ack(&mut self.window, sample);
         if let Some(rtt) = sample.rtt
             && self.algorithm.on_rtt(rtt, sample.now)
@@ -118,7 +118,11 @@ impl<A: Algorithm> Path<A> {
         {
             hystart.on_rtt(&mut self.window, rtt, sample);
         }
-        if !sample.cwnd_limited || sample.acked_segs == 0 {
+        let may_grow = match growth {
+            Growth::WhenFull => sample.cwnd_limited,
+            Growth::WhenNearlyFull => self.window.is_nearly_full(sample.inflight_before_segs),
+        };
+        if !may_grow || sample.acked_segs == 0 {
             return;
         }
         let mut acked = f64::from(sample.acked_segs);
@@ -167,9 +171,9 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
     }
 
     fn on_ack(&mut self, path: PathId, sample: &AckSample) {
-        let counting = self.options.counting;
+        let rules = (self.options.counting, self.options.growth);
         if let Some(path) = self.path_mut(path) {
-            path.on_ack(sample, counting);
+            path.on_ack(sample, rules);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The configuration of a TCP connection.
 
-use super::profile::Profile;
+use super::profile::{Profile, Switches};
 use crate::congestion::{Controller, ControllerChoice, Options};
 
 /// Socket buffers in bytes.
@@ -66,15 +66,15 @@ impl TcpConfig {
     fn controller_options(&self) -> Options {
         // The papers' kernels compute coupled controls in integers.
         let kernel_compat = self.profile.is_old();
-        let counting = self.profile.switches().counting;
-        Options { kernel_compat, counting, hystart: self.hystart, ..Options::LINUX }
+        let Switches { counting, growth, .. } = self.profile.switches();
+        Options { kernel_compat, counting, growth, hystart: self.hystart, ..Options::LINUX }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::Counting;
+    use crate::congestion::{Counting, Growth};
 
     #[test]
     fn coupled_control_of_an_old_kernel_counts_in_its_integers() {
@@ -93,5 +93,10 @@ mod tests {
         assert_eq!(counting(Profile::Linux314), Counting::SegmentsInSlowStart);
         assert_eq!(counting(Profile::Linux311), Counting::Acknowledgements);
         assert_eq!(counting(Profile::Linux35), Counting::Acknowledgements);
+        for (profile, _) in Profile::ALL {
+            let growth = TcpConfig { profile, ..TcpConfig::default() }.controller_options().growth;
+            let is_new = matches!(profile, Profile::Linux | Profile::Linux41);
+            assert_eq!(growth == Growth::WhenFull, is_new, "{profile:?}");
+        }
     }
 }

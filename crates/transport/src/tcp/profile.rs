@@ -4,10 +4,11 @@
 //! the multipath-tcp patches of their time: no RACK, early retransmit (RFC 5827), tail loss probes
 //! from 3.10 on, PRR that always sends one more segment below the threshold, a loss window of one
 //! segment after a time-out, and 128 KiB below a socket (TCP Small Queues). Up to 3.19 NewReno
-//! counts acknowledgements, up to 3.12 in slow start, too. A switch whose value
+//! counts acknowledgements, up to 3.12 in slow start, too, and up to 3.15 a window grows while it
+//! is nearly full. A switch whose value
 //! was not verified for a profile is listed by [`Profile::unverified`].
 
-use crate::congestion::Counting;
+use crate::congestion::{Counting, Growth};
 use crate::recovery::{PrrVariant, TlpRule};
 use base::Duration;
 
@@ -80,6 +81,8 @@ pub struct Switches {
     pub multipath: MultipathSwitches,
     /// What lets a congestion window grow.
     pub counting: Counting,
+    /// When it may grow.
+    pub growth: Growth,
     /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or up to 44).
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
@@ -181,6 +184,7 @@ impl Profile {
                 mainline_limits: true,
             },
             counting: Counting::Segments,
+            growth: Growth::WhenFull,
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20 },
             autosized_bursts: true,
@@ -208,15 +212,17 @@ impl Profile {
             linear_syn_retries: 0,
             ..linux
         };
+        // Before 3.16.
+        let older = Switches { growth: Growth::WhenNearlyFull, ..old };
         match self {
             Profile::Linux => linux,
             Profile::Linux41 => old,
-            Profile::Linux314 => Switches { counting: Counting::SegmentsInSlowStart, ..old },
-            Profile::Linux311 => Switches { counting: Counting::Acknowledgements, ..old },
+            Profile::Linux314 => Switches { counting: Counting::SegmentsInSlowStart, ..older },
+            Profile::Linux311 => Switches { counting: Counting::Acknowledgements, ..older },
             Profile::Linux35 => {
                 let counting = Counting::Acknowledgements;
-                let recovery = RecoverySwitches { tlp: None, ..old.recovery };
-                Switches { recovery, counting, ..old }
+                let recovery = RecoverySwitches { tlp: None, ..older.recovery };
+                Switches { recovery, counting, ..older }
             }
         }
     }
