@@ -24,7 +24,7 @@ mod why;
 pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use matrix::{columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};
-pub(crate) use reproduction::{holds, reproduction_page};
+pub(crate) use reproduction::{difference, differences_of, holds, reproduction_page, shown};
 
 use lab::delays::Delays;
 use lab::results::{Provenance, StoredStudy};

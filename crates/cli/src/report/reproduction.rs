@@ -5,8 +5,8 @@
 use super::charts::layout;
 use super::figure::{Figure, scripts};
 use super::page::{escaped, head};
-use lab::Scale;
-use lab::reproduction::{Draw, Drawn, Judged, Paper, Row, Series};
+use lab::reproduction::{Compared, Differences, Draw, Drawn, Judged, Paper, Row, Series};
+use lab::{Scale, percent};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -23,7 +23,12 @@ const CAPTION: &str = "<p class=\"small\">A claim holds where its interval shows
      the model of today's kernel.</p>";
 
 /// HTML of the page.
-pub(crate) fn reproduction_page(paper: &Paper, rows: &[&Row<'_>], drawn: &[&Drawn<'_>]) -> String {
+pub(crate) fn reproduction_page(
+    paper: &Paper,
+    rows: &[&Row<'_>],
+    numbers: &[Compared<'_>],
+    drawn: &[&Drawn<'_>],
+) -> String {
     let title = format!("{} {}", paper.number, paper.title);
     let mut page = head(&title);
     page.push_str(&table(rows));
@@ -35,6 +40,7 @@ pub(crate) fn reproduction_page(paper: &Paper, rows: &[&Row<'_>], drawn: &[&Draw
     for (number, of) in drawn.iter().enumerate() {
         page.push_str(&figure(number, of).html());
     }
+    page.push_str(&stated(numbers));
     page + "</body></html>\n"
 }
 
@@ -77,6 +83,9 @@ fn reasons(rows: &[&Row<'_>]) -> String {
         if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
             item(&format!("{}: {}", holds(&row.ours), row.ours.why));
         }
+        if let Some(because) = &row.ours.because {
+            item(&format!("why: {because}"));
+        }
         for note in &row.notes {
             item(note);
         }
@@ -85,6 +94,54 @@ fn reasons(rows: &[&Row<'_>]) -> String {
         }
     }
     if items.is_empty() { items } else { format!("<ul class=\"small\">\n{items}</ul>\n") }
+}
+
+/// The numbers of the paper beside ours.
+fn stated(numbers: &[Compared<'_>]) -> String {
+    let Some(differences) = Differences::of(numbers) else { return String::new() };
+    let mut html = format!(
+        "<h2>Numbers of the paper</h2>\n<p>{}.</p>\n<div class=\"scroll\"><table><tr>\
+         <th>source</th><th>number</th><th>experiment</th><th>paper</th><th>ours</th>\
+         <th>difference</th></tr>\n",
+        capitalised(&differences_of(&differences))
+    );
+    for of in numbers {
+        let texts = [of.source, of.says, of.experiment];
+        let texts = texts.map(|text| format!("<td class=\"wide\">{}</td>", escaped(text)));
+        let values = [shown(of, of.paper), shown(of, of.ours), difference(of)];
+        let values = values.map(|value| format!("<td>{}</td>", escaped(&value)));
+        html.push_str(&format!("<tr>{}{}</tr>\n", texts.concat(), values.concat()));
+    }
+    html + "</table></div>\n"
+}
+
+/// `of 84 numbers that it states ours differ by 12 % in the median, by 210 % at most`.
+pub(crate) fn differences_of(of: &Differences) -> String {
+    let (median, worst) = (percent(of.median), percent(of.worst));
+    match of.count {
+        1 => format!("of the number that it states ours differs by {worst}"),
+        count => format!(
+            "of {count} numbers that it states ours differ by {median} in the median, by {worst} \
+             at most"
+        ),
+    }
+}
+
+/// A number of the paper, or ours, in the unit that suits the paper's.
+pub(crate) fn shown(of: &Compared<'_>, value: f64) -> String {
+    Scale::of(&of.unit, of.paper).value(value).trim_end().to_owned()
+}
+
+/// `+12 %`.
+pub(crate) fn difference(of: &Compared<'_>) -> String {
+    let difference = of.difference();
+    let sign = if difference < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", percent(difference.abs()))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 fn figure(number: usize, drawn: &Drawn<'_>) -> Figure {

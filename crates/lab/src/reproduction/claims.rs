@@ -27,6 +27,8 @@ pub struct Paper {
     pub experiments: Vec<Experiment>,
     /// Claims in the order of the paper.
     pub claims: Vec<Claim>,
+    /// Numbers that it states.
+    pub numbers: Vec<Stated>,
     /// Figures and tables.
     pub figures: Vec<Figure>,
 }
@@ -61,6 +63,21 @@ pub struct Claim {
     pub sensitivity: Vec<Sensitivity>,
     /// Why it cannot be run.
     pub missing: Option<String>,
+    /// The explanation where it does not hold.
+    pub why: Option<String>,
+}
+
+/// Numbers that the paper states, beside which ours are shown.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    /// Section, figure or table.
+    pub source: String,
+    /// What they are.
+    pub says: String,
+    /// For each experiment of `part` the paper's number, in SI units.
+    pub(super) paper: Vec<f64>,
+    /// What is compared: a value, or the ratio of two.
+    pub(super) part: Part,
 }
 
 /// Whether a claim must hold.
@@ -214,10 +231,13 @@ pub(super) enum Pick {
     Min,
 }
 
-const FILE_KEYS: [&str; 5] = ["paper", "title", "experiment", "claim", "figure"];
+const FILE_KEYS: [&str; 6] = ["paper", "title", "experiment", "claim", "number", "figure"];
 const EXPERIMENT_KEYS: [&str; 6] = ["file", "set", "quick", "linux", "only", "cases"];
 const CASE_KEYS: [&str; 5] = ["name", "set", "quick", "linux", "only"];
-const CLAIM_KEYS: [&str; 7] = ["id", "kind", "source", "paper", "part", "sensitivity", "missing"];
+const CLAIM_KEYS: [&str; 8] =
+    ["id", "kind", "source", "paper", "part", "sensitivity", "missing", "why"];
+const NUMBER_KEYS: [&str; 7] =
+    ["source", "says", "experiment", "metric", "statistic", "values", "paper"];
 const PART_KEYS: [&str; 10] = [
     "kind",
     "says",
@@ -277,12 +297,17 @@ impl Metric {
     }
 
     fn read(given: Option<Given>) -> Metric {
-        let Some(given) = given else { return Metric::Own };
-        match given.text.split_once(':') {
+        given.map_or(Metric::Own, |given| Metric::named(&given.text))
+    }
+
+    /// The metric of this name.
+    pub(super) fn named(name: &str) -> Metric {
+        match name.split_once(':') {
+            None if name == Metric::Own.name() => Metric::Own,
             Some(("share", "largest")) => Metric::LargestShare,
             Some(("share", path)) => Metric::Share(path.to_owned()),
             Some(("number", name)) => Metric::Number(name.to_owned()),
-            _ => Metric::Named(given.text),
+            _ => Metric::Named(name.to_owned()),
         }
     }
 
@@ -355,6 +380,7 @@ impl Paper {
             number: table.required("paper")?.text,
             title: table.required("title")?.text,
             claims: each(&table, "claim", &CLAIM_KEYS, read_claim)?,
+            numbers: each(&table, "number", &NUMBER_KEYS, read_stated)?,
             figures: each(&table, "figure", &FIGURE_KEYS, read_figure)?,
             experiments,
         };
@@ -374,6 +400,11 @@ impl Paper {
         (!found.is_empty()).then_some(found)
     }
 
+    /// The experiments that a part names, in its order.
+    pub(super) fn experiments_of(&self, part: &Part) -> Vec<usize> {
+        part.experiments.iter().flat_map(|name| self.find(name).unwrap_or_default()).collect()
+    }
+
     /// Refuses names of experiments and claims that do not exist.
     fn check(&self, table: &Table<'_>) -> Result<(), InputError> {
         for of in table.tables("claim", &CLAIM_KEYS)? {
@@ -384,6 +415,15 @@ impl Paper {
                         self.check_experiment(&given, name)?;
                     }
                 }
+            }
+        }
+        for (of, stated) in table.tables("number", &NUMBER_KEYS)?.iter().zip(&self.numbers) {
+            self.check_experiments(&of.texts("experiment")?)?;
+            let studies = self.experiments_of(&stated.part).len();
+            if studies != stated.paper.len() {
+                let problem = format!("{} numbers for {studies} experiments", stated.paper.len());
+                let help = "write one number of the paper for each experiment";
+                return Err(of.required("says")?.refuse_whole(problem, help));
             }
         }
         for figure in table.tables("figure", &FIGURE_KEYS)? {
@@ -485,6 +525,7 @@ fn read_claim(table: &Table<'_>) -> Result<Claim, InputError> {
             Ok(Sensitivity { says: of.required("says")?.text, set: of.options("set")? })
         })?,
         missing: text("missing")?,
+        why: text("why")?,
     };
     if claim.parts.is_empty() && claim.missing.is_none() {
         let help = "write a `[[claim.part]]`, or say with `missing` why it cannot be run";
@@ -520,6 +561,36 @@ fn read_part(table: &Table<'_>, kind: Kind) -> Result<Part, InputError> {
         check_values(table, &part)?;
     }
     Ok(part)
+}
+
+fn read_stated(table: &Table<'_>) -> Result<Stated, InputError> {
+    let number = |given: &Given| {
+        let help =
+            "write the paper's numbers in seconds, bit/s or as shares: `paper = [0.05, 0.1]`";
+        let problem = || format!("`{}` is not a number", given.text);
+        given.text.parse::<f64>().map_err(|_| given.refuse_whole(problem(), help))
+    };
+    let stated = Stated {
+        source: table.required("source")?.text,
+        says: table.required("says")?.text,
+        paper: table.texts("paper")?.iter().map(number).collect::<Result<_, _>>()?,
+        part: Part {
+            kind: Kind::Soft,
+            says: None,
+            check: Check::Range,
+            experiments: table.texts("experiment")?.into_iter().map(|given| given.text).collect(),
+            metric: Metric::read(table.text("metric")?),
+            statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
+            values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,
+            bounds: (f64::NEG_INFINITY, f64::INFINITY),
+            missing: None,
+        },
+    };
+    if !(1..=2).contains(&stated.part.values.len()) {
+        let help = "write one value, or two: the first over the second";
+        return Err(table.required("says")?.refuse_whole("a number without a value", help));
+    }
+    Ok(stated)
 }
 
 /// Refuses a number of values that does not suit the check.
