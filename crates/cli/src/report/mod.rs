@@ -15,6 +15,7 @@ mod matrix;
 mod notes;
 mod page;
 pub(crate) mod palette;
+mod plotted;
 mod reproduction;
 mod sharing;
 mod tables;
@@ -24,6 +25,7 @@ mod why;
 pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use matrix::{columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};
+pub(crate) use plotted::{Plot, Plotted};
 pub(crate) use reproduction::{difference, differences_of, holds, reproduction_page, shown};
 
 use lab::delays::Delays;

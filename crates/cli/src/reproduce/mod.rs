@@ -10,9 +10,10 @@ mod shard;
 mod table;
 
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
+use crate::figures::{self, Format};
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
-use crate::report::reproduction_page;
+use crate::report::{Plotted, reproduction_page};
 use crate::save::{Overwrite, provenance};
 use clap::Args;
 use lab::reproduction::{Asked, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
@@ -263,6 +264,10 @@ fn save(
             let name = of.name.replace('/', "-");
             folder.write(&format!("{name}.csv"), of.csv().as_bytes())?;
             folder.write(&format!("{name}.parquet"), &of.table()?)?;
+            let files = figures::of_paper(&name, &Plotted::of(of), &[Format::Svg, Format::Pdf]);
+            for (name, content) in files.map_err(std::io::Error::other)? {
+                folder.write(&name, &content)?;
+            }
         }
         for (number, paper) in plan.papers.iter().enumerate() {
             let own = |row: &&Row<'_>| paper.claims.iter().any(|of| of.id == row.claim.id);

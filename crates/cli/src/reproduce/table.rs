@@ -169,15 +169,15 @@ pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
 
 /// What the studies of a paper, or of all, cost by column.
 fn totals(text: &mut String, all: &Costs, paper: Option<usize>, screen: Screen) {
-    let columns: [(&str, fn(Kernel) -> bool); 3] = [
-        ("on the kernel of the paper", |of| of == Kernel::Paper),
-        ("on Linux", |of| of == Kernel::Linux),
-        ("with neighbouring values", |of| matches!(of, Kernel::Sensitivity(..))),
+    let own = all.of(paper, |of| of == Kernel::Paper);
+    let today = all.of(paper, |of| of == Kernel::Linux);
+    let neighbours = all.of(paper, |of| matches!(of, Kernel::Sensitivity(..)));
+    let columns = [
+        ("on the kernel of the paper", own),
+        ("on Linux", today),
+        ("with neighbouring values", neighbours),
     ];
-    for (name, is_meant) in columns {
-        let cost = all.of(paper, is_meant);
-        if cost.studies > 0 {
-            screen.wrap(text, "  ", &format!("{name}: {}", costs(&cost)), "2");
-        }
+    for (name, cost) in columns.iter().filter(|(_, cost)| cost.studies > 0) {
+        screen.wrap(text, "  ", &format!("{name}: {}", costs(cost)), "2");
     }
 }

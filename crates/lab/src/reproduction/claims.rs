@@ -128,6 +128,8 @@ pub struct Figure {
     pub claims: Vec<String>,
     /// Label of the axis of `lines`.
     pub x: Option<String>,
+    /// Whether the axis of the number is logarithmic.
+    pub is_log: bool,
     pub(super) experiments: Vec<String>,
     pub(super) metric: Metric,
     /// Variants shown; empty: all.
@@ -145,7 +147,13 @@ pub enum Draw {
     Ccdf,
     /// Means over the cases.
     Lines,
+    /// Complementary distribution over the packets: quantiles of the repetitions, their means.
+    Packets,
 }
+
+/// Quantiles of `--packet-metrics` that `packets` draws, with the share above.
+const QUANTILES: [(&str, f64); 5] =
+    [("p25", 0.75), ("p50", 0.5), ("p75", 0.25), ("p95", 0.05), ("p99", 0.01)];
 
 /// Rule of a part; `checks` has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -251,8 +259,8 @@ const PART_KEYS: [&str; 10] = [
     "missing",
 ];
 const SENSITIVITY_KEYS: [&str; 2] = ["says", "set"];
-const FIGURE_KEYS: [&str; 8] =
-    ["id", "caption", "draw", "experiments", "metric", "variants", "x", "claims"];
+const FIGURE_KEYS: [&str; 9] =
+    ["id", "caption", "draw", "experiments", "metric", "variants", "x", "scale", "claims"];
 const CHECKS: [(&str, Check); 7] = [
     ("order", Check::Order),
     ("at-most", Check::AtMost),
@@ -263,8 +271,14 @@ const CHECKS: [(&str, Check); 7] = [
     ("gain-order", Check::GainOrder),
 ];
 const KINDS: [(&str, Kind); 2] = [("hard", Kind::Hard), ("soft", Kind::Soft)];
-const DRAWINGS: [(&str, Draw); 4] =
-    [("bars", Draw::Bars), ("box", Draw::Box), ("ccdf", Draw::Ccdf), ("lines", Draw::Lines)];
+const DRAWINGS: [(&str, Draw); 5] = [
+    ("bars", Draw::Bars),
+    ("box", Draw::Box),
+    ("ccdf", Draw::Ccdf),
+    ("lines", Draw::Lines),
+    ("packets", Draw::Packets),
+];
+const SCALES: [(&str, bool); 2] = [("linear", false), ("log", true)];
 const PICKS: [(&str, Pick); 5] = [
     ("average", Pick::Average),
     ("sum", Pick::Sum),
@@ -311,6 +325,17 @@ impl Metric {
         }
     }
 
+    /// What it is in words; `own` is the name of the scenario's metric.
+    pub(super) fn words(&self, own: &str) -> String {
+        match self {
+            Metric::Own => own.replace('_', " "),
+            Metric::Named(name) => name.replace('_', " "),
+            Metric::Share(path) => format!("share of the data on {path}"),
+            Metric::LargestShare => "largest share of a path".to_owned(),
+            Metric::Number(name) => name.replace('_', " ").replace('/', ", "),
+        }
+    }
+
     /// Whether its values are shares.
     pub(super) fn is_share(&self) -> bool {
         match self {
@@ -326,6 +351,21 @@ impl Metric {
     pub(super) fn needs_packets(&self) -> bool {
         let is_of_packets = |name: &str| packet_metrics::unit_of(name).is_some();
         matches!(self, Metric::Number(name) if numbers(name).any(is_of_packets))
+    }
+}
+
+impl Figure {
+    /// The metrics that it shows, of `packets` with the share of packets above.
+    pub(super) fn metrics(&self) -> Vec<(Metric, Option<f64>)> {
+        match (&self.metric, self.draw) {
+            (Metric::Number(name), Draw::Packets) => {
+                let of = |(quantile, share): (&str, f64)| {
+                    (Metric::Number(format!("{name}/{quantile}")), Some(share))
+                };
+                QUANTILES.map(of).into()
+            }
+            (metric, _) => vec![(metric.clone(), None)],
+        }
     }
 }
 
@@ -620,6 +660,7 @@ fn read_figure(table: &Table<'_>) -> Result<Figure, InputError> {
         draw: one_of(&DRAWINGS, "drawing", &table.required("draw")?)?,
         claims: texts("claims")?,
         x: table.text("x")?.map(|given| given.text),
+        is_log: table.text("scale")?.map_or(Ok(false), |of| one_of(&SCALES, "scale", &of))?,
         experiments: texts("experiments")?,
         metric: Metric::read(table.text("metric")?),
         variants: texts("variants")?,

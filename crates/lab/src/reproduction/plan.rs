@@ -250,7 +250,7 @@ impl Plan {
         for figure in &paper.figures {
             let found = figure.experiments.iter().filter_map(|name| paper.find(name)).flatten();
             if has(&found.collect::<Vec<usize>>()) {
-                all.insert(figure.metric.clone());
+                all.extend(figure.metrics().into_iter().map(|(metric, _)| metric));
             }
         }
         all
@@ -423,21 +423,6 @@ impl Plan {
         };
         self.claims.iter().map(row).collect()
     }
-
-    /// The values of a figure by the name of its experiment, on the paper's kernel.
-    pub fn values_of<'a>(
-        &'a self,
-        (paper, figure): (usize, usize),
-        results: &'a Results,
-    ) -> Vec<(&'a str, &'a Values)> {
-        let of = &self.papers[paper];
-        let names = of.figures[figure].experiments.iter().filter_map(|name| of.find(name));
-        let found = names.flatten().filter_map(|experiment| {
-            let unit = Unit { paper, column: Column::Paper, experiment };
-            Some((&*of.experiments[experiment].name, results.values.get(&unit)?))
-        });
-        found.collect()
-    }
 }
 
 impl Results {
@@ -447,6 +432,18 @@ impl Results {
         self.notes.insert(unit.clone(), notes.collect());
         self.draws.insert(unit.clone(), draws(scenario, repetitions(scenario)));
         self.values.insert(unit.clone(), values);
+    }
+
+    /// The studies of a figure with their values, on the paper's kernel.
+    pub(super) fn of_figure<'r>(
+        &'r self,
+        plan: &Plan,
+        (paper, figure): (usize, &Figure),
+    ) -> Vec<(Unit, &'r Values)> {
+        let names = figure.experiments.iter().filter_map(|name| plan.papers[paper].find(name));
+        let units =
+            names.flatten().map(|experiment| Unit { paper, column: Column::Paper, experiment });
+        units.filter_map(|unit| self.values.get(&unit).map(|values| (unit, values))).collect()
     }
 
     /// The values of a study with the key of its draws.
