@@ -1,7 +1,8 @@
-//! Queues that release memory.
+//! Queues that take and keep little memory.
 //!
 //! A `VecDeque` cycles through all of its memory, regardless of its length. After a peak, such as
-//! at the end of slow start, a short queue would cycle through cold memory.
+//! at the end of slow start, a short queue would cycle through cold memory. And it doubles, so that
+//! a third of it is empty on average; thousands of connections have several queues each.
 
 use std::collections::VecDeque;
 
@@ -18,6 +19,23 @@ pub fn pop_front<T>(queue: &mut VecDeque<T>) -> Option<T> {
     first
 }
 
+/// Appends an element. A queue that is not small grows by a quarter. Amortised O(1).
+#[inline]
+pub fn push_back<T>(queue: &mut VecDeque<T>, element: T) {
+    if queue.len() == queue.capacity() {
+        grow(queue);
+    }
+    queue.push_back(element);
+}
+
+#[cold]
+fn grow<T>(queue: &mut VecDeque<T>) {
+    let len = queue.len();
+    if len >= SMALL {
+        queue.reserve_exact(len / 4);
+    }
+}
+
 #[cold]
 fn shrink<T>(queue: &mut VecDeque<T>) {
     queue.shrink_to(queue.capacity() / 2);
@@ -26,6 +44,17 @@ fn shrink<T>(queue: &mut VecDeque<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn queue_that_grows_is_mostly_full() {
+        let mut queue: VecDeque<u64> = VecDeque::new();
+        for element in 0..1000 {
+            push_back(&mut queue, element);
+            let most = (queue.len() * 5 / 4).max(SMALL);
+            assert!(queue.capacity() <= most, "{} for {}", queue.capacity(), queue.len());
+        }
+        assert_eq!(queue, (0..1000).collect::<Vec<u64>>());
+    }
 
     #[test]
     fn queue_that_was_long_becomes_small_again() {

@@ -28,6 +28,7 @@ mod meanings;
 mod metrics;
 mod options;
 mod output;
+mod packets;
 mod progress;
 mod report;
 mod reproduce;

@@ -2,13 +2,15 @@
 //!
 //! Values are kept as text; the lab parses them, and its messages name the option.
 
-use clap::builder::ArgAction;
+use clap::builder::{ArgAction, BoolishValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use lab::scenario::{FOREIGN, Foreign, Key, Takes, Verbs};
 use lab::{Given, InputError, Options, Scenario};
 use std::sync::LazyLock;
 
+/// What a switch may be set to, so that the command line can switch off what a file switches on.
+const SWITCH: &str = "true|false";
 /// The name of the positional argument.
 const FILE: &str = "scenario";
 
@@ -118,7 +120,12 @@ fn argument(key: Key) -> Arg {
         None => argument,
     };
     match row.takes {
-        Takes::Switch => argument.action(ArgAction::SetTrue),
+        Takes::Switch => argument
+            .value_name(SWITCH)
+            .value_parser(BoolishValueParser::new())
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
         Takes::Described => argument.value_name(about.value).action(ArgAction::Append),
         Takes::Text | Takes::List => argument
             .value_name(about.value)
@@ -134,8 +141,8 @@ fn said(matches: &ArgMatches, verbs: Verbs) -> Options {
     for key in keys(verbs) {
         let row = key.row();
         if row.takes == Takes::Switch {
-            if matches.get_flag(row.name) {
-                options.set_switch(key, true);
+            if let Some(on) = matches.get_one::<bool>(row.name) {
+                options.set_switch(key, *on);
             }
             continue;
         }
@@ -206,6 +213,11 @@ mod tests {
             let matches = compare().try_get_matches_from(words).unwrap();
             let options = said(&matches, row.argument.verbs);
             assert!(options.is_given(key), "{key:?}");
+            if row.takes == Takes::Switch {
+                let off = format!("{}=false", row.option());
+                let matches = compare().try_get_matches_from(["compare", &off]).unwrap();
+                assert_eq!(said(&matches, row.argument.verbs).switch(key), Some(false));
+            }
             match row.takes {
                 Takes::Switch => assert_eq!(options.switch(key), Some(true)),
                 Takes::Described => assert_eq!(options.described(key).len(), 1),

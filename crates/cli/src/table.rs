@@ -2,7 +2,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
-use crate::{fairness, meanings, metrics, why};
+use crate::{fairness, meanings, metrics, packets, why};
 use lab::answer::Stopped;
 use lab::comparison::Class;
 use lab::comparison::{Pair, Ratio};
@@ -47,6 +47,10 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Scree
     if let Some(messages) = messages(scenario, report) {
         text.push('\n');
         text.push_str(&messages.render(screen.of_tables()));
+    }
+    for table in packets::tables(scenario, report) {
+        text.push('\n');
+        text.push_str(&table.render(screen.of_tables()));
     }
     if let Some(metrics) = metrics::table(scenario, report) {
         text.push('\n');
@@ -214,11 +218,20 @@ pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> String {
     format!("{table}{}\n{}\n", metrics.unwrap_or_default(), report.verdict)
 }
 
+/// Words between a ratio and another variant; none of shares and sizes, of which less is better.
+pub(crate) fn compared(metric: Measure) -> Option<&'static str> {
+    match metric.unit() {
+        _ if metric.larger_is_better() => Some("as much as"),
+        "s" => Some("as fast as"),
+        _ => None,
+    }
+}
+
 /// How many times as good the best variant is as each other one.
 fn ratios(text: &mut String, report: &Report, screen: Screen) {
     let name = |index: usize| report.variants.get(index).map_or("", |v| v.variant.name.as_str());
     let (Some(best), false) = (report.best, report.ratios.is_empty()) else { return };
-    let what = if report.metric.larger_is_better() { "as much as" } else { "as fast as" };
+    let Some(what) = compared(report.metric) else { return };
     text.push('\n');
     screen.wrap(text, "", &format!("{} is", name(best)), "");
     for Ratio { variant, ratio, interval } in &report.ratios {

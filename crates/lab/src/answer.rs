@@ -230,8 +230,14 @@ pub(crate) fn metric_rows(of: &Comparison<'_>) -> Vec<MetricRow> {
             magnitude: difference.map(Difference::magnitude),
         })
     };
-    let Scenario { traffic, paths, links, .. } = of.scenario;
-    let all = measures(traffic, paths, links);
+    let Scenario { traffic, paths, links, metric, goal, .. } = of.scenario;
+    let mut all = measures(traffic, paths, links);
+    // Numbers of packets are judged where they are asked for.
+    for asked in goal.iter().map(|goal| goal.metric).chain([*metric]) {
+        if all.iter().all(|known| known.name() != asked.name()) {
+            all.push(asked);
+        }
+    }
     all.into_iter().filter_map(row).collect()
 }
 

@@ -166,8 +166,9 @@ impl Task<'_> {
             None => Vec::new(),
         };
         let mut run = Run::new(self.scenario, number, &record);
-        let numbers = packets.map(|packets| packets.numbers(self.scenario, &record));
-        run.extra.extend(numbers.into_iter().flatten());
+        if let Some(packets) = packets {
+            packets.add_to(&mut run, self.scenario, &record);
+        }
         Ok((run, delays))
     }
 }

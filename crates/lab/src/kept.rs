@@ -19,6 +19,7 @@ impl Run {
             metric: record.outcome.metric,
             value: record.outcome.value,
             extra,
+            histograms: Vec::new(),
             parts: record.outcome.parts.len() as u64,
             ended: record.ended.as_secs_f64(),
             bytes_read: record.outcome.bytes_read,

@@ -32,7 +32,7 @@ impl Scale {
             // A share.
             "1" => (0.01, "%"),
             "bytes" if smallest >= 1048576.0 => (1048576.0, "MiB"),
-            "bytes" if smallest >= 1024.0 => (1024.0, "KiB"),
+            "bytes" if smallest >= 1024.0 || smallest == 0.0 => (1024.0, "KiB"),
             "bytes" => (1.0, "bytes"),
             _ => (1.0, ""),
         };
@@ -92,6 +92,7 @@ mod tests {
         assert_eq!(Scale::of("bytes", 65536.0).value(1048576.0), "1024.00 KiB");
         assert_eq!(Scale::of("s", 1.9).signed(-0.5), "-0.500");
         assert_eq!(Scale::of("s", 1.9).signed(-0.0001), "+0.000");
+        assert_eq!(Scale::of("bytes", 0.0).value(1536.0), "1.500 KiB");
         let interval = Interval { low: 1.0, high: 2.0 };
         assert_eq!(Scale::of("s", 1.0).interval(interval), "1.000 to 2.000 s");
     }

@@ -64,8 +64,9 @@ fn one(
     })?;
     let delays = delays::of_run(scenario, variant, (number, &record), arrivals.as_ref());
     let mut run = Run::new(scenario, number, &record);
-    let numbers = packets.map(|packets| packets.numbers(scenario, &record));
-    run.extra.extend(numbers.into_iter().flatten());
+    if let Some(packets) = packets {
+        packets.add_to(&mut run, scenario, &record);
+    }
     Ok(Repetition {
         variant: variant.clone(),
         delays,

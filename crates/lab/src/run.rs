@@ -2,6 +2,10 @@
 //!
 //! Plain values, so that a run read back from a file equals the run that was carried out.
 
+mod histogram;
+
+pub use histogram::{Ccdf, Counted, Histogram};
+
 use crate::scenario::{Scenario, Variant};
 use harness::{Account, Repeated};
 use network::{LinkStats, PathCounters};
@@ -18,6 +22,8 @@ pub struct Run {
     pub value: Option<f64>,
     /// Further numbers of the traffic model by name, in SI units.
     pub extra: Vec<(String, f64)>,
+    /// Distributions of its packets, with `--packet-metrics`.
+    pub histograms: Vec<Histogram>,
     /// Measured messages, or objects of the page; their delays are in [`crate::delays`].
     pub parts: u64,
     /// Seconds until the value was known or the run ended as incomplete.
@@ -101,10 +107,12 @@ impl Run {
     pub fn memory(&self) -> usize {
         let numbers = self.extra.iter().map(|(name, _)| name.capacity()).sum::<usize>();
         let pairs = self.extra.capacity() * size_of::<(String, f64)>();
+        let histograms = self.histograms.capacity() * size_of::<Histogram>()
+            + self.histograms.iter().map(Histogram::memory).sum::<usize>();
         let paths = self.first_sent_bytes.capacity() * size_of::<u64>()
             + self.repeated.capacity() * size_of::<Repeated>();
         let failure = self.failure.as_ref().map_or(0, String::capacity);
-        size_of::<Run>() + numbers + pairs + paths + failure
+        size_of::<Run>() + numbers + pairs + histograms + paths + failure
     }
 
     /// The number that `measure` is of this run; `None` where there is none, as of a run that did

@@ -109,6 +109,7 @@ mod tests {
             metric: Metric::CompletionTime,
             value,
             extra: Vec::new(),
+            histograms: Vec::new(),
             parts: 0,
             ended: 1.0,
             bytes_read: 0,

@@ -187,8 +187,8 @@ impl Summary {
         let Summary { incomplete, unmeasured, discarded, deadline, n, .. } = *self;
         if unmeasured > 0 && unmeasured == incomplete {
             return format!(
-                "{unmeasured} of {n} runs have no value of the metric (no failure of a path, or no \
-                 delivery after it)"
+                "{unmeasured} of {n} runs have no value of the metric (a path that they do not \
+                 use, no failure of one, or no delivery after it)"
             );
         }
         let unfinished = format!("{incomplete} of {n} runs did not finish within {deadline}{why}");
@@ -201,7 +201,8 @@ impl Summary {
     }
 }
 
-/// Whether a finished run has no value of the metric: a fail-over time without a failure.
+/// Whether a finished run has no value of the metric: a fail-over time without a failure, round
+/// trips of a path that it did not use.
 fn is_unmeasured(run: &Run, metric: Measure) -> bool {
     run.value.is_some() && run.measured(metric).is_none()
 }

@@ -11,7 +11,7 @@
 //! Duplicates and damage occur after the queue and use no capacity.
 
 use crate::damage::corrupt;
-use crate::flight::{Flight, Flights};
+use crate::flight::{Accepted, Flight, Flights};
 use crate::jitter::Variation;
 use crate::link_config::{Capacity, Limit, LinkChange, LinkConfig};
 use crate::link_stats::LinkStats;
@@ -74,8 +74,7 @@ struct Rare {
 #[derive(Clone, Copy, Debug)]
 struct Service {
     depart: Instant,
-    len: u32,
-    number: u64,
+    accepted: Accepted,
 }
 
 impl Link {
@@ -158,13 +157,13 @@ impl Link {
         if self.service.len() > most as usize {
             return self.refuse(cx, len, DropReason::QueueFull);
         }
-        let number = self.count_accepted(cx, len);
+        let accepted = Accepted::new(self.count_accepted(cx, len), len);
         let depart = self.server.finish(cx.now, len);
         if depart > cx.now {
-            self.service.push_back(Service { depart, len, number });
+            ring::push_back(&mut self.service, Service { depart, accepted });
             self.service_bytes += u64::from(len);
         }
-        self.flights.push(Flight { arrival: depart + self.delay, number, len }, packet);
+        self.flights.push(Flight { arrival: depart + self.delay, accepted }, packet);
         self.note_backlog();
         true
     }
@@ -223,7 +222,7 @@ impl Link {
             self.advance(cx);
         }
         let (flight, packet) = self.flights.due(cx.now)?;
-        let (link, len) = (self.id, flight.len);
+        let (link, len) = (self.id, flight.accepted.len());
         cx.record(EventMask::PACKET, || delivered(link, len, packet));
         self.stats.delivered += 1;
         self.stats.bytes_delivered += u64::from(len);
@@ -360,7 +359,7 @@ impl Link {
         while let Some(first) = self.service.front()
             && first.depart <= now
         {
-            self.service_bytes -= u64::from(first.len);
+            self.service_bytes -= u64::from(first.accepted.len());
             ring::pop_front(&mut self.service);
         }
     }
@@ -372,7 +371,7 @@ impl Link {
                 if first.depart > cx.now {
                     return;
                 }
-                self.service_bytes -= u64::from(first.len);
+                self.service_bytes -= u64::from(first.accepted.len());
                 ring::pop_front(&mut self.service);
             }
             let Queue::Head(head) = &mut self.queue else { return };
@@ -403,7 +402,8 @@ impl Link {
     ) -> Option<Flight> {
         let depart = self.server.finish(at, len);
         if depart > cx.now {
-            self.service.push_back(Service { depart, len, number });
+            let accepted = Accepted::new(number, len);
+            ring::push_back(&mut self.service, Service { depart, accepted });
             self.service_bytes += u64::from(len);
         }
         // A packet that never leaves (rate zero) must not advance a model that runs on time to
@@ -415,7 +415,8 @@ impl Link {
             self.record_drop(cx, len, DropReason::Random);
             return None;
         }
-        Some(Flight { arrival: self.arrival(depart, &draw), number, len })
+        let arrival = self.arrival(depart, &draw);
+        Some(Flight { arrival, accepted: Accepted::new(number, len) })
     }
 
     /// Put a packet in flight, possibly damaged or with a copy.
@@ -428,7 +429,7 @@ impl Link {
     }
 
     fn damage_or_duplicate(&mut self, cx: &Context<'_>, flight: Flight, packet: &mut Packet) {
-        let (chance, owner, number) = (cx.chance, self.owner, flight.number);
+        let (chance, owner, number) = (cx.chance, self.owner, flight.accepted.number());
         if chance.happens(self.rare.corrupt, owner, Purpose::Corrupt, number) {
             self.stats.corrupted += 1;
             corrupt(packet, chance.bits(owner, Purpose::CorruptBit, number));
@@ -505,7 +506,7 @@ impl Link {
             Queue::Head(head) => head.backlog(),
             Queue::Tail(_) => self.service.front().map_or(Backlog::default(), |first| Backlog {
                 packets: self.service.len() as u64 - 1,
-                bytes: self.service_bytes - u64::from(first.len),
+                bytes: self.service_bytes - u64::from(first.accepted.len()),
             }),
         }
     }
@@ -526,7 +527,7 @@ impl Link {
         for service in &mut self.service {
             service.depart = Instant::FAR_FUTURE;
         }
-        let base = self.service.front().map_or(u64::MAX, |first| first.number);
+        let base = self.service.front().map_or(u64::MAX, |first| first.accepted.number());
         let service = &self.service;
         self.flights
             .reschedule(|number| position(service, base, number).map(|_| Instant::FAR_FUTURE));
@@ -539,7 +540,7 @@ impl Link {
         for service in &mut self.service {
             service.depart = match left.take() {
                 Some(work) => self.server.finish_work(cx.now, 0, work),
-                None => self.server.finish(cx.now, service.len),
+                None => self.server.finish(cx.now, service.accepted.len()),
             };
         }
         self.reroute(cx);
@@ -548,7 +549,7 @@ impl Link {
     /// Recompute the arrivals of the packets that have not left the queue.
     fn reroute(&mut self, cx: &Context<'_>) {
         let Some(first) = self.service.front() else { return };
-        let base = first.number;
+        let base = first.accepted.number();
         let service = std::mem::take(&mut self.service);
         if self.varies {
             let has_left = |number| position(&service, base, number).is_none();
@@ -557,7 +558,11 @@ impl Link {
         let arrivals: Vec<Instant> = service
             .iter()
             .map(|service| {
-                let draw = Draw { chance: cx.chance, owner: self.owner, number: service.number };
+                let draw = Draw {
+                    chance: cx.chance,
+                    owner: self.owner,
+                    number: service.accepted.number(),
+                };
                 self.arrival(service.depart, &draw)
             })
             .collect();
@@ -584,7 +589,7 @@ impl Link {
 /// serves in one order, so numbers are consecutive; a head discipline has one packet in service.
 fn position(service: &VecDeque<Service>, base: u64, number: u64) -> Option<usize> {
     let index = usize::try_from(number.checked_sub(base)?).ok()?;
-    (service.get(index)?.number == number).then_some(index)
+    (service.get(index)?.accepted.number() == number).then_some(index)
 }
 
 /// The event of a delivery; TCP's sequence number, or the place of a fragment in its datagram,

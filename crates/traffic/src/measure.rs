@@ -43,6 +43,8 @@ pub enum Silence {
     Above(f64),
     /// The share of the run itself: the number is a share.
     Late,
+    /// The share of the run of the number itself: it is neither a time nor a share of messages.
+    Proportional,
 }
 
 impl Measure {
@@ -125,6 +127,7 @@ impl Measure {
     pub fn of_silence(self, share: f64, reference: f64) -> f64 {
         let share = share.min(1.0);
         match self.silence {
+            Silence::Proportional => share * reference,
             _ if self.larger_is_better() => share * reference,
             Silence::Whole => 1.0,
             Silence::Above(left_out) if share > left_out => 1.0,

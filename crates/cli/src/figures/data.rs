@@ -5,6 +5,7 @@ use crate::report::palette::{of_path, of_variant};
 use lab::comparison::margin;
 use lab::delays::VariantDelays;
 use lab::results::StoredStudy;
+use lab::run::{Ccdf, Counted, Run};
 use lab::series::Quantity;
 use lab::statistics::Interval;
 use lab::{Scale, Summary};
@@ -28,6 +29,9 @@ pub(crate) struct Shown {
 /// A path with its style and its rate over time.
 pub(crate) type Rate = (String, Style, Vec<(f64, f64)>);
 
+/// A distribution of packets: what is counted, the path's name, and the curve.
+pub(crate) type Packets = (Counted, Option<String>, Curve);
+
 /// A variant.
 pub(crate) struct ShownVariant {
     pub name: String,
@@ -41,6 +45,8 @@ pub(crate) struct ShownVariant {
     /// Sorted delays of its messages or objects, and of those of each path.
     pub delays: Curve,
     pub of_paths: Vec<(String, Style, Curve)>,
+    /// Distributions of its packets.
+    pub packets: Vec<Packets>,
     /// Rate of each path in a repetition: end of the interval in seconds, and bit/s.
     pub rates: Vec<Rate>,
 }
@@ -68,6 +74,17 @@ impl Curve {
         Curve { points: delays.distribution(MOST_POINTS), missing: delays.missing() }
     }
 
+    /// The ends of buckets with the share below them; zero, as most delays by reordering are,
+    /// stands for itself.
+    fn of_packets(ccdf: &Ccdf) -> Curve {
+        let ends = ccdf.points.iter().skip(1).copied().chain([(ccdf.end, 0.0)]);
+        let both = ccdf.points.iter().zip(ends);
+        let point = |((low, _), (end, left)): (&(f64, f64), (f64, f64))| {
+            (if *low == 0.0 { 0.0 } else { end }, 1.0 - left)
+        };
+        Curve { points: both.map(point).collect(), missing: 0 }
+    }
+
     /// The smallest value with half of all below it, or the largest one.
     pub(super) fn median(&self) -> Option<f64> {
         let middle = self.points.iter().find(|(_, share)| *share >= 0.5);
@@ -93,6 +110,7 @@ impl Shown {
                 difference: difference.map(|of| (of.mean, of.interval)),
                 delays: own.map(Curve::of_delays).unwrap_or_default(),
                 of_paths: own.map_or(Vec::new(), |own| of_paths(stored, own)),
+                packets: packets(stored, &runs.runs),
                 rates: rates(stored, name),
             }
         };
@@ -146,6 +164,12 @@ fn of_paths(stored: &StoredStudy, own: &VariantDelays) -> Vec<(String, Style, Cu
     };
     let found: Vec<_> = paths.filter_map(of).collect();
     if found.len() > 1 { found } else { Vec::new() }
+}
+
+fn packets(stored: &StoredStudy, runs: &[Run]) -> Vec<Packets> {
+    let path = |of: &Ccdf| Some(stored.scenario.paths.get(of.path?)?.name.clone());
+    let all = Ccdf::all_of(runs).into_iter();
+    all.map(|of| (of.of, path(&of), Curve::of_packets(&of))).collect()
 }
 
 fn rates(stored: &StoredStudy, name: &str) -> Vec<Rate> {

@@ -6,6 +6,7 @@ use super::drawing::{Anchor, Colour, Drawing, Point, Stroke, Style};
 use super::font::Font;
 use super::frame::{Entry, Frame, Legend, THIN, line_of, room_below, room_beside};
 use lab::Scale;
+use lab::run::Counted;
 use lab::statistics::{Interval, quantile};
 
 /// Size of figures and their text, in points.
@@ -38,6 +39,7 @@ pub(super) fn figures<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> 
         figures.push(("difference".to_owned(), differences(shown, layout)));
     }
     figures.extend(distributions(shown, layout));
+    figures.extend(packets(shown, layout));
     figures.extend(rates(shown, layout));
     figures
 }
@@ -274,6 +276,26 @@ fn distributions<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
         figures.extend(both(layout, &paths, Some(&of.name), (what, unit, shares), &file));
     }
     figures
+}
+
+/// Distributions of packets over all repetitions, one of each kind and path.
+fn packets<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {
+    let all = shown.variants.iter().flat_map(|of| &of.packets);
+    let mut kinds: Vec<(Counted, &Option<String>)> = all.map(|(of, path, _)| (*of, path)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let figure = |(of, path): (Counted, &Option<String>)| {
+        let curve = |variant: &ShownVariant| {
+            let mut own = variant.packets.iter();
+            let (.., curve) = own.find(|(kind, on, _)| (*kind, on) == (of, path))?;
+            Some((Entry { name: variant.name.clone(), look: variant.look }, curve.clone()))
+        };
+        let curves: Vec<(Entry, Curve)> = shown.variants.iter().filter_map(curve).collect();
+        let name = of.name().replace('_', "-");
+        let file = path.as_ref().map_or(name.clone(), |path| format!("{name}-{}", file_name(path)));
+        both(layout, &curves, path.as_deref(), (of.words(), "s", "share"), &file)
+    };
+    kinds.into_iter().flat_map(figure).collect()
 }
 
 /// The distribution function and its complement.

@@ -26,6 +26,7 @@ fn variant(name: &str, colour: &str, symbol: &'static str, shift: f64) -> ShownV
         values,
         delays: Curve { missing: 3, ..Curve::of(&delays) },
         of_paths: Vec::new(),
+        packets: Vec::new(),
         rates: vec![
             ("wlan".to_owned(), look, rate(1e6).collect()),
             ("lte".to_owned(), Look { dash: "solid", ..look }, rate(2e6).collect()),

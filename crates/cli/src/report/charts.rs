@@ -5,6 +5,7 @@
 
 use super::Sheet;
 use super::calls::calls;
+use super::ccdf::ccdf;
 use super::delays::delays;
 use super::draw::{packed, packed_all, rounded};
 use super::figure::{Figure, VARIANT};
@@ -37,7 +38,7 @@ pub(super) fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
     if sheet.repetition.is_none() {
         figures.extend([failover::times(sheet), sharing::shares(sheet)]);
     }
-    figures.push(delays(sheet));
+    figures.extend([delays(sheet), ccdf(sheet)]);
     figures.extend([events::delivery(sheet), sharing::over_time(sheet)]);
     figures.extend([timeline(sheet), over_time(sheet), calls(sheet)]);
     figures.retain(|figure| figure.sets.iter().any(|(_, traces)| !traces.is_empty()));

@@ -5,6 +5,7 @@
 
 mod calls;
 mod capture;
+mod ccdf;
 mod charts;
 mod delays;
 mod draw;

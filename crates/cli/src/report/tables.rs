@@ -4,9 +4,9 @@ use super::Sheet;
 use super::page::{Page, escaped};
 use super::palette;
 use super::terms::{self, CORRELATION, UNPAIRED, term, titled};
-use crate::columns::Column;
-use crate::metrics;
-use crate::table::baselines;
+use crate::columns::{Column, Table};
+use crate::table::{baselines, compared};
+use crate::{metrics, packets};
 use lab::comparison::{Class, Difference, Pair, Ratio};
 use lab::run::Run;
 use lab::scenario::Variant;
@@ -50,34 +50,49 @@ pub(super) fn results(page: &mut Page, sheet: &Sheet<'_>) {
     ));
     metrics(page, sheet);
     ratios(page, sheet);
+    packets(page, sheet);
 }
 
 /// Every number of the runs, judged by itself.
 fn metrics(page: &mut Page, sheet: &Sheet<'_>) {
     if let Some(table) = metrics::table(sheet.scenario, sheet.report) {
         page.line("<h3>Numbers of the same runs</h3>");
-        let cells = |tag: &str, cells: Vec<(bool, &str)>| -> String {
-            let cell = |(right, text): (bool, &str)| {
-                let class = if right { " class=\"n\"" } else { "" };
-                format!("<{tag}{class}>{}</{tag}>", escaped(text))
-            };
-            format!("<tr>{}</tr>", cells.into_iter().map(cell).collect::<String>())
-        };
-        let heading = table.columns.iter().map(|of| (of.is_right(), of.heading())).collect();
-        let row = |index: usize| {
-            let cell = |of: &Column| -> Option<(bool, String)> {
-                Some((of.is_right(), of.cells().get(index)?.clone()))
-            };
-            let row: Vec<(bool, String)> = table.columns.iter().filter_map(cell).collect();
-            cells("td", row.iter().map(|(right, text)| (*right, text.as_str())).collect())
-        };
-        let rows = table.columns.first().map_or(0, |of| of.cells().len());
-        let rows: String = (0..rows).map(row).collect();
-        page.line(&format!(
-            "<div class=\"scroll\"><table id=\"metrics\">{}{rows}</table></div>",
-            cells("th", heading)
-        ));
+        page.line(&html(&table, "metrics"));
     }
+}
+
+/// What every path did, and in which order data arrived.
+fn packets(page: &mut Page, sheet: &Sheet<'_>) {
+    let tables = packets::tables(sheet.scenario, sheet.report);
+    if !tables.is_empty() {
+        page.line("<h3>Packets</h3>");
+    }
+    for (table, id) in tables.iter().zip(["packets", "order"]) {
+        page.line(&html(table, id));
+    }
+}
+
+/// A table of the terminal, with all of its columns.
+fn html(table: &Table, id: &str) -> String {
+    let cells = |tag: &str, cells: Vec<(bool, &str)>| -> String {
+        let cell = |(right, text): (bool, &str)| {
+            let class = if right { " class=\"n\"" } else { "" };
+            format!("<{tag}{class}>{}</{tag}>", escaped(text))
+        };
+        format!("<tr>{}</tr>", cells.into_iter().map(cell).collect::<String>())
+    };
+    let heading = table.columns.iter().map(|of| (of.is_right(), of.heading())).collect();
+    let row = |index: usize| {
+        let cell = |of: &Column| -> Option<(bool, String)> {
+            Some((of.is_right(), of.cells().get(index)?.clone()))
+        };
+        let row: Vec<(bool, String)> = table.columns.iter().filter_map(cell).collect();
+        cells("td", row.iter().map(|(right, text)| (*right, text.as_str())).collect())
+    };
+    let rows = table.columns.first().map_or(0, |of| of.cells().len());
+    let rows: String = (0..rows).map(row).collect();
+    let heading = cells("th", heading);
+    format!("<div class=\"scroll\"><table id=\"{id}\">{heading}{rows}</table></div>")
 }
 
 /// How many times as good the best variant is as each other one.
@@ -88,7 +103,7 @@ fn ratios(page: &mut Page, sheet: &Sheet<'_>) {
         summary.map_or(String::new(), |summary| variant(sheet, &summary.variant))
     };
     let (Some(best), false) = (report.best, report.ratios.is_empty()) else { return };
-    let what = if report.metric.larger_is_better() { "as much as" } else { "as fast as" };
+    let Some(what) = compared(report.metric) else { return };
     let item = |ratio: &Ratio| {
         let interval = ratio
             .interval

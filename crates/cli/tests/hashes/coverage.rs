@@ -28,10 +28,11 @@ const NOT_OF_RESULTS: [&str; 19] = [
     "no-color",
 ];
 /// Options that are refused without effect: only some entries have them.
-const OF_SOME: [&str; 18] = [
+const OF_SOME: [&str; 19] = [
     "background",
     "primary",
     "http",
+    "per-host",
     "tls",
     "dns",
     "endpoints",

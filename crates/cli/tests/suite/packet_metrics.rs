@@ -1,4 +1,5 @@
-//! `--packet-metrics`: what it says is what captures of the same run say, and it changes nothing.
+//! `--packet-metrics`: what it says is what captures of the same run say, and it changes nothing;
+//! tables, curves and metrics have its numbers.
 
 use crate::{Scratch, succeeds};
 use serde_json::Value;
@@ -103,4 +104,92 @@ fn probes_are_counted_and_results_stay() {
     assert!(probes > 0.0 && probes <= 10_240.0 * (time / 3.0 + 1.0), "{probes} in {time} s");
     assert!(variant(&plain, "mptcp/lrf/cubic")["aggregation_benefit"].as_f64() < Some(0.1));
     assert!(variant(&plain, "tcp/a/cubic").get("aggregation_benefit").is_none());
+}
+
+/// Every number of the document can be named as a metric, and none has two names.
+#[test]
+fn every_number_is_a_metric() {
+    let small = ["--traffic", "bulk:64KiB", "--runs", "1", "--packet-metrics", "--quiet"];
+    let call = [&["compare"], &PATHS[..], &small].concat();
+    let document = json(&[&call[..], &["--json"]].concat());
+    let variants = document["variants"].as_array().expect("variants");
+    let names: std::collections::BTreeSet<&String> = variants
+        .iter()
+        .flat_map(|of| of["extra"].as_object().expect("numbers").keys())
+        .filter(|name| name.contains('/') && !name.ends_with("/n"))
+        .collect();
+    assert!(names.len() > 50, "{names:?}");
+    for name in names {
+        let judged = json(&[&call[..], &["--json", "--metric", name]].concat());
+        assert_eq!(judged["metric"], name.as_str());
+        assert_eq!(judged["hash"], document["hash"], "{name}");
+    }
+}
+
+/// The fields of a line of CSV, some in quotation marks.
+fn fields(line: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let field = |c: char| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    };
+    line.split(field).collect()
+}
+
+/// The value of a column in the rows of a CSV file.
+fn column<'t>(csv: &'t str, name: &str) -> Vec<&'t str> {
+    let mut lines = csv.lines();
+    let heading = fields(lines.next().expect("a heading"));
+    let place = heading.iter().position(|known| *known == name).expect(name);
+    lines.map(|line| fields(line)[place]).collect()
+}
+
+#[test]
+fn curves_have_the_samples_of_all_runs_and_survive_a_resume_and_a_report() {
+    let scratch = Scratch::new("packet-curves");
+    let out = scratch.path("results");
+    let more = ["--traffic", "bulk:1MiB", "--packet-metrics", "--quiet", "--csv", "--out", &out];
+    let call = [&["compare"], &PATHS[..], &more].concat();
+    succeeds(&[&call[..], &["--runs", "2"]].concat());
+    let text = succeeds(&[&call[..], &["--runs", "5"]].concat());
+    assert!(text.contains("RTT mean [ms]") && text.contains("out of order"), "{text}");
+    let read = |name: &str| std::fs::read_to_string(format!("{out}/{name}")).expect(name);
+    let (runs, curves, page) = (read("runs.csv"), read("ccdf.csv"), read("report.html"));
+    let of = |name: &str| column(&curves, name);
+    let (variants, kinds, paths) = (of("variant"), of("quantity"), of("path"));
+    let (values, shares, samples) = (of("value_s"), of("at_or_above"), of("n"));
+    let is = |row: &usize| {
+        (variants[*row], kinds[*row], paths[*row]) == ("mptcp/linux/cubic", "rtt", "3g")
+    };
+    let rows: Vec<usize> = (0..variants.len()).filter(is).collect();
+    // Empty where a run did not use the path.
+    let number = |text: &str| text.parse::<f64>().unwrap_or(0.0);
+    // As many samples as the runs have, and as many of them beyond 100 ms (001 s5.1): a bucket ends
+    // within 6 % of that.
+    let mine = column(&runs, "variant").into_iter().map(|name| name == "mptcp/linux/cubic");
+    let mine: Vec<bool> = mine.collect();
+    let sum = |name: &str, weight: &dyn Fn(usize) -> f64| -> f64 {
+        let all = column(&runs, name);
+        (0..all.len()).filter(|row| mine[*row]).map(|row| number(all[row]) * weight(row)).sum()
+    };
+    let n = sum("rtt/3g/n", &|_| 1.0);
+    assert_eq!((number(samples[rows[0]]), number(shares[rows[0]])), (n, 1.0));
+    let counts = column(&runs, "rtt/3g/n");
+    let above = sum("rtt/3g/above_200ms", &|row| number(counts[row])) / n;
+    let share = |bound: f64| {
+        let found = rows.iter().find(|row| number(values[**row]) >= bound);
+        found.map_or(0.0, |row| number(shares[*row]))
+    };
+    assert!(share(0.2) <= above && above <= share(0.2 / 1.0667), "{above}");
+    assert!(rows.windows(2).all(|two| number(values[two[0]]) < number(values[two[1]])));
+    assert!(rows.windows(2).all(|two| number(shares[two[0]]) > number(shares[two[1]])));
+    assert!(page.contains("id=\"ccdf\"") && page.contains("<table id=\"packets\">"));
+    succeeds(&["report", &out, "--quiet"]);
+    assert_eq!(read("report.html"), page, "drawn from the table of runs");
+    let figures = scratch.path("figures");
+    succeeds(&["report", &out, "--figures", "svg", "--out", &figures, "--quiet"]);
+    for name in ["rtt-wlan-ccdf", "rtt-3g-cdf", "out-of-order-ccdf", "application-delay-ccdf"] {
+        let figure = std::fs::read_to_string(format!("{figures}/{name}.svg")).expect(name);
+        assert!(figure.contains("mptcp/linux/cubic"), "{name}");
+    }
 }

@@ -41,8 +41,11 @@ fn verbs() -> Vec<(Vec<String>, Vec<String>)> {
         }
         let options = words_of(&help, |word| word.starts_with("--"));
         // A line of a text may begin with an option, too.
-        let options =
-            options.iter().map(|option| option.trim_end_matches(',').to_owned()).collect();
+        let bare = |option: &String| {
+            let name = option.split('[').next().unwrap_or(option);
+            name.trim_end_matches(',').to_owned()
+        };
+        let options = options.iter().map(bare).collect();
         verbs.push((verb, options));
     }
     assert!(verbs.len() > 8, "{verbs:?}");

@@ -14,9 +14,12 @@ use sha2::{Digest, Sha256};
 use std::io::Read;
 use traffic::Role;
 use traffic::model::conversation::{Timing, Turn};
+use wire::CaptureReader;
 
 /// Largest capture, in bytes.
 const LARGEST: u64 = 1 << 30;
+/// Most packets: each takes about 330 bytes of memory until the messages are known.
+const MOST_PACKETS: usize = 4_000_000;
 /// A longer gap ends a message.
 const GAP: Duration = Duration::from_millis(5);
 
@@ -54,6 +57,15 @@ pub(super) fn split(value: &str) -> (&str, Wanted) {
 
 /// Reads a capture.
 pub(super) fn read(source: impl Read, wanted: Wanted) -> Result<Recorded, Fault> {
+    read_at_most(MOST_PACKETS, source, wanted)
+}
+
+/// Reads a capture of at most so many packets.
+pub(super) fn read_at_most(
+    most: usize,
+    source: impl Read,
+    wanted: Wanted,
+) -> Result<Recorded, Fault> {
     let mut bytes = Vec::new();
     source
         .take(LARGEST + 1)
@@ -63,6 +75,11 @@ pub(super) fn read(source: impl Read, wanted: Wanted) -> Result<Recorded, Fault>
         return Err(fault("the file has more than 1 GiB", "cut a part out: `editcap -A -B`"));
     }
     let no_capture = |damage| (format!("{damage}"), "give a pcap or pcapng file".to_owned());
+    let packets = CaptureReader::new(&bytes).map_err(no_capture)?;
+    if packets.take(most + 1).count() > most {
+        let help = "cut a part out, or leave other flows out: `editcap -A -B`, `tshark -Y`";
+        return Err(fault(format!("the file has more than {most} packets"), help));
+    }
     let analysis = analyze_sequences(&bytes).map_err(no_capture)?;
     let udp = datagrams(&bytes).map_err(no_capture)?;
     let (mut turns, timing, notes) = chosen(&analysis, udp, wanted)?;

@@ -1,6 +1,6 @@
 //! Captures of simulated conversations: sizes, order and directions are those that were sent.
 
-use super::pcap::{Recorded, Wanted, read, split};
+use super::pcap::{Recorded, Wanted, read, read_at_most, split};
 use base::{Duration, Rate};
 use network::{Capacity, Limit, LinkConfig, LossConfig};
 use simulator::{Carrier, Multipath, PathSetup, RunSetup, Until, simulate};
@@ -145,6 +145,17 @@ fn captures_without_the_flow_are_refused() {
 }
 
 /// The capture without these of its packets.
+/// Before it takes memory for every packet.
+#[test]
+fn capture_of_too_many_packets_is_refused() {
+    let file = udp(&[(0, 7, 9, 10), (5, 9, 7, 20), (9, 7, 9, 30)]);
+    let of = |most| read_at_most(most, file.as_slice(), Wanted::Largest);
+    assert_eq!(of(3).unwrap().turns.len(), 3);
+    let (problem, help) = of(2).unwrap_err();
+    assert_eq!(problem, "the file has more than 2 packets");
+    assert!(help.contains("editcap"), "{help}");
+}
+
 fn without(file: &[u8], gone: Range<usize>) -> Vec<u8> {
     let packets = CaptureReader::new(file).unwrap().map(Result::unwrap).enumerate();
     let mut rest = PcapngWriter::new(Vec::new(), &["p0"]).unwrap();

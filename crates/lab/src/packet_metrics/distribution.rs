@@ -66,6 +66,11 @@ impl Distribution {
         self.weight == 0
     }
 
+    /// Least values of the buckets, in nanoseconds, with their weights.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.buckets.iter().enumerate().map(|(place, weight)| (least(place), *weight))
+    }
+
     /// Share of the values above zero.
     pub(super) fn above_zero(&self) -> f64 {
         1.0 - self.zero as f64 / self.weight as f64
@@ -117,14 +122,19 @@ const fn bucket(nanos: u64) -> usize {
     ((shift as usize + 1) << BITS) + ((nanos >> shift) as usize & ((1 << BITS) - 1))
 }
 
-/// The value in the middle of a bucket.
-const fn middle(bucket: usize) -> u64 {
+/// The least value of a bucket.
+const fn least(bucket: usize) -> u64 {
     if bucket < 1 << BITS {
         return bucket as u64;
     }
-    let shift = (bucket >> BITS) - 1;
     let low = (1 << BITS) + (bucket & ((1 << BITS) - 1)) as u64;
-    (low << shift) + (1 << shift) / 2
+    low << ((bucket >> BITS) - 1)
+}
+
+/// The value in the middle of a bucket.
+const fn middle(bucket: usize) -> u64 {
+    let width = if bucket < 1 << BITS { 1 } else { 1 << ((bucket >> BITS) - 1) };
+    least(bucket) + width / 2
 }
 
 #[cfg(test)]

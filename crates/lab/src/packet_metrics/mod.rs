@@ -3,7 +3,7 @@
 //! Round trips, losses and contributions of each path, delays by reordering, the delay of each byte
 //! from write to read, bytes that wait for earlier ones, and probes. A recorder takes them from the
 //! events of the compared connection; docs/results.md defines them and names their sources. Means
-//! over repetitions are left to `summary`.
+//! over repetitions are left to `summary`, distributions over repetitions to `run`.
 
 mod contribution;
 mod distribution;
@@ -11,6 +11,7 @@ mod order;
 mod waiting;
 mod written;
 
+use crate::run::{Counted, Histogram, Run};
 use crate::scenario::Scenario;
 use base::{Duration, Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
 use contribution::Contributions;
@@ -34,23 +35,6 @@ const LONG_ROUND_TRIPS: [(&str, Duration); 5] = [
 ];
 /// The same of delays by reordering (001 s5.2).
 const LONG_WAITS: [(&str, Duration); 1] = [("above_150ms", Duration::from_millis(150))];
-
-/// The unit of a number that `--packet-metrics` adds; `None` if it is none of these.
-pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
-    let (group, rest) = name.split_once('/')?;
-    let number = rest.rsplit('/').next().unwrap_or(rest);
-    match group {
-        "loss" | "contribution" => Some("1"),
-        "reorder_buffer" | "probes" => Some("bytes"),
-        "rtt" | "out_of_order" | "application_delay" => Some(match number {
-            "n" => "",
-            "share" => "1",
-            _ if number.starts_with("above_") => "1",
-            _ => "s",
-        }),
-        _ => None,
-    }
-}
 
 /// The numbers of a run, shared by the recorder and its reader.
 #[derive(Clone, Debug)]
@@ -90,8 +74,14 @@ impl PacketMetrics {
         Some(PacketMetrics(Rc::new(RefCell::new(seen))))
     }
 
+    /// Gives the run its numbers and distributions.
+    pub(crate) fn add_to(&self, run: &mut Run, scenario: &Scenario, record: &RunRecord) {
+        run.extra.extend(self.numbers(scenario, record));
+        run.histograms = self.0.borrow().histograms(scenario, record);
+    }
+
     /// The numbers by name, in SI units.
-    pub(crate) fn numbers(&self, scenario: &Scenario, record: &RunRecord) -> Vec<(String, f64)> {
+    fn numbers(&self, scenario: &Scenario, record: &RunRecord) -> Vec<(String, f64)> {
         let seen = self.0.borrow();
         let mut numbers = seen.of_paths(scenario, record);
         if !seen.out_of_order.is_empty() {
@@ -183,10 +173,7 @@ impl Seen {
         let is_on = |path: usize| move |id: &PathId| subflows.get(id.index()) == Some(&path);
         let mut numbers = Vec::new();
         for (path, spec) in scenario.paths.iter().enumerate() {
-            let mut round_trips = Distribution::default();
-            for (_, of) in self.round_trips.iter().filter(|(id, _)| is_on(path)(id)) {
-                round_trips.merge(of);
-            }
+            let round_trips = self.round_trips_on(is_on(path));
             let name = &spec.name;
             let of = round_trips.numbers(&LONG_ROUND_TRIPS);
             numbers.extend(of.map(|(number, value)| (format!("rtt/{name}/{number}"), value)));
@@ -205,6 +192,32 @@ impl Seen {
             }
         }
         numbers
+    }
+
+    /// Round trips of these subflows.
+    fn round_trips_on(&self, is_meant: impl Fn(&PathId) -> bool) -> Distribution {
+        let mut all = Distribution::default();
+        for (_, of) in self.round_trips.iter().filter(|(id, _)| is_meant(id)) {
+            all.merge(of);
+        }
+        all
+    }
+
+    /// The distributions that have samples.
+    fn histograms(&self, scenario: &Scenario, record: &RunRecord) -> Vec<Histogram> {
+        let subflows = &record.measured().sender_subflows;
+        let of_path = |path: usize| {
+            let on_it = self.round_trips_on(|id| subflows.get(id.index()) == Some(&path));
+            Histogram::new(Counted::RoundTrip, Some(path), on_it.counts())
+        };
+        let paths = (0..scenario.paths.len()).map(of_path);
+        let waits = Histogram::new(Counted::OutOfOrder, None, self.out_of_order.counts());
+        let delays = self
+            .written
+            .delays()
+            .map(|delays| Histogram::new(Counted::ApplicationDelay, None, delays.counts()));
+        let all = paths.chain([waits]).chain(delays);
+        all.filter(|histogram| !histogram.counts.is_empty()).collect()
     }
 }
 

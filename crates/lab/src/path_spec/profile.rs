@@ -59,7 +59,7 @@ impl Profile {
         let is_named = |known: &str| known.eq_ignore_ascii_case(own);
         let Some((name, file)) = PROFILES.iter().find(|(known, _)| is_named(known)) else {
             let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
-            let help = nearest_help(name, &names);
+            let help = site(name).unwrap_or_else(|| nearest_help(name, &names));
             return Err(Refusal::new(
                 name,
                 format!("unknown profile `{name}`"),
@@ -79,6 +79,16 @@ impl Profile {
     pub fn all() -> Vec<Profile> {
         PROFILES.iter().filter_map(|(name, _)| Profile::find(name).ok()).collect()
     }
+}
+
+/// Help for the name of a testbed whose paths have profiles of their own: `nornet`.
+fn site(name: &str) -> Option<String> {
+    let begin = format!("{}-", name.to_ascii_lowercase());
+    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+    let all = PROFILES.iter().map(|(known, _)| *known).chain(aliases);
+    let paths: Vec<&str> = all.filter(|known| known.starts_with(&begin)).collect();
+    let two = paths.len() > 1 && !paths.contains(&name);
+    two.then(|| format!("its paths are {}", paths.join(", ")))
 }
 
 #[cfg(test)]
@@ -198,6 +208,15 @@ mod tests {
             [("WLAN", "wlan"), ("Wi-Fi", "wlan"), ("4G", "lte"), ("3G-002", "3g-002")]
         {
             assert_eq!(Profile::find(given).unwrap().name, own);
+        }
+    }
+
+    #[test]
+    fn testbed_names_its_paths() {
+        for name in ["nornet", "MONROE"] {
+            let help = Profile::find(name).unwrap_err().help;
+            let site = name.to_lowercase();
+            assert!(help.starts_with(&format!("its paths are {site}-wlan, {site}-3g;")), "{help}");
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::read::Table;
 use crate::error::{Given, InputError, SourceFile};
-use crate::packet_metrics;
+use crate::scenario::packet_number;
 use crate::scenario::{Family, Options, load, options, table_of};
 use crate::words::nearest_help;
 use std::path::{Path, PathBuf};
@@ -341,7 +341,7 @@ impl Metric {
         match self {
             Metric::Share(_) | Metric::LargestShare => true,
             Metric::Number(name) => {
-                numbers(name).next().and_then(packet_metrics::unit_of) == Some("1")
+                numbers(name).next().and_then(packet_number::unit_of) == Some("1")
             }
             Metric::Own | Metric::Named(_) => false,
         }
@@ -349,7 +349,7 @@ impl Metric {
 
     /// Whether a run has it with `--packet-metrics` only.
     pub(super) fn needs_packets(&self) -> bool {
-        let is_of_packets = |name: &str| packet_metrics::unit_of(name).is_some();
+        let is_of_packets = |name: &str| packet_number::unit_of(name).is_some();
         matches!(self, Metric::Number(name) if numbers(name).any(is_of_packets))
     }
 }

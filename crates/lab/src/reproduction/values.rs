@@ -4,9 +4,9 @@
 //! shards of a cluster can be merged. The file is the same bytes for any number of threads.
 
 use super::claims::{self, Metric, Pick, Quantity};
-use crate::packet_metrics;
 use crate::results::BUILD;
 use crate::run::Run;
+use crate::scenario::packet_number;
 use crate::scenario::{Family, Protocol, Scenario, Variant, measures, metric};
 use crate::statistics::mean;
 use crate::study::{Study, VariantRuns, hex};
@@ -239,7 +239,7 @@ fn unit_of(name: &str) -> &'static str {
     match name {
         "ended" | "head_of_line" => "s",
         _ if name.ends_with("bytes") || name == "bytes_read" => "bytes",
-        _ => packet_metrics::unit_of(name).unwrap_or(""),
+        _ => packet_number::unit_of(name).unwrap_or(""),
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) fn shown(
     added: Option<&str>,
 ) -> Vec<Variant> {
     let is_added = |variant: &Variant| {
-        added.is_some() && variant.scheduler().map(ToString::to_string).as_deref() == added
+        added.is_some_and(|name| variant.scheduler().is_some_and(|of| *of == name))
     };
     let is_chosen = |variant: &Variant| {
         experiment.only.is_empty() || experiment.only.iter().any(|of| of.text == variant.name)

@@ -5,6 +5,7 @@
 //! and `journal` define the file formats.
 
 use super::accounts;
+use super::histograms;
 use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::Scenario;
 use crate::study::hex;
@@ -79,6 +80,7 @@ pub(super) fn columns(records: &[&Record]) -> Vec<Column> {
     let mut columns: Vec<Column> =
         FIXED.iter().map(|(name, kind, _)| column(name, *kind, 0)).collect();
     columns.extend(accounts::columns().iter().map(|(name, kind)| column(name, *kind, 0)));
+    columns.extend(histograms::columns(records).map(|name| column(name, Kind::Text, 0)));
     let mut known: BTreeSet<&str> = FIXED.iter().map(|(name, ..)| *name).collect();
     // Pages have hundreds of further numbers. The record with the most comes first, so that the
     // columns keep the order of the model.
@@ -97,7 +99,7 @@ pub(super) fn columns(records: &[&Record]) -> Vec<Column> {
 pub(super) fn cell(scenario: &Scenario, record: &Record, column: &Column) -> Cell {
     match FIXED.iter().find(|(name, ..)| *name == column.name) {
         Some((_, _, take)) => take(scenario, record),
-        None => accounts::cell(scenario, &record.run, &column.name).unwrap_or_else(|| {
+        None => of_run(scenario, &record.run, &column.name).unwrap_or_else(|| {
             let extra = &record.run.extra;
             let is_it = |(name, _): &&(String, f64)| *name == column.name;
             let found = extra.get(column.place).filter(is_it);
@@ -105,6 +107,12 @@ pub(super) fn cell(scenario: &Scenario, record: &Record, column: &Column) -> Cel
             Cell::Number(found.map(|(_, value)| *value))
         }),
     }
+}
+
+/// The cell of a column of accounts or distributions.
+fn of_run(scenario: &Scenario, run: &Run, column: &str) -> Option<Cell> {
+    let account = accounts::cell(scenario, run, column);
+    account.or_else(|| histograms::cell(scenario, run, column).map(Cell::Text))
 }
 
 /// Whether the table has a fixed column of that name.
@@ -150,6 +158,7 @@ pub(super) fn record(scenario: &Scenario, cells: &[(String, Cell)]) -> Result<Re
         metric: Metric::by_name(&metric).ok_or("metric")?,
         value: row.number("value")?,
         extra: row.extra(),
+        histograms: histograms::of(scenario, |name| row.text(name).ok())?,
         // Tables of earlier versions do not have it.
         parts: row.whole("parts").unwrap_or(0),
         ended: row.number("ended")?.ok_or("ended")?,

@@ -74,7 +74,7 @@ pub(super) fn summary(report: &Report) -> String {
 }
 
 /// A text, quoted if necessary.
-fn field(text: &str) -> String {
+pub(super) fn field(text: &str) -> String {
     if text.contains([',', '"', '\r', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

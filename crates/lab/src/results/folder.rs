@@ -1,6 +1,8 @@
-//! The folder of `--out`: `run.json`, `runs.parquet`, `delays.parquet`, `series.parquet`,
-//! `scenario.toml`, `result.json`, copies of the inputs, and what the caller adds.
+//! The folder of `--out`: `run.json`, `runs.parquet`, `delays.parquet`, `ccdf.parquet`,
+//! `series.parquet`, `scenario.toml`, `result.json`, copies of the inputs, and what the caller
+//! adds.
 
+use super::ccdf_table::Curves;
 use super::csv::{csv, summary};
 use super::delays_table;
 use super::document;
@@ -71,8 +73,21 @@ pub struct Written<'a> {
 }
 
 /// Names of the files of a study's folder, without pages.
-pub const FILES: [&str; 8] =
-    [TABLE, DELAYS, SERIES, "scenario.toml", "result.json", "runs.csv", "summary.csv", "run.json"];
+pub const FILES: [&str; 10] = [
+    TABLE,
+    DELAYS,
+    SERIES,
+    CCDF,
+    "scenario.toml",
+    "result.json",
+    "runs.csv",
+    "summary.csv",
+    CCDF_CSV,
+    "run.json",
+];
+/// Distributions of packets.
+const CCDF: &str = "ccdf.parquet";
+const CCDF_CSV: &str = "ccdf.csv";
 
 impl ResultFolder {
     /// Creates the folder of `--out`, and checks that files can be written there.
@@ -164,6 +179,13 @@ impl ResultFolder {
         if !delays.is_empty() {
             let delays = delays_table::parquet(scenario, delays).map_err(io::Error::other)?;
             files.push((DELAYS, delays));
+        }
+        let curves = Curves::of(written.study);
+        if !curves.is_empty() {
+            files.push((CCDF, curves.parquet(scenario).map_err(io::Error::other)?));
+        }
+        if provenance.csv && !curves.is_empty() {
+            files.push((CCDF_CSV, curves.csv(scenario).into_bytes()));
         }
         if provenance.csv {
             files.push(("runs.csv", csv(scenario, &rows).into_bytes()));

@@ -1,12 +1,14 @@
 //! Result files: the JSON document, the table of runs, the scenario, the provenance.
 //!
 //! A file is written under a temporary name and renamed when complete. `records` makes a study
-//! resumable: `journal` during the study, `table` and `csv` at its end, with the same `columns`.
+//! resumable: `journal` during the study, `table` and `csv` at its end, with the same `columns`;
+//! `ccdf_table` has the distributions of packets over all repetitions.
 //! `inputs` keeps copies of recordings and pages. `series_table` has the time series of one
 //! repetition of each variant, `stored` reads a folder.
 
 mod accounts;
 mod aggregation;
+mod ccdf_table;
 mod columnar;
 mod columns;
 mod combined;
@@ -14,6 +16,7 @@ mod csv;
 mod delays_json;
 mod delays_table;
 mod folder;
+mod histograms;
 mod inputs;
 mod journal;
 mod json;

@@ -53,7 +53,7 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
     if let Some(traffic) = traffic {
         scenario.traffic = traffic;
         let measures = measures(&scenario.traffic, &scenario.paths, &scenario.links);
-        (scenario.metric, scenario.goal) = judged.resolve_judged(&measures)?;
+        (scenario.metric, scenario.goal) = judged.resolve_judged(&measures, &scenario.paths)?;
     }
     let notes = document["notes"].as_array().into_iter().flatten();
     scenario.notes = notes.filter_map(|note| note.as_str().map(str::to_owned)).collect();

@@ -111,6 +111,7 @@ fn run(number: u64) -> Run {
         metric: Metric::CompletionTime,
         value: Some(1.0 + number as f64 / 3.0),
         extra: Vec::new(),
+        histograms: Vec::new(),
         parts: number,
         ended: 2.0,
         bytes_read: 4 << 20,

@@ -85,6 +85,7 @@ fn run(number: u64) -> Run {
         metric: Metric::MessageDelay,
         value: (number != 3).then(|| 0.1 + number as f64 / 3.0),
         extra: vec![("median".into(), 1.0 / 7.0), ("p95".into(), 2e-300)],
+        histograms: Vec::new(),
         parts: 0,
         ended: 600.0,
         bytes_read: u64::from(u32::MAX) * 1000,

@@ -45,7 +45,8 @@ pub(super) const PER_HOST: OptionRow = switch(
 .argument(
     8,
     "",
-    "Count connections per host of a page, not for the whole page [default: HAR files with 1.1]",
+    "Count connections per host of a page; --per-host=false: for the whole page [default: true for \
+     HAR files of several hosts with 1.1]",
 )
 .shown(|s| fetched(s, |web| web.per_host.to_string()))
 .counts(Counts::StudyKey, "");

@@ -6,7 +6,7 @@
 use super::row::{Counts, OptionRow, switch};
 use crate::error::Refusal;
 use crate::path_spec::{Change, PathSpec};
-use crate::units::{parse_probability, parse_rate, parse_time};
+use crate::units::{parse_probability, parse_rate, parse_size, parse_time};
 use crate::words::nearest_help;
 use std::fmt;
 use traffic::{Measure, Source, Traffic};
@@ -139,6 +139,7 @@ fn value(text: &str, metric: Measure) -> Result<f64, Refusal> {
     match metric.unit() {
         "bit/s" => Ok(parse_rate(text)?.as_bps() as f64),
         "1" => parse_probability(text),
+        "bytes" => Ok(parse_size(text)? as f64),
         _ => Ok(parse_time(text)?.as_secs_f64()),
     }
 }

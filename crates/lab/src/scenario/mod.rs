@@ -20,6 +20,7 @@ mod judge;
 mod matrix;
 mod of_protocol;
 mod options;
+pub(crate) mod packet_number;
 mod path_table;
 mod primary;
 mod row;

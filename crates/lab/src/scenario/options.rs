@@ -2,6 +2,7 @@
 
 use super::choice::Chosen;
 use super::fetching;
+use super::packet_number;
 use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpChoices};
 use super::sender::{self, SenderSwitches};
@@ -208,7 +209,7 @@ impl Options {
         let simultaneous_syn = self.resolve_simultaneous_syn(&chosen)?;
         let unused = |kernel| endpoints::unused_announcements(kernel, &paths, first);
         notes.extend(kernel.iter().flat_map(unused));
-        let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links))?;
+        let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links), &paths)?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
         let sender = sender::resolve(self, &chosen.protocols)?;
@@ -338,13 +339,19 @@ impl Options {
     pub(crate) fn resolve_judged(
         &self,
         measures: &[Measure],
+        paths: &[PathSpec],
     ) -> Result<(Measure, Option<Goal>), InputError> {
+        let measured = self.switch(Key::PacketMetrics).unwrap_or(false);
+        let mut measures = measures.to_vec();
+        for given in [Key::Goal, Key::Metric].into_iter().filter_map(|key| self.text(key)) {
+            measures.extend(packet_number::named(given, paths, measured)?);
+        }
         let goal = said(self.text(Key::Goal), |given| {
-            judge::goal(&given.text, measures)
+            judge::goal(&given.text, &measures)
                 .map_err(|refusal| given.refuse_whole(refusal.problem, refusal.help))
         })?;
         let metric = said(self.text(Key::Metric), |given| {
-            judge::metric(&given.text, measures)
+            judge::metric(&given.text, &measures)
                 .map_err(|refusal| given.refuse_whole(refusal.problem, refusal.help))
         })?;
         let own = goal.as_ref().map_or(measures[0], |goal| goal.metric);

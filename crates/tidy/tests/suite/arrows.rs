@@ -93,6 +93,7 @@ const ORDERS: &[(&str, &[&str])] = &[
             "why",
             "fairness",
             "metrics",
+            "packets",
             "table",
             "options",
             "args",

@@ -105,6 +105,10 @@ impl SendBuffer {
                 self.pieces.back().is_none_or(|last| last.end == start),
                 "pieces are contiguous"
             );
+            // Mostly one: a queue that grows takes four.
+            if self.pieces.capacity() == 0 {
+                self.pieces.reserve_exact(1);
+            }
             self.pieces.push_back(Piece { start, end: self.end, content });
         }
     }

@@ -153,6 +153,8 @@ impl<A: Algorithm> CongestionControl for Uncoupled<A> {
     fn on_path_added(&mut self, path: PathId, start: &PathStart) {
         let index = path.index();
         if self.paths.len() <= index {
+            // Mostly one: a vector that grows takes four.
+            self.paths.reserve_exact(index + 1 - self.paths.len());
             self.paths.resize_with(index + 1, || None);
         }
         self.paths[index] = Some(Path::new(&self.options, start));

@@ -172,7 +172,7 @@ impl Scoreboard {
         );
         debug_assert!(len <= u32::from(u16::MAX), "a segment fits into a datagram");
         let id = self.end_id();
-        self.segments.push_back(SentSegment {
+        let segment = SentSegment {
             offset,
             sent_at: now,
             prev: 0,
@@ -183,7 +183,8 @@ impl Scoreboard {
             fate: Fate::Unknown,
             ever_retransmitted: false,
             retransmission_out: false,
-        });
+        };
+        ring::push_back(&mut self.segments, segment);
         self.link_last(id);
     }
 

@@ -133,6 +133,7 @@ impl Abandonment {
 impl Sender {
     /// Abandons messages whose lifetime is over, as long as the next fragment on `path` has a
     /// number in its stream: it is the rest of a message, or is bound to the path.
+    #[inline(never)]
     pub(super) fn abandon_begun(&mut self, now: Instant, path: PathId) {
         while self.abandonment.enabled
             && let Some((message, Reliability::Lifetime(end))) = self.next_begun(path)

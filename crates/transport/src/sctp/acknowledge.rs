@@ -66,7 +66,10 @@ impl Sender {
         report: &Report<'_>,
         arrival: SackArrival,
     ) -> Result<SackEffects, SackError> {
-        self.measure_late(cx, paths, report, arrival);
+        // What few SACKs need is out of line: inlined it took half of the lines of this function.
+        if self.cmt.is_some() {
+            self.measure_late(cx, paths, report, arrival);
+        }
         let mut before = std::mem::take(&mut self.spare_paths);
         before.clear();
         before.extend(paths.iter().map(|path| self.before(path.id)));
@@ -82,24 +85,32 @@ impl Sender {
         if acked.advanced {
             self.acked = self.acked_up_to();
         }
-        self.update_marks(report, &acked);
+        if self.cmt.is_some() {
+            self.update_marks(report, &acked);
+        }
         let missing = self.missing(cx.now, paths, report, &acked, arrival.dac_packets);
-        for path in paths.iter_mut() {
+        for path in paths.iter_mut().filter(|path| path.recovery_exit.is_some()) {
             self.leave_recovery(cx, path);
         }
         let in_flight = self.outstanding.total_in_flight_bytes();
         self.on_window(arrival.a_rwnd);
         self.peer_rwnd = u64::from(arrival.a_rwnd).saturating_sub(in_flight);
-        self.update_probe();
+        if self.probe != Probe::Off {
+            self.update_probe();
+        }
         for (path, before) in paths.iter_mut().zip(&before) {
             let may_grow = match &self.cmt {
                 None => acked.advanced || !self.rules.grows_with_cum_tsn,
                 Some(cmt) => cmt.marks.advance(path.id, before.advanced).grows,
             };
-            self.record_report(cx, before, may_grow, &missing, arrival);
+            if cx.wants(EventMask::REPORT) {
+                self.record_report(cx, before, may_grow, &missing, arrival);
+            }
             self.grow(cx, path, before, may_grow);
         }
-        self.lose(cx, paths, &missing);
+        if !missing.is_empty() {
+            self.lose(cx, paths, &missing);
+        }
         for (path, before) in paths.iter_mut().zip(&before) {
             self.restart_t3(cx, path, before, !acked.reneged.is_empty());
         }
@@ -115,6 +126,7 @@ impl Sender {
     }
 
     /// CMT: notes what arrived on which path.
+    #[inline(never)]
     fn update_marks(&mut self, report: &Report<'_>, acked: &Acknowledged<Sent>) {
         let Some(cmt) = &mut self.cmt else { return };
         let (outstanding, skips) = (&self.outstanding, cmt.config.smart.fast_rtx);
@@ -142,14 +154,30 @@ impl Sender {
     ) -> Vec<Tsn> {
         // Everything that is reported missing counts (RFC 9260 s7.2.4).
         let counts_all = |path: &Path| acked.advanced && path.recovery_exit.is_some();
-        let Some(cmt) = self.cmt.as_ref().filter(|cmt| cmt.config.algorithms.sfr) else {
-            let highest = match (paths.iter().any(counts_all), acked.newly.last()) {
-                (true, _) => Some(highest_of(report)),
-                (false, newly) => newly.map(|chunk| chunk.tsn),
-            };
-            let missing = highest.map(|highest| self.outstanding.count_misses(None, highest));
-            return missing.unwrap_or_default();
+        if self.cmt.as_ref().is_some_and(|cmt| cmt.config.algorithms.sfr) {
+            return self.missing_by_path(now, paths, report, acked, dac_packets);
+        }
+        let highest = match (paths.iter().any(counts_all), acked.newly.last()) {
+            (true, _) => Some(highest_of(report)),
+            (false, newly) => newly.map(|chunk| chunk.tsn),
         };
+        let missing = highest.map(|highest| self.outstanding.count_misses(None, highest));
+        missing.unwrap_or_default()
+    }
+
+    /// The same with split fast retransmission (SFR): what arrived on a path says what is missing
+    /// there.
+    #[inline(never)]
+    fn missing_by_path(
+        &mut self,
+        now: Instant,
+        paths: &[Path],
+        report: &Report<'_>,
+        acked: &Acknowledged<Sent>,
+        dac_packets: u8,
+    ) -> Vec<Tsn> {
+        let counts_all = |path: &Path| acked.advanced && path.recovery_exit.is_some();
+        let Some(cmt) = &self.cmt else { return Vec::new() };
         let mut missing = Vec::new();
         let highest = self.outstanding.position(highest_of(report));
         for path in paths {
@@ -206,6 +234,7 @@ impl Sender {
     }
 
     /// A chunk that measures the round trip of its path was acknowledged by a SACK `over` a path.
+    #[inline(never)]
     fn measure(
         &self,
         cx: &mut Context<'_>,
@@ -227,6 +256,7 @@ impl Sender {
     /// CMT: a SACK, old or not, over the path of a chunk that another one acknowledged measures
     /// the round trip, unless that is longer than the retransmission time-out: then the path was
     /// idle.
+    #[inline(never)]
     fn measure_late(
         &self,
         cx: &mut Context<'_>,
@@ -271,6 +301,7 @@ impl Sender {
     }
 
     /// Leaves fast recovery if everything that was outstanding at its beginning is acknowledged.
+    #[inline(never)]
     fn leave_recovery(&mut self, cx: &Context<'_>, path: &mut Path) {
         let cum_tsn = self.outstanding.cum_tsn();
         let Some(exit) = path.recovery_exit else { return };
@@ -283,10 +314,8 @@ impl Sender {
     }
 
     /// A window that is open again needs no probe; a SACK answers one that was sent.
+    #[cold]
     fn update_probe(&mut self) {
-        if self.probe == Probe::Off {
-            return;
-        }
         let least = self.next_len_of_all();
         let is_open =
             least.is_none_or(|payload| u64::from(self.window_len(payload)) <= self.peer_rwnd);
@@ -332,6 +361,7 @@ impl Sender {
     }
 
     /// CMT: records what the SACK means for a path, if it has news of it.
+    #[inline(never)]
     fn record_report(
         &self,
         cx: &mut Context<'_>,
@@ -340,7 +370,7 @@ impl Sender {
         lost: &[Tsn],
         arrival: SackArrival,
     ) {
-        let Some(cmt) = self.cmt.as_ref().filter(|_| cx.wants(EventMask::REPORT)) else { return };
+        let Some(cmt) = &self.cmt else { return };
         let (socket, path) = (self.setup.socket, before.path);
         let misses = cmt.marks.misses(path, arrival.dac_packets);
         let (below, times) = match cmt.config.algorithms.sfr {
@@ -375,6 +405,7 @@ impl Sender {
 
     /// Chunks that three reports miss are lost: each path concerned cuts its window, once per fast
     /// recovery, and sends one packet of them whatever its window is (RFC 9260 s7.2.4).
+    #[inline(never)]
     fn lose(&mut self, cx: &mut Context<'_>, paths: &mut [Path], missing: &[Tsn]) {
         for tsn in missing {
             let Some((path, len)) = self.outstanding.sent_on(*tsn) else { continue };

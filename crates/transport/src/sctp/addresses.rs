@@ -186,10 +186,15 @@ impl AddressChanges {
     }
 
     /// Sends the next ASCONF if none is outstanding.
+    #[inline]
     pub(super) fn poll(&mut self, cx: &Context<'_>, transfer: &mut Transfer, ends: &mut Ends) {
-        if self.outstanding.is_some() || self.queued.is_empty() {
-            return;
+        if self.outstanding.is_none() && !self.queued.is_empty() {
+            self.send_queued(cx, transfer, ends);
         }
+    }
+
+    #[cold]
+    fn send_queued(&mut self, cx: &Context<'_>, transfer: &mut Transfer, ends: &mut Ends) {
         let changes: Vec<Change> = self.queued.drain(..).collect();
         let request = |(correlation, change): (u32, &Change)| {
             let of = |address| AddressRequest { correlation, address };

@@ -65,6 +65,20 @@ impl Transfer {
                     path,
                 },
             ),
+            _ => self.on_rare_chunk(cx, (pair, path), chunk, stage),
+        }
+    }
+
+    /// Any chunk but DATA and SACK.
+    #[inline(never)]
+    fn on_rare_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+        (pair, path): (PathId, PathId),
+        chunk: &mut Chunk,
+        stage: Stage,
+    ) -> Verdict {
+        match chunk {
             Chunk::NrSack(sack) => self.on_report(
                 cx,
                 &Reported {

@@ -25,10 +25,11 @@ pub(super) struct Outgoing {
 impl Transfer {
     /// The next packet to send.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
-        self.apply_policy(cx);
+        if self.sender.policy().is_some() {
+            self.apply_policy(cx);
+        }
         if let Some(pair) = self.control.next_pair() {
-            let room = self.room_to(pair);
-            return Some(Outgoing { pair, chunks: self.control.take(pair, room) });
+            return Some(self.control_packet(pair));
         }
         if !self.is_idle()
             && let Some(outgoing) = self.poll_sender(cx, stage)
@@ -41,6 +42,13 @@ impl Transfer {
         let mut chunks = self.take_chunks();
         chunks.push(self.receiver.sack(pair, room));
         Some(Outgoing { pair, chunks })
+    }
+
+    /// A packet of control chunks.
+    #[inline(never)]
+    fn control_packet(&mut self, pair: PathId) -> Outgoing {
+        let room = self.room_to(pair);
+        Outgoing { pair, chunks: self.control.take(pair, room) }
     }
 
     /// Whether the sender is idle, and a round of CMT would change nothing.
@@ -59,12 +67,13 @@ impl Transfer {
         {
             return Some(outgoing);
         }
-        self.forward_packet(cx)
+        if self.sender.is_forward_due(cx.now) { self.forward_packet(cx) } else { None }
     }
 
     /// CMT: the path policy decides which paths get new data, and has the others probed.
+    #[inline(never)]
     fn apply_policy(&mut self, cx: &mut Context<'_>) {
-        if self.sender.policy().is_none() || self.sender.is_empty() {
+        if self.sender.is_empty() {
             return;
         }
         let Some(cmt) = &mut self.sender.cmt else { return };
@@ -112,11 +121,9 @@ impl Transfer {
         self.receiver.route.choose(cmt.sack_path, (standard, primary), srtt)
     }
 
-    /// FORWARD TSN in a packet of its own, if it does not wait for data.
+    /// FORWARD TSN, which does not wait for data, in a packet of its own.
+    #[cold]
     fn forward_packet(&mut self, cx: &Context<'_>) -> Option<Outgoing> {
-        if !self.sender.is_forward_due(cx.now) {
-            return None;
-        }
         let pair = self.states.data_path()?;
         let (room, rto) = (self.room_to(pair), self.rto(pair));
         let forward = self.sender.forward(cx.now, room, rto)?;
@@ -174,6 +181,7 @@ impl Transfer {
     }
 
     /// More would be sent if a window allowed it.
+    #[inline(never)]
     fn is_stopped_by_window(&self, path: PathId) -> bool {
         let Some(state) = self.paths.get(path.index()) else { return false };
         if self.sender.outstanding.next_marked().is_some() {
@@ -193,6 +201,7 @@ impl Transfer {
 
     /// CMT: a packet of the path whose turn it is, which sends as much as its window allows before
     /// the next one.
+    #[inline(never)]
     fn concurrent(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
         let has_schedule = self.sender.cmt.as_ref().is_some_and(|cmt| cmt.schedule.is_some());
         let is_bound = self.sender.binding().is_some();
@@ -421,7 +430,9 @@ impl Transfer {
         }
         let (mut chunks, mut left) = (self.take_chunks(), room);
         while left > self.sender.header() {
-            self.sender.abandon_begun(cx.now, path);
+            if self.sender.abandonment.enabled {
+                self.sender.abandon_begun(cx.now, path);
+            }
             let why = self.sender.blocked(path, left, chunks.is_empty());
             if why.is_some() || !self.may_book(path) {
                 break;
@@ -552,6 +563,7 @@ impl Transfer {
 }
 
 /// Sets the I bit of the last chunk (RFC 9260 s6.1).
+#[cold]
 fn ask_for_sack(chunks: &mut [Chunk]) {
     match chunks.last_mut() {
         Some(Chunk::Data(data)) => data.flags = data.flags | DataFlags::IMMEDIATE,

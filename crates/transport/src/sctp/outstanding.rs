@@ -418,6 +418,17 @@ impl<T> Outstanding<T> {
         if !has_blocks && self.last.is_empty() && self.acked.is_empty() {
             return self.acknowledge_up_to(next);
         }
+        self.acknowledge_blocks(report, next, has_blocks)
+    }
+
+    /// The same for a report with blocks, or where one was known.
+    #[inline(never)]
+    fn acknowledge_blocks(
+        &mut self,
+        report: &Report<'_>,
+        next: u64,
+        has_blocks: bool,
+    ) -> Result<Acknowledged<T>, SackError> {
         let last = std::mem::take(&mut self.last);
         let rests = last.compare(report, next);
         let highest = rests.iter().map(Rest::highest).max().unwrap_or(0);

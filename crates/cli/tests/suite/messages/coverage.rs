@@ -128,6 +128,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("check the name of the file", "a disk that fails"),
     ("a HAR file of", "a file of a million entries"),
     ("entries is too large for a page", "a file of a million entries"),
+    ("the file has more than", "a file of millions of packets"),
+    ("cut a part out, or leave other flows", "a file of millions of packets"),
     ("values, too many for a page", "a file of millions of values"),
     ("a JSON value", "serde's text for a value that JSON does not have"),
     ("` as recorded in", "recordings that are not shipped"),

@@ -152,6 +152,7 @@ fn names_of_paths_and_profiles() {
     let mut session = Session::new("names");
     for path in [
         "wlna",
+        "nornet",
         "nothing-like-it",
         "rate 25mbit delay 20ms",
         "höhle=rate 5mbit",

@@ -87,6 +87,7 @@ fn options_of_the_decision_that_are_refused() {
         ["--metric", "p95"],
         ["--metric", "speed"],
         ["--metric", "failover"],
+        ["--metric", "rtt/near/p95"],
         ["--goal", "completion_time"],
         ["--goal", "p95 of time < 1s"],
         ["--goal", "p98 completion_time < 1s"],
@@ -120,5 +121,13 @@ fn metrics_and_goals() {
     study(&mut session, [dead, FAR], &[&bulk[..], &["--metric", "failover"]].concat());
     let alone = ["--protocols", "tcp", "--metric", "failover", "--traffic", "bulk:5s"];
     study(&mut session, [dead, FAR], &[&alone[..], &["--runs", "6"]].concat());
+    let packets = ["--packet-metrics", "--traffic", "bulk:128KiB", "--runs", "6"];
+    for more in [
+        ["--metric", "rtt/lossy/p95"],
+        ["--metric", "rtt/lossy/p98"],
+        ["--goal", "max reorder_buffer < 64kB"],
+    ] {
+        study(&mut session, [LOSSY, far], &[&packets[..], &more].concat());
+    }
     session.end();
 }

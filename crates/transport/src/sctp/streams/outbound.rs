@@ -235,14 +235,8 @@ impl OutboundStreams {
         let fragment = head.cut(id, len);
         let is_over = head.is_over();
         self.queued_bytes -= u64::from(len);
-        match (begin, fragment.end) {
-            (true, false) => {
-                self.begun.insert(fragment.message, id);
-            }
-            (false, true) => {
-                self.begun.remove(&fragment.message);
-            }
-            _ => {}
+        if begin != fragment.end {
+            note_begun(&mut self.begun, &fragment);
         }
         if is_over {
             stream.queue.pop_front();
@@ -565,6 +559,16 @@ impl Fragment {
     /// Bytes of the header of DATA or I-DATA.
     pub const fn header(framing: Framing) -> u32 {
         framing.header()
+    }
+}
+
+/// Notes the first or last fragment of a message that has several.
+#[inline(never)]
+fn note_begun(begun: &mut BTreeMap<MessageKey, u16>, fragment: &Fragment) {
+    if fragment.begin {
+        begun.insert(fragment.message, fragment.stream);
+    } else {
+        begun.remove(&fragment.message);
     }
 }
 

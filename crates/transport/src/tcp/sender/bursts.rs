@@ -3,6 +3,7 @@
 //!
 //! The size of a burst is chosen in `transmit`.
 
+use base::ring;
 use std::collections::VecDeque;
 
 /// The bursts of a sender.
@@ -13,8 +14,9 @@ pub(crate) struct Bursts {
     left: u32,
     /// Segments of the present burst in all.
     segs: u32,
-    /// Offsets at which the unacknowledged bursts begin, ascending.
-    starts: VecDeque<u64>,
+    /// Lower halves of the offsets at which the unacknowledged bursts begin, ascending: less than
+    /// 2 GiB is in flight (RFC 7323 s2.3).
+    starts: VecDeque<u32>,
 }
 
 impl Bursts {
@@ -25,8 +27,7 @@ impl Bursts {
         self.left = segs;
         self.segs = segs;
         if let Some(start) = start {
-            debug_assert!(self.starts.back().is_none_or(|last| *last <= start));
-            self.starts.push_back(start);
+            ring::push_back(&mut self.starts, start as u32);
         }
     }
 
@@ -63,11 +64,16 @@ impl Bursts {
 
     /// Forgets the bursts that end at or below `una`; all of them if nothing beyond is in flight.
     pub(crate) fn forget_below(&mut self, una: u64, nxt: u64) {
-        while self.starts.get(1).is_some_and(|next| *next <= una) {
-            self.starts.pop_front();
+        while self.starts.get(1).is_some_and(|next| is_at_most(*next, una)) {
+            ring::pop_front(&mut self.starts);
         }
         if una == nxt {
             self.starts.clear();
         }
     }
+}
+
+/// Whether the offset with this lower half is at most `offset`, less than 2 GiB away.
+const fn is_at_most(half: u32, offset: u64) -> bool {
+    (offset as u32).wrapping_sub(half) <= i32::MAX as u32
 }
