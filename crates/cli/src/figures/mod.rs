@@ -1,7 +1,7 @@
 //! Figures for papers: SVG, PDF and PNG files of a size and with a font that the user chooses,
 //! without a browser.
 //!
-//! `data` has what they show, `plots` makes drawings of it in `frame` with `axis`, and `svg`, `pdf`
+//! `data` has what they show, `plots` and, for the papers of `reproduce`, `paper` make drawings of it in `frame` with `axis`, and `svg`, `pdf`
 //! and `png` write a drawing with a `font`. The interactive figures of the page are in `report`.
 
 mod axis;
@@ -9,6 +9,7 @@ mod data;
 mod drawing;
 mod font;
 mod frame;
+mod paper;
 mod pdf;
 mod plots;
 mod png;
@@ -16,6 +17,7 @@ mod svg;
 
 pub(crate) use data::Shown;
 
+use crate::report::Plotted;
 use drawing::Drawing;
 use font::Font;
 use plots::Layout;
@@ -56,6 +58,21 @@ pub(crate) struct Style {
 
 /// A file: its name and content.
 pub(crate) type NamedFile = (String, Vec<u8>);
+
+/// The files of a paper's figure, `name.svg` and so on, as wide as a page.
+pub(crate) fn of_paper(
+    name: &str,
+    plotted: &Plotted<'_>,
+    formats: &[Format],
+) -> Result<Vec<NamedFile>, String> {
+    let font = Font::find(None)?;
+    let layout = Layout { width: 504.0, height: None, size: 8.0, font: &font };
+    let drawing = paper::figure(plotted, &layout);
+    let file = |format: &Format| {
+        Ok((format!("{name}.{}", format.extension()), encoded(&drawing, *format)?))
+    };
+    formats.iter().map(file).collect()
+}
 
 /// The files of all figures with data, in these formats.
 pub(crate) fn files(

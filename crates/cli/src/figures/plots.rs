@@ -22,11 +22,11 @@ pub(super) struct Layout<'a> {
 pub(super) type Named<'a> = (String, Drawing<'a>);
 
 /// Margin at the edges.
-const MARGIN: f64 = 4.0;
+pub(super) const MARGIN: f64 = 4.0;
 /// Whiskers end at the last value within this many interquartile ranges (Tukey 1977).
-const WHISKER: f64 = 1.5;
+pub(super) const WHISKER: f64 = 1.5;
 /// Height by width of curves.
-const RATIO: f64 = 0.62;
+pub(super) const RATIO: f64 = 0.62;
 
 /// All figures with data.
 pub(super) fn figures<'a>(shown: &Shown, layout: &Layout<'a>) -> Vec<Named<'a>> {

@@ -16,6 +16,7 @@ mod matrix;
 mod notes;
 mod page;
 pub(crate) mod palette;
+mod plotted;
 mod reproduction;
 mod sharing;
 mod tables;
@@ -25,7 +26,8 @@ mod why;
 pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use matrix::{columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};
-pub(crate) use reproduction::{holds, reproduction_page};
+pub(crate) use plotted::{Plot, Plotted};
+pub(crate) use reproduction::{difference, differences_of, holds, reproduction_page, shown};
 
 use lab::delays::Delays;
 use lab::results::{Provenance, StoredStudy};

@@ -111,6 +111,12 @@ pub(crate) fn of_path(index: usize) -> Look {
     Look { colour, dash: DASHES[(place + round) % DASHES.len()], marker, open: false }
 }
 
+/// The dash this many places after another one.
+pub(crate) fn dash(of: Dash, further: usize) -> Dash {
+    let place = DASHES.iter().position(|dash| *dash == of).unwrap_or(0);
+    DASHES[(place + further) % DASHES.len()]
+}
+
 /// Style of a variant: colour and marker of its only path or of its scheduler; dash and fill show
 /// its other choices, as far as no other variant of the scenario before it has the same ones.
 pub(crate) fn of_variant(scenario: &Scenario, variant: &Variant) -> Look {

@@ -2,28 +2,29 @@
 //!
 //! The data of the figures are the lab's; `figure` draws with plotly.js, which the page includes.
 
-use super::charts::layout;
+use super::charts::{axis, layout};
 use super::figure::{Figure, scripts};
 use super::page::{escaped, head};
-use lab::Scale;
-use lab::reproduction::{Draw, Drawn, Judged, Paper, Row, Series};
+use super::palette::Look;
+use super::plotted::{Plot, Plotted};
+use lab::reproduction::{Compared, Differences, Draw, Drawn, Judged, Paper, Row};
+use lab::{Scale, percent};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// Height of a figure in CSS pixels.
 const HEIGHT: u32 = 380;
-/// Colours of variants in their order (Okabe and Ito), each with another marker.
-const COLOURS: [&str; 7] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
-const MARKERS: [&str; 5] = ["circle", "square", "diamond", "triangle-up", "x"];
-
 const CAPTION: &str = "<p class=\"small\">A claim holds where its interval shows it, fails where \
      the interval shows the contrary, and is undecided otherwise. Hard claims follow from the \
      mechanism; soft ones depend on the networks of the authors. Linux 6.18: the same claim with \
      the model of today's kernel.</p>";
 
 /// HTML of the page.
-pub(crate) fn reproduction_page(paper: &Paper, rows: &[&Row<'_>], drawn: &[&Drawn<'_>]) -> String {
+pub(crate) fn reproduction_page(
+    paper: &Paper,
+    rows: &[&Row<'_>],
+    numbers: &[Compared<'_>],
+    drawn: &[&Drawn<'_>],
+) -> String {
     let title = format!("{} {}", paper.number, paper.title);
     let mut page = head(&title);
     page.push_str(&table(rows));
@@ -35,6 +36,7 @@ pub(crate) fn reproduction_page(paper: &Paper, rows: &[&Row<'_>], drawn: &[&Draw
     for (number, of) in drawn.iter().enumerate() {
         page.push_str(&figure(number, of).html());
     }
+    page.push_str(&stated(numbers));
     page + "</body></html>\n"
 }
 
@@ -77,6 +79,9 @@ fn reasons(rows: &[&Row<'_>]) -> String {
         if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
             item(&format!("{}: {}", holds(&row.ours), row.ours.why));
         }
+        if let Some(because) = &row.ours.because {
+            item(&format!("why: {because}"));
+        }
         for note in &row.notes {
             item(note);
         }
@@ -87,36 +92,82 @@ fn reasons(rows: &[&Row<'_>]) -> String {
     if items.is_empty() { items } else { format!("<ul class=\"small\">\n{items}</ul>\n") }
 }
 
+/// The numbers of the paper beside ours.
+fn stated(numbers: &[Compared<'_>]) -> String {
+    let Some(differences) = Differences::of(numbers) else { return String::new() };
+    let mut html = format!(
+        "<h2>Numbers of the paper</h2>\n<p>{}.</p>\n<div class=\"scroll\"><table><tr>\
+         <th>source</th><th>number</th><th>experiment</th><th>paper</th><th>ours</th>\
+         <th>difference</th></tr>\n",
+        capitalised(&differences_of(&differences))
+    );
+    for of in numbers {
+        let texts = [of.source, of.says, of.experiment];
+        let texts = texts.map(|text| format!("<td class=\"wide\">{}</td>", escaped(text)));
+        let values = [shown(of, of.paper), shown(of, of.ours), difference(of)];
+        let values = values.map(|value| format!("<td>{}</td>", escaped(&value)));
+        html.push_str(&format!("<tr>{}{}</tr>\n", texts.concat(), values.concat()));
+    }
+    html + "</table></div>\n"
+}
+
+/// `of 84 numbers that it states ours differ by 12 % in the median, by 210 % at most`.
+pub(crate) fn differences_of(of: &Differences) -> String {
+    let (median, worst) = (percent(of.median), percent(of.worst));
+    match of.count {
+        1 => format!("of the number that it states ours differs by {worst}"),
+        count => format!(
+            "of {count} numbers that it states ours differ by {median} in the median, by {worst} \
+             at most"
+        ),
+    }
+}
+
+/// A number of the paper, or ours, in the unit that suits the paper's.
+pub(crate) fn shown(of: &Compared<'_>, value: f64) -> String {
+    Scale::of(&of.unit, of.paper).value(value).trim_end().to_owned()
+}
+
+/// `+12 %`.
+pub(crate) fn difference(of: &Compared<'_>) -> String {
+    let difference = of.difference();
+    let sign = if difference < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", percent(difference.abs()))
+}
+
+fn capitalised(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
 fn figure(number: usize, drawn: &Drawn<'_>) -> Figure {
-    let values = drawn.groups.iter().flat_map(|group| &group.series).flat_map(|of| &of.values);
-    let least = values.map(|value| value.abs()).filter(|value| *value > 0.0);
-    let scale = Scale::of(&drawn.unit, least.fold(f64::INFINITY, f64::min).min(1e9));
-    let name = if drawn.metric == "own" { "value" } else { &drawn.metric };
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(" [{}]", scale.unit) };
-    let value_axis = axis(&format!("{}{unit}", name.replace('_', " ")));
-    let (traces, x, y) = match drawn.figure.draw {
-        Draw::Ccdf => {
-            let mut x = value_axis;
-            x["type"] = json!("log");
-            let mut y = axis("share above");
-            y["type"] = json!("log");
-            (ccdf(drawn, &scale), x, y)
+    let plotted = Plotted::of(drawn);
+    let mut value_axis = axis(&plotted.label);
+    if plotted.is_log() {
+        value_axis["type"] = json!("log");
+    } else if drawn.figure.draw != Draw::Box {
+        value_axis["rangemode"] = json!("tozero");
+    }
+    let (x, y) = match drawn.figure.draw {
+        Draw::Ccdf | Draw::Packets => {
+            let mut shares = axis(plotted.share_label());
+            shares["type"] = json!("log");
+            (value_axis, shares)
         }
-        Draw::Lines => {
-            (lines(drawn, &scale), axis(drawn.figure.x.as_deref().unwrap_or("")), value_axis)
-        }
-        Draw::Bars | Draw::Box => (groups(drawn, &scale), axis(""), value_axis),
+        Draw::Lines => (axis(drawn.figure.x.as_deref().unwrap_or("")), value_axis),
+        Draw::Bars | Draw::Box => (axis(""), value_axis),
     };
+    let traces = plotted.plots.iter().map(|plot| trace(&plotted, plot)).collect();
     let mut layout = layout(&x, &y);
     match drawn.figure.draw {
         Draw::Bars => layout["barmode"] = json!("group"),
         Draw::Box => layout["boxmode"] = json!("group"),
-        Draw::Ccdf | Draw::Lines => {}
+        Draw::Ccdf | Draw::Lines | Draw::Packets => {}
     }
     Figure {
         id: format!("figure{number}"),
         title: drawn.name.clone(),
-        caption: format!("{}.{}", drawn.figure.caption, says(drawn.figure.draw)),
+        caption: format!("{}. {}", drawn.figure.caption, says(drawn.figure.draw)),
         height: HEIGHT,
         choice: "",
         sets: vec![(String::new(), traces)],
@@ -126,113 +177,49 @@ fn figure(number: usize, drawn: &Drawn<'_>) -> Figure {
 
 const fn says(draw: Draw) -> &'static str {
     match draw {
-        Draw::Bars => " Bars: means over the repetitions with 95 % intervals.",
-        Draw::Box => " Boxes: quartiles over the repetitions.",
-        Draw::Ccdf => " Share of the repetitions above a value.",
-        Draw::Lines => " Points: means over the repetitions with 95 % intervals.",
+        Draw::Bars => "Bars: means over the repetitions with 95 % intervals.",
+        Draw::Box => "Boxes: quartiles over the repetitions.",
+        Draw::Ccdf => "Share of the repetitions above a value.",
+        Draw::Lines => "Points: means over the repetitions with 95 % intervals.",
+        Draw::Packets => "Share of the packets above a value: means of the repetitions' quantiles.",
     }
 }
 
-fn axis(title: &str) -> Value {
-    json!({"title": {"text": title}, "gridcolor": "#e5e5e5", "zerolinecolor": "#d9d9d9",
-        "automargin": true})
-}
-
-/// A variant with its series by experiment.
-type OfVariant<'d> = (&'d str, Vec<(&'d str, &'d Series<'d>)>);
-
-/// The series of every variant over the experiments, in the order in which they appear.
-fn by_variant<'d>(drawn: &'d Drawn<'_>) -> Vec<OfVariant<'d>> {
-    let mut order: Vec<&str> = Vec::new();
-    let mut all: BTreeMap<&str, Vec<(&str, &Series<'_>)>> = BTreeMap::new();
-    let cases_only = drawn.groups.len() > 1 && {
-        let first = drawn.groups[0].name.split('/').next();
-        drawn.groups.iter().all(|group| group.name.split('/').next() == first)
-    };
-    for group in &drawn.groups {
-        let name = if cases_only { group.case() } else { group.name };
-        for series in &group.series {
-            if !order.contains(&series.variant) {
-                order.push(series.variant);
-            }
-            all.entry(series.variant).or_default().push((name, series));
-        }
-    }
-    order.into_iter().filter_map(|name| all.remove_entry(name)).collect()
-}
-
-fn colour(number: usize) -> &'static str {
-    COLOURS[number % COLOURS.len()]
-}
-
-fn marker(number: usize) -> Value {
-    json!({"symbol": MARKERS[number % MARKERS.len()], "color": colour(number), "size": 8})
-}
-
-/// Means with half-widths of their intervals.
-fn means(series: &[(&str, &Series<'_>)], scale: &Scale) -> (Vec<f64>, Vec<f64>) {
-    let of = |series: &Series<'_>| {
-        let (mean, interval) = series.mean().unwrap_or_default();
-        (scale.shown(mean), interval.map_or(0.0, |of| scale.shown(of.half_width())))
-    };
-    series.iter().map(|(_, series)| of(series)).unzip()
-}
-
-/// Bars or boxes, one group for each experiment.
-fn groups(drawn: &Drawn<'_>, scale: &Scale) -> Vec<Value> {
-    let trace = |(number, (name, series)): (usize, OfVariant<'_>)| {
-        if drawn.figure.draw == Draw::Box {
-            let points = series.iter().flat_map(|(group, series)| {
-                series.values.iter().map(move |value| (*group, scale.shown(*value)))
+fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
+    let Look { colour, dash, .. } = plot.look;
+    let line = json!({"color": colour, "dash": dash.name(), "width": 1.5});
+    let groups = || plot.series.iter().map(|(place, _)| plotted.groups[*place]);
+    let means: Vec<(f64, f64, f64)> =
+        plot.series.iter().map(|(_, series)| plotted.mean(series)).collect();
+    let y: Vec<f64> = means.iter().map(|(mean, ..)| *mean).collect();
+    let half: Vec<f64> = means.iter().map(|(_, low, high)| (high - low) / 2.0).collect();
+    match plotted.drawn.figure.draw {
+        Draw::Bars => json!({"type": "bar", "name": plot.name, "x": groups().collect::<Vec<_>>(),
+            "y": y, "marker": {"color": colour},
+            "error_y": {"type": "data", "array": half, "color": "#222222"}}),
+        Draw::Box => {
+            let points = plot.series.iter().flat_map(|(place, series)| {
+                let group = plotted.groups[*place];
+                plotted.shown(series).into_iter().map(move |value| (group, value))
             });
             let (x, y): (Vec<&str>, Vec<f64>) = points.unzip();
-            return json!({"type": "box", "name": name, "x": x, "y": y,
-                "marker": {"color": colour(number), "size": 4}});
+            json!({"type": "box", "name": plot.name, "x": x, "y": y, "line": {"width": 1.2},
+                "marker": {"color": colour, "size": 4}})
         }
-        let x: Vec<&str> = series.iter().map(|(group, _)| *group).collect();
-        let (y, half) = means(&series, scale);
-        json!({"type": "bar", "name": name, "x": x, "y": y,
-            "marker": {"color": colour(number)},
-            "error_y": {"type": "data", "array": half, "color": "#222222"}})
-    };
-    by_variant(drawn).into_iter().enumerate().map(trace).collect()
-}
-
-/// Means over the cases, whose names begin with a number.
-fn lines(drawn: &Drawn<'_>, scale: &Scale) -> Vec<Value> {
-    let trace = |(number, (name, series)): (usize, OfVariant<'_>)| {
-        let x: Vec<Value> = series.iter().map(|(case, _)| place(case)).collect();
-        let (y, half) = means(&series, scale);
-        json!({"type": "scatter", "mode": "lines+markers", "name": name, "x": x, "y": y,
-            "line": {"color": colour(number)}, "marker": marker(number),
-            "error_y": {"type": "data", "array": half, "color": colour(number)}})
-    };
-    by_variant(drawn).into_iter().enumerate().map(trace).collect()
-}
-
-/// The number at the beginning of the name of a case, or else the name.
-fn place(case: &str) -> Value {
-    let is_part = |c: char| c.is_ascii_digit() || c == '.';
-    let digits: String = case.chars().take_while(|c| is_part(*c)).collect();
-    digits.parse::<f64>().map_or_else(|_| json!(case), |number| json!(number))
-}
-
-/// Share of the repetitions above each value, for every experiment and variant.
-fn ccdf(drawn: &Drawn<'_>, scale: &Scale) -> Vec<Value> {
-    let all = drawn.groups.iter().flat_map(|group| {
-        group
-            .series
-            .iter()
-            .map(move |series| (format!("{} {}", group.name, series.variant), series))
-    });
-    let trace = |(number, (name, series)): (usize, (String, &Series<'_>))| {
-        let mut values = series.values.clone();
-        values.sort_by(f64::total_cmp);
-        let n = values.len() as f64;
-        let y: Vec<f64> = (0..values.len()).map(|rank| (n - rank as f64) / n).collect();
-        let x: Vec<f64> = values.iter().map(|value| scale.shown(*value)).collect();
-        json!({"type": "scatter", "mode": "lines", "name": name, "x": x, "y": y,
-            "line": {"color": colour(number), "shape": "hv"}})
-    };
-    all.enumerate().map(trace).collect()
+        Draw::Lines => {
+            let x: Vec<f64> = plot.series.iter().map(|(place, _)| plotted.place(*place)).collect();
+            json!({"type": "scatter", "mode": "lines+markers", "name": plot.name, "x": x, "y": y,
+                "line": line, "marker": {"symbol": plot.look.symbol(), "color": colour, "size": 8},
+                "error_y": {"type": "data", "array": half, "color": colour}})
+        }
+        Draw::Ccdf | Draw::Packets => {
+            let (x, y): (Vec<f64>, Vec<f64>) = plotted.tail(plot).into_iter().unzip();
+            let is_steps = plotted.drawn.figure.draw == Draw::Ccdf;
+            let mut line = line;
+            line["shape"] = json!(if is_steps { "hv" } else { "linear" });
+            json!({"type": "scatter", "mode": if is_steps { "lines" } else { "lines+markers" },
+                "name": plot.name, "x": x, "y": y, "line": line,
+                "marker": {"symbol": plot.look.symbol(), "color": colour, "size": 6}})
+        }
+    }
 }

@@ -10,9 +10,10 @@ mod shard;
 mod table;
 
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
+use crate::figures::{self, Format};
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
-use crate::report::reproduction_page;
+use crate::report::{Plotted, reproduction_page};
 use crate::save::{Overwrite, provenance};
 use clap::Args;
 use lab::reproduction::{Asked, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
@@ -21,6 +22,7 @@ use lab::scenario::Key;
 use lab::{Given, InputError, Options, Scenario};
 use progress::Follower;
 use shard::Shard;
+use table::Numbers;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -173,19 +175,27 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
         return Ok(0);
     }
     let rows = plan.judge(&results);
+    let papers = plan.papers.iter().enumerate();
+    let numbers: Numbers<'_> =
+        papers.map(|(number, of)| (&*of.number, plan.compared(number, &results))).collect();
     if let Some(file) = &args.write {
-        record::write(file.as_ref(), plan, &rows, &provenance(clock)).map_err(|error| {
-            let help = "name a file that can be written to: `--write FILE`";
-            Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)
-        })?;
+        record::write(file.as_ref(), plan, (&rows, &numbers), &provenance(clock)).map_err(
+            |error| {
+                let help = "name a file that can be written to: `--write FILE`";
+                Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)
+            },
+        )?;
     }
-    let saved = prepared.out.as_ref().map_or(Ok(()), |out| save(prepared, out, (&rows, &results)));
+    let saved = prepared
+        .out
+        .as_ref()
+        .map_or(Ok(()), |out| save(prepared, out, (&rows, &numbers), &results));
     if args.json {
-        print(&format!("{:#}\n", document(&rows, args.quick)));
+        print(&format!("{:#}\n", document(&rows, &numbers, args.quick)));
     } else if args.markdown {
         print(&table::markdown(&rows));
     } else {
-        print(&table::text(&rows, screen));
+        print(&table::text(&rows, &numbers, screen));
     }
     saved?;
     let is_failed = |row: &Row<'_>| row.claim.kind == Kind::Hard && row.ours.holds == Some(false);
@@ -242,16 +252,22 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
 fn save(
     prepared: &Prepared<'_>,
     folder: &ResultFolder,
-    (rows, results): (&[Row<'_>], &Results),
+    (rows, numbers): (&[Row<'_>], &Numbers<'_>),
+    results: &Results,
 ) -> Result<(), Failure> {
     let Prepared { args, plan, .. } = prepared;
     let drawn = plan.drawn(results);
     let write = || {
-        folder.write(DOCUMENT, format!("{:#}\n", document(rows, args.quick)).as_bytes())?;
+        folder
+            .write(DOCUMENT, format!("{:#}\n", document(rows, numbers, args.quick)).as_bytes())?;
         for (_, of) in &drawn {
             let name = of.name.replace('/', "-");
             folder.write(&format!("{name}.csv"), of.csv().as_bytes())?;
             folder.write(&format!("{name}.parquet"), &of.table()?)?;
+            let files = figures::of_paper(&name, &Plotted::of(of), &[Format::Svg, Format::Pdf]);
+            for (name, content) in files.map_err(std::io::Error::other)? {
+                folder.write(&name, &content)?;
+            }
         }
         for (number, paper) in plan.papers.iter().enumerate() {
             let own = |row: &&Row<'_>| paper.claims.iter().any(|of| of.id == row.claim.id);
@@ -259,7 +275,7 @@ fn save(
             let figures = drawn.iter().filter(|(of, _)| *of == number).map(|(_, of)| of);
             let figures: Vec<_> = figures.collect();
             if !claims.is_empty() || !figures.is_empty() {
-                let page = reproduction_page(paper, &claims, &figures);
+                let page = reproduction_page(paper, &claims, &numbers[number].1, &figures);
                 folder.write(&page_name(&paper.number), page.as_bytes())?;
             }
         }

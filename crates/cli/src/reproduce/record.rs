@@ -2,10 +2,10 @@
 //!
 //! Text that was written by hand below a mark is kept when the document is written again.
 
-use super::table::{assumptions, of_paper, summary};
+use super::table::{Numbers, assumptions, numbers_of, of_paper, summary};
 use crate::by_hand;
-use crate::report::{holds, utc};
-use lab::reproduction::{Plan, Row};
+use crate::report::{differences_of, holds, utc};
+use lab::reproduction::{Differences, Plan, Row};
 use lab::results::Provenance;
 use lab::validation::Machine;
 use std::fmt::Write;
@@ -22,13 +22,17 @@ same claim with the model of today's kernel. Values that a paper does not state 
 pub(super) fn write(
     file: &Path,
     plan: &Plan,
-    rows: &[Row<'_>],
+    (rows, numbers): (&[Row<'_>], &Numbers<'_>),
     provenance: &Provenance,
 ) -> io::Result<()> {
-    by_hand::write(file, &document(plan, rows, provenance))
+    by_hand::write(file, &document(plan, (rows, numbers), provenance))
 }
 
-fn document(plan: &Plan, rows: &[Row<'_>], provenance: &Provenance) -> String {
+fn document(
+    plan: &Plan,
+    (rows, numbers): (&[Row<'_>], &Numbers<'_>),
+    provenance: &Provenance,
+) -> String {
     let version = provenance.version.clone();
     let machine = Machine::here(utc(provenance.started), provenance.command.join(" "), version);
     let mut text =
@@ -50,6 +54,13 @@ fn document(plan: &Plan, rows: &[Row<'_>], provenance: &Provenance) -> String {
         for row in of {
             notes(&mut text, row);
         }
+        let all = numbers.iter().filter(|(number, _)| *number == paper.number);
+        for (_, all) in all {
+            if let Some(differences) = Differences::of(all) {
+                let (says, table) = (differences_of(&differences), numbers_of(all).markdown());
+                let _ = writeln!(text, "\nThe paper's numbers beside ours: {says}.\n\n{table}");
+            }
+        }
         text.push('\n');
     }
     for note in assumptions(rows) {
@@ -66,6 +77,9 @@ fn notes(text: &mut String, row: &Row<'_>) {
     };
     if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
         line(&format!("{}: {}", holds(&row.ours), row.ours.why));
+    }
+    if let Some(because) = &row.ours.because {
+        line(&format!("why: {because}"));
     }
     for part in row.ours.parts.iter().filter(|part| part.holds != Some(true)) {
         if part.why != row.ours.why {

@@ -2,20 +2,28 @@
 
 use crate::columns::{Column, Table};
 use crate::output::Screen;
-use crate::report::holds;
+use crate::report::{difference, differences_of, holds, shown};
 use lab::InputError;
-use lab::reproduction::{Column as Kernel, Cost, Costs, Judged, Kind, Plan, Row, figure_name};
+use lab::reproduction::{
+    Column as Kernel, Compared, Cost, Costs, Differences, Judged, Kind, Plan, Row, figure_name,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// The numbers of papers that were compared, by the number of the paper.
+pub(super) type Numbers<'a> = Vec<(&'a str, Vec<Compared<'a>>)>;
+
 /// Text output.
-pub(super) fn text(rows: &[Row<'_>], screen: Screen) -> String {
+pub(super) fn text(rows: &[Row<'_>], numbers: &Numbers<'_>, screen: Screen) -> String {
     let mut text = table(rows).render(screen.of_tables());
     text.push('\n');
     for row in rows {
         if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
             let holds = holds(&row.ours);
             screen.wrap(&mut text, &format!("{} ({holds}): ", row.claim.id), &row.ours.why, "");
+        }
+        if let Some(because) = &row.ours.because {
+            screen.wrap(&mut text, &format!("{} why: ", row.claim.id), because, "");
         }
         for (says, judged) in &row.sensitivity {
             let content = format!("{says}: {}, {}", judged.ours, holds(judged));
@@ -24,6 +32,11 @@ pub(super) fn text(rows: &[Row<'_>], screen: Screen) -> String {
     }
     for note in assumptions(rows) {
         screen.wrap(&mut text, "note: ", &note, "");
+    }
+    for (paper, all) in numbers {
+        if let Some(differences) = Differences::of(all) {
+            screen.wrap(&mut text, &format!("{paper}: "), &differences_of(&differences), "");
+        }
     }
     text.push('\n');
     screen.wrap(&mut text, "", &summary(rows), "1");
@@ -39,6 +52,21 @@ pub(super) fn assumptions(rows: &[Row<'_>]) -> Vec<String> {
         }
     }
     all.into_iter().map(|(note, ids)| format!("{note} ({})", ids.join(", "))).collect()
+}
+
+/// The numbers of a paper beside ours.
+pub(super) fn numbers_of(all: &[Compared<'_>]) -> Table {
+    let each = |cell: &dyn Fn(&Compared<'_>) -> String| all.iter().map(cell).collect();
+    let value = |of: &Compared<'_>, value: f64| shown(of, value);
+    let columns = vec![
+        Column::new("source", false, 1, each(&|of| of.source.to_owned())),
+        Column::new("number", false, 0, each(&|of| of.says.to_owned())),
+        Column::new("experiment", false, 2, each(&|of| of.experiment.to_owned())),
+        Column::new("paper", true, 0, each(&|of| value(of, of.paper))),
+        Column::new("ours", true, 0, each(&|of| value(of, of.ours))),
+        Column::new("difference", true, 0, each(&|of| difference(of))),
+    ];
+    Table { columns }
 }
 
 /// One table in Markdown.
@@ -141,15 +169,15 @@ pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
 
 /// What the studies of a paper, or of all, cost by column.
 fn totals(text: &mut String, all: &Costs, paper: Option<usize>, screen: Screen) {
-    let columns: [(&str, fn(Kernel) -> bool); 3] = [
-        ("on the kernel of the paper", |of| of == Kernel::Paper),
-        ("on Linux", |of| of == Kernel::Linux),
-        ("with neighbouring values", |of| matches!(of, Kernel::Sensitivity(..))),
+    let own = all.of(paper, |of| of == Kernel::Paper);
+    let today = all.of(paper, |of| of == Kernel::Linux);
+    let neighbours = all.of(paper, |of| matches!(of, Kernel::Sensitivity(..)));
+    let columns = [
+        ("on the kernel of the paper", own),
+        ("on Linux", today),
+        ("with neighbouring values", neighbours),
     ];
-    for (name, is_meant) in columns {
-        let cost = all.of(paper, is_meant);
-        if cost.studies > 0 {
-            screen.wrap(text, "  ", &format!("{name}: {}", costs(&cost)), "2");
-        }
+    for (name, cost) in columns.iter().filter(|(_, cost)| cost.studies > 0) {
+        screen.wrap(text, "  ", &format!("{name}: {}", costs(cost)), "2");
     }
 }

@@ -105,6 +105,9 @@ fn page_of_a_paper_is_shown_without_a_network() {
     let (lrf, lines) = ("burst/30,\"mptcp/lrf/reno\",19,", csv.lines().count());
     assert!(csv.starts_with("experiment,variant,repetition,value\n") && csv.contains(lrf));
     assert_eq!(lines, 1 + 2 * 4 * 20);
+    let svg = fs::read_to_string(format!("{out}/009-fig1.svg")).expect("a drawing");
+    assert!(svg.contains("message delay (ms)") && svg.contains("mptcp/lrf/reno"), "{svg}");
+    assert!(fs::read(format!("{out}/009-fig1.pdf")).expect("a drawing").starts_with(b"%PDF"));
     let _ = shown(&format!("{out}/009.html"), &scratch);
 }
 
@@ -138,4 +141,40 @@ fn another_scheduler_is_beside_the_papers_and_changes_no_claim() {
     assert_eq!(holds(&with), holds(&sample(&["--json"])));
     let csv = fs::read_to_string(format!("{out}/009-fig1.csv")).expect("data");
     assert!(csv.contains("mptcp/ecf/reno"));
+}
+
+/// A folder with a claim about a game.
+fn game(scratch: &Scratch) -> String {
+    let folder = scratch.path("claims");
+    fs::create_dir_all(format!("{folder}/008-games")).expect("a folder");
+    let claims = "paper = \"008\"\ntitle = \"Games\"\n[experiment.game]\nfile = \"game.toml\"\n\
+        [[claim]]\nid = \"008-C1\"\nkind = \"hard\"\nsource = \"s1\"\npaper = \"the path decides\"\n\
+        [[claim.part]]\ncheck = \"order\"\nexperiment = \"game\"\n\
+        values = [\"tcp/fast/reno\", \"tcp/slow/reno\"]\n";
+    let scenario = "traffic = \"game:aoc-1\"\nprotocols = \"tcp\"\ncc = \"reno\"\nruns = 4\n\
+        [path]\nfast = \"rate 20mbit delay 5ms\"\nslow = \"rate 20mbit delay 50ms\"\n";
+    fs::write(format!("{folder}/008-games/claims.toml"), claims).expect("claims");
+    fs::write(format!("{folder}/008-games/game.toml"), scenario).expect("a scenario");
+    folder
+}
+
+/// Recordings have no licence: without them the model of the game runs, and the row says so.
+#[test]
+fn a_claim_is_judged_with_the_model_of_a_game_and_with_its_recording() {
+    let scratch = Scratch::new("reproduce-data");
+    let (claims, data) = (game(&scratch), scratch.path("data"));
+    fs::create_dir_all(format!("{data}/games/age-of-conan")).expect("a folder");
+    let recording = format!("gap_s,message_bytes\n{}", "0.2,140\n".repeat(40));
+    fs::write(format!("{data}/games/age-of-conan/trace111.csv"), recording).expect("a recording");
+    let row = |more: &[&str]| {
+        let call = ["reproduce", "all", "--claims", &claims, "--quick", "--quiet", "--json"];
+        let found = document(&succeeds(&[&call[..], more].concat()));
+        let row = &found["claims"][0];
+        assert_eq!(row["holds"], true);
+        (row["ours"].to_string(), row["notes"][0].to_string())
+    };
+    let (model, recorded) = (row(&[]), row(&["--data", &data]));
+    assert!(model.1.contains("is a model with a mean gap of 181.4 ms"), "{}", model.1);
+    assert!(recorded.1.contains("as recorded in"), "{}", recorded.1);
+    assert_ne!(model.0, recorded.0);
 }

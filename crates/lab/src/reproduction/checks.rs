@@ -35,18 +35,22 @@ pub(super) enum Side {
     Constant(f64),
     /// The values of the repetitions of a study; `None` where a run did not finish.
     Runs {
-        /// The study; repetitions of one study are paired.
-        study: usize,
-        /// By repetition.
-        values: Vec<Option<f64>>,
+        /// Repetitions of sides with the same number are paired.
+        draws: usize,
+        /// By repetition, as many values each as `joined` joins.
+        rows: Vec<Option<Vec<f64>>>,
+        /// How the statistics of the values make one number.
+        joined: Joining,
     },
+}
+
+/// How the statistics of the columns of a side make one number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Joining {
+    /// Their mean: of one value, or over single paths.
+    Average,
     /// The relative gain of the first over the second, (second - first) / second.
-    Gain {
-        /// The study.
-        study: usize,
-        /// By repetition.
-        pairs: Vec<(Option<f64>, Option<f64>)>,
-    },
+    Gain,
 }
 
 /// What a comparison shows.
@@ -148,17 +152,9 @@ impl Means {
 
     /// The number of one side.
     pub(super) fn value(self, side: &Side) -> Option<f64> {
-        match side {
-            Side::Constant(value) => Some(*value),
-            Side::Runs { values, .. } => {
-                let values: Vec<f64> = values.iter().copied().flatten().collect();
-                self.of(values)
-            }
-            Side::Gain { pairs, .. } => {
-                let all = finished(pairs);
-                self.gain(&all, &(0..all.len()).collect::<Vec<usize>>())
-            }
-        }
+        let part = Part::new(side);
+        let all = (0..part.size().unwrap_or(0)).collect();
+        part.number(self, Some(&all))
     }
 
     fn judged(
@@ -190,7 +186,7 @@ impl Means {
         }
         if joined == Joined::Difference
             && self.statistic == Statistic::Mean
-            && let Some((a, b)) = rows.of_one_study()
+            && let Some((a, b)) = rows.paired()
         {
             let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
             let interval = match paired(&a, &b) {
@@ -201,7 +197,7 @@ impl Means {
         }
         if joined == Joined::Difference
             && self.statistic == Statistic::Mean
-            && let Some((a, b)) = rows.of_two_studies()
+            && let Some((a, b)) = rows.unpaired()
         {
             let estimate = mean(&a)? - mean(&b)?;
             return Some((estimate, student_interval(&a, &b, level)?));
@@ -235,11 +231,16 @@ impl Means {
         }
     }
 
-    /// The relative gain over the picked pairs.
-    fn gain(self, pairs: &[(f64, f64)], picks: &[usize]) -> Option<f64> {
-        let first = self.of(picks.iter().map(|i| pairs[*i].0).collect())?;
-        let second = self.of(picks.iter().map(|i| pairs[*i].1).collect())?;
-        (second != 0.0).then(|| (second - first) / second)
+    /// The joined statistics of the picked rows.
+    fn join(self, rows: &[Vec<f64>], picks: &[usize], joined: Joining) -> Option<f64> {
+        let width = rows.first()?.len();
+        let column = |place: usize| self.of(picks.iter().map(|i| rows[*i][place]).collect());
+        let columns: Vec<f64> = (0..width).map(column).collect::<Option<_>>()?;
+        match (joined, columns.as_slice()) {
+            (Joining::Average, _) => mean(&columns),
+            (Joining::Gain, [first, second]) if *second != 0.0 => Some((second - first) / second),
+            (Joining::Gain, _) => None,
+        }
     }
 }
 
@@ -259,76 +260,67 @@ fn inside(interval: Interval, (low, high): (f64, f64)) -> Option<bool> {
     decided([is_inside, interval.high < low || interval.low > high])
 }
 
-fn finished(pairs: &[(Option<f64>, Option<f64>)]) -> Vec<(f64, f64)> {
-    pairs.iter().filter_map(|(a, b)| a.zip(*b)).collect()
-}
-
-/// The sides with the repetitions that count: of one study those that both finished.
+/// The sides with the repetitions that count: of paired ones those that both finished.
 struct Rows {
     left: Part,
     right: Part,
-    /// Both sides are of one study, and so picked together.
+    /// The repetitions of both sides are paired, and so picked together.
     together: bool,
 }
 
 enum Part {
     Constant(f64),
-    Values(Vec<f64>),
-    Pairs(Vec<(f64, f64)>),
+    Values(Vec<Vec<f64>>, Joining),
 }
 
 impl Part {
     fn new(side: &Side) -> Part {
         match side {
             Side::Constant(value) => Part::Constant(*value),
-            Side::Runs { values, .. } => Part::Values(values.iter().copied().flatten().collect()),
-            Side::Gain { pairs, .. } => Part::Pairs(finished(pairs)),
+            Side::Runs { rows, joined, .. } => {
+                Part::Values(rows.iter().flatten().cloned().collect(), *joined)
+            }
         }
     }
 
     fn size(&self) -> Option<usize> {
         match self {
             Part::Constant(_) => None,
-            Part::Values(values) => Some(values.len()),
-            Part::Pairs(pairs) => Some(pairs.len()),
+            Part::Values(rows, _) => Some(rows.len()),
         }
     }
 
     fn number(&self, means: Means, picks: Option<&Vec<usize>>) -> Option<f64> {
         match (self, picks) {
             (Part::Constant(value), _) => Some(*value),
-            (Part::Values(values), Some(picks)) => {
-                means.of(picks.iter().map(|i| values[*i]).collect())
-            }
-            (Part::Pairs(pairs), Some(picks)) => means.gain(pairs, picks),
-            (_, None) => None,
+            (Part::Values(rows, joined), Some(picks)) => means.join(rows, picks, *joined),
+            (Part::Values(..), None) => None,
+        }
+    }
+
+    /// A number for each repetition; `None` of gains, which are of all together.
+    fn by_repetition(&self) -> Option<Vec<f64>> {
+        match self {
+            Part::Values(rows, Joining::Average) => rows.iter().map(|row| mean(row)).collect(),
+            Part::Values(_, Joining::Gain) | Part::Constant(_) => None,
         }
     }
 }
 
 impl Rows {
-    /// `None` of two gains of one study, whose repetitions would not be picked together, and of
-    /// constants alone.
+    /// `None` of constants alone.
     fn new(a: &Side, b: &Side) -> Option<Rows> {
         match (a, b) {
             (Side::Constant(_), Side::Constant(_)) => None,
-            (Side::Runs { study, values }, Side::Runs { study: other, values: others })
-                if study == other =>
-            {
-                let both = values.iter().zip(others).filter_map(|(a, b)| a.zip(*b));
+            (
+                Side::Runs { draws, rows, joined },
+                Side::Runs { draws: others, rows: right, joined: right_joined },
+            ) if draws == others => {
+                let both = rows.iter().zip(right).filter_map(|(a, b)| a.clone().zip(b.clone()));
                 let (left, right) = both.unzip();
-                let (left, right) = (Part::Values(left), Part::Values(right));
+                let (left, right) =
+                    (Part::Values(left, *joined), Part::Values(right, *right_joined));
                 Some(Rows { left, right, together: true })
-            }
-            (Side::Gain { study, pairs }, Side::Gain { study: other, pairs: others })
-                if study == other =>
-            {
-                let is_whole = |(a, b): &(Option<f64>, Option<f64>)| a.is_some() && b.is_some();
-                let both = pairs.iter().zip(others);
-                let both = both.filter(|(a, b)| is_whole(a) && is_whole(b));
-                let (left, right): (Vec<_>, Vec<_>) = both.unzip();
-                let (left, right) = (finished(&left), finished(&right));
-                Some(Rows { left: Part::Pairs(left), right: Part::Pairs(right), together: true })
             }
             _ => Some(Rows { left: Part::new(a), right: Part::new(b), together: false }),
         }
@@ -341,20 +333,17 @@ impl Rows {
     }
 
     /// Paired values, or one side beside a constant.
-    fn of_one_study(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+    fn paired(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         match (&self.left, &self.right) {
-            (Part::Values(a), Part::Values(b)) if self.together => Some((a.clone(), b.clone())),
-            (Part::Values(a), Part::Constant(b)) => Some((a.clone(), vec![*b; a.len()])),
-            (Part::Constant(a), Part::Values(b)) => Some((vec![*a; b.len()], b.clone())),
+            (a, Part::Constant(b)) => a.by_repetition().map(|a| (a.clone(), vec![*b; a.len()])),
+            (Part::Constant(a), b) => b.by_repetition().map(|b| (vec![*a; b.len()], b)),
+            (a, b) if self.together => a.by_repetition().zip(b.by_repetition()),
             _ => None,
         }
     }
 
-    fn of_two_studies(&self) -> Option<(Vec<f64>, Vec<f64>)> {
-        match (&self.left, &self.right) {
-            (Part::Values(a), Part::Values(b)) => Some((a.clone(), b.clone())),
-            _ => None,
-        }
+    fn unpaired(&self) -> Option<(Vec<f64>, Vec<f64>)> {
+        self.left.by_repetition().zip(self.right.by_repetition())
     }
 
     fn left(&self, means: Means, picks: &Picks) -> Option<f64> {
@@ -376,8 +365,9 @@ mod tests {
     const MEDIAN: Means = Means { statistic: Statistic::Median, ..MEAN };
     const IQR: Means = Means { statistic: Statistic::Iqr, ..MEAN };
 
-    fn runs(study: usize, values: impl IntoIterator<Item = f64>) -> Side {
-        Side::Runs { study, values: values.into_iter().map(Some).collect() }
+    fn runs(draws: usize, values: impl IntoIterator<Item = f64>) -> Side {
+        let rows = values.into_iter().map(|value| Some(vec![value])).collect();
+        Side::Runs { draws, rows, joined: Joining::Average }
     }
 
     /// Twenty values around `centre`, `spread` to each side, in a fixed order.
@@ -485,10 +475,35 @@ mod tests {
     }
 
     #[test]
+    fn average_of_medians_is_that_of_the_medians_of_each_path() {
+        // A path with few far values, and one whose values are those of the other in reverse.
+        let far = |i: i32| if i % 5 == 0 { 100.0 } else { f64::from(i) };
+        let rows: Vec<_> = (0..20).map(|i| Some(vec![far(i), far(19 - i)])).collect();
+        let both = Side::Runs { draws: 0, rows: rows.clone(), joined: Joining::Average };
+        let alone = runs(0, (0..20).map(far));
+        assert_eq!(MEDIAN.value(&both), MEDIAN.value(&alone));
+        let by_run = runs(0, rows.iter().flatten().map(|row| (row[0] + row[1]) / 2.0));
+        assert_ne!(MEDIAN.value(&both), MEDIAN.value(&by_run));
+        let difference = MEAN.value(&both).unwrap() - MEAN.value(&by_run).unwrap();
+        assert!(difference.abs() < 1e-9, "of means nothing changes: {difference}");
+        // Both paths vary, and are resampled together with what is compared.
+        let above = Side::Runs {
+            draws: 0,
+            rows: rows
+                .iter()
+                .map(|row| row.clone().map(|of| vec![of[0] + 1.0, of[1] + 1.0]))
+                .collect(),
+            joined: Joining::Average,
+        };
+        assert_eq!(MEDIAN.order(&both, &above).holds, Some(true));
+    }
+
+    #[test]
     fn gains_are_ordered_across_studies() {
-        let gain = |study, first: f64| Side::Gain {
-            study,
-            pairs: (0..20).map(|i| (Some(first + f64::from(i % 5)), Some(100.0))).collect(),
+        let gain = |draws, first: f64| Side::Runs {
+            draws,
+            rows: (0..20).map(|i| Some(vec![first + f64::from(i % 5), 100.0])).collect(),
+            joined: Joining::Gain,
         };
         let (small, large) = (gain(0, 90.0), gain(1, 60.0));
         assert!((MEAN.value(&small).unwrap() - 0.08).abs() < 1e-9);
@@ -500,10 +515,10 @@ mod tests {
 
     #[test]
     fn runs_that_one_side_did_not_finish_do_not_count_and_few_decide_nothing() {
-        let mut values: Vec<Option<f64>> = (0..12).map(|i| Some(f64::from(i))).collect();
+        let mut rows: Vec<_> = (0..12).map(|i| Some(vec![f64::from(i)])).collect();
         let right = runs(0, (0..12).map(|i| f64::from(i) + 1.0));
-        values[4] = None;
-        let left = Side::Runs { study: 0, values };
+        rows[4] = None;
+        let left = Side::Runs { draws: 0, rows, joined: Joining::Average };
         assert_eq!(MEAN.order(&left, &right).holds, Some(true));
         let (two, later) = (runs(0, [1.0, 2.0]), runs(0, [11.0, 12.0]));
         assert_eq!(MEAN.order(&two, &later).holds, Some(true), "without any randomness");

@@ -27,6 +27,8 @@ pub struct Paper {
     pub experiments: Vec<Experiment>,
     /// Claims in the order of the paper.
     pub claims: Vec<Claim>,
+    /// Numbers that it states.
+    pub numbers: Vec<Stated>,
     /// Figures and tables.
     pub figures: Vec<Figure>,
 }
@@ -61,6 +63,21 @@ pub struct Claim {
     pub sensitivity: Vec<Sensitivity>,
     /// Why it cannot be run.
     pub missing: Option<String>,
+    /// The explanation where it does not hold.
+    pub why: Option<String>,
+}
+
+/// Numbers that the paper states, beside which ours are shown.
+#[derive(Clone, Debug)]
+pub struct Stated {
+    /// Section, figure or table.
+    pub source: String,
+    /// What they are.
+    pub says: String,
+    /// For each experiment of `part` the paper's number, in SI units.
+    pub(super) paper: Vec<f64>,
+    /// What is compared: a value, or the ratio of two.
+    pub(super) part: Part,
 }
 
 /// Whether a claim must hold.
@@ -111,6 +128,8 @@ pub struct Figure {
     pub claims: Vec<String>,
     /// Label of the axis of `lines`.
     pub x: Option<String>,
+    /// Whether the axis of the number is logarithmic.
+    pub is_log: bool,
     pub(super) experiments: Vec<String>,
     pub(super) metric: Metric,
     /// Variants shown; empty: all.
@@ -128,7 +147,13 @@ pub enum Draw {
     Ccdf,
     /// Means over the cases.
     Lines,
+    /// Complementary distribution over the packets: quantiles of the repetitions, their means.
+    Packets,
 }
+
+/// Quantiles of `--packet-metrics` that `packets` draws, with the share above.
+const QUANTILES: [(&str, f64); 5] =
+    [("p25", 0.75), ("p50", 0.5), ("p75", 0.25), ("p95", 0.05), ("p99", 0.01)];
 
 /// Rule of a part; `checks` has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -214,10 +239,13 @@ pub(super) enum Pick {
     Min,
 }
 
-const FILE_KEYS: [&str; 5] = ["paper", "title", "experiment", "claim", "figure"];
+const FILE_KEYS: [&str; 6] = ["paper", "title", "experiment", "claim", "number", "figure"];
 const EXPERIMENT_KEYS: [&str; 6] = ["file", "set", "quick", "linux", "only", "cases"];
 const CASE_KEYS: [&str; 5] = ["name", "set", "quick", "linux", "only"];
-const CLAIM_KEYS: [&str; 7] = ["id", "kind", "source", "paper", "part", "sensitivity", "missing"];
+const CLAIM_KEYS: [&str; 8] =
+    ["id", "kind", "source", "paper", "part", "sensitivity", "missing", "why"];
+const NUMBER_KEYS: [&str; 7] =
+    ["source", "says", "experiment", "metric", "statistic", "values", "paper"];
 const PART_KEYS: [&str; 10] = [
     "kind",
     "says",
@@ -231,8 +259,8 @@ const PART_KEYS: [&str; 10] = [
     "missing",
 ];
 const SENSITIVITY_KEYS: [&str; 2] = ["says", "set"];
-const FIGURE_KEYS: [&str; 8] =
-    ["id", "caption", "draw", "experiments", "metric", "variants", "x", "claims"];
+const FIGURE_KEYS: [&str; 9] =
+    ["id", "caption", "draw", "experiments", "metric", "variants", "x", "scale", "claims"];
 const CHECKS: [(&str, Check); 7] = [
     ("order", Check::Order),
     ("at-most", Check::AtMost),
@@ -243,8 +271,14 @@ const CHECKS: [(&str, Check); 7] = [
     ("gain-order", Check::GainOrder),
 ];
 const KINDS: [(&str, Kind); 2] = [("hard", Kind::Hard), ("soft", Kind::Soft)];
-const DRAWINGS: [(&str, Draw); 4] =
-    [("bars", Draw::Bars), ("box", Draw::Box), ("ccdf", Draw::Ccdf), ("lines", Draw::Lines)];
+const DRAWINGS: [(&str, Draw); 5] = [
+    ("bars", Draw::Bars),
+    ("box", Draw::Box),
+    ("ccdf", Draw::Ccdf),
+    ("lines", Draw::Lines),
+    ("packets", Draw::Packets),
+];
+const SCALES: [(&str, bool); 2] = [("linear", false), ("log", true)];
 const PICKS: [(&str, Pick); 5] = [
     ("average", Pick::Average),
     ("sum", Pick::Sum),
@@ -277,12 +311,28 @@ impl Metric {
     }
 
     fn read(given: Option<Given>) -> Metric {
-        let Some(given) = given else { return Metric::Own };
-        match given.text.split_once(':') {
+        given.map_or(Metric::Own, |given| Metric::named(&given.text))
+    }
+
+    /// The metric of this name.
+    pub(super) fn named(name: &str) -> Metric {
+        match name.split_once(':') {
+            None if name == Metric::Own.name() => Metric::Own,
             Some(("share", "largest")) => Metric::LargestShare,
             Some(("share", path)) => Metric::Share(path.to_owned()),
             Some(("number", name)) => Metric::Number(name.to_owned()),
-            _ => Metric::Named(given.text),
+            _ => Metric::Named(name.to_owned()),
+        }
+    }
+
+    /// What it is in words; `own` is the name of the scenario's metric.
+    pub(super) fn words(&self, own: &str) -> String {
+        match self {
+            Metric::Own => own.replace('_', " "),
+            Metric::Named(name) => name.replace('_', " "),
+            Metric::Share(path) => format!("share of the data on {path}"),
+            Metric::LargestShare => "largest share of a path".to_owned(),
+            Metric::Number(name) => name.replace('_', " ").replace('/', ", "),
         }
     }
 
@@ -301,6 +351,21 @@ impl Metric {
     pub(super) fn needs_packets(&self) -> bool {
         let is_of_packets = |name: &str| packet_number::unit_of(name).is_some();
         matches!(self, Metric::Number(name) if numbers(name).any(is_of_packets))
+    }
+}
+
+impl Figure {
+    /// The metrics that it shows, of `packets` with the share of packets above.
+    pub(super) fn metrics(&self) -> Vec<(Metric, Option<f64>)> {
+        match (&self.metric, self.draw) {
+            (Metric::Number(name), Draw::Packets) => {
+                let of = |(quantile, share): (&str, f64)| {
+                    (Metric::Number(format!("{name}/{quantile}")), Some(share))
+                };
+                QUANTILES.map(of).into()
+            }
+            (metric, _) => vec![(metric.clone(), None)],
+        }
     }
 }
 
@@ -355,6 +420,7 @@ impl Paper {
             number: table.required("paper")?.text,
             title: table.required("title")?.text,
             claims: each(&table, "claim", &CLAIM_KEYS, read_claim)?,
+            numbers: each(&table, "number", &NUMBER_KEYS, read_stated)?,
             figures: each(&table, "figure", &FIGURE_KEYS, read_figure)?,
             experiments,
         };
@@ -374,6 +440,11 @@ impl Paper {
         (!found.is_empty()).then_some(found)
     }
 
+    /// The experiments that a part names, in its order.
+    pub(super) fn experiments_of(&self, part: &Part) -> Vec<usize> {
+        part.experiments.iter().flat_map(|name| self.find(name).unwrap_or_default()).collect()
+    }
+
     /// Refuses names of experiments and claims that do not exist.
     fn check(&self, table: &Table<'_>) -> Result<(), InputError> {
         for of in table.tables("claim", &CLAIM_KEYS)? {
@@ -384,6 +455,15 @@ impl Paper {
                         self.check_experiment(&given, name)?;
                     }
                 }
+            }
+        }
+        for (of, stated) in table.tables("number", &NUMBER_KEYS)?.iter().zip(&self.numbers) {
+            self.check_experiments(&of.texts("experiment")?)?;
+            let studies = self.experiments_of(&stated.part).len();
+            if studies != stated.paper.len() {
+                let problem = format!("{} numbers for {studies} experiments", stated.paper.len());
+                let help = "write one number of the paper for each experiment";
+                return Err(of.required("says")?.refuse_whole(problem, help));
             }
         }
         for figure in table.tables("figure", &FIGURE_KEYS)? {
@@ -485,6 +565,7 @@ fn read_claim(table: &Table<'_>) -> Result<Claim, InputError> {
             Ok(Sensitivity { says: of.required("says")?.text, set: of.options("set")? })
         })?,
         missing: text("missing")?,
+        why: text("why")?,
     };
     if claim.parts.is_empty() && claim.missing.is_none() {
         let help = "write a `[[claim.part]]`, or say with `missing` why it cannot be run";
@@ -522,6 +603,36 @@ fn read_part(table: &Table<'_>, kind: Kind) -> Result<Part, InputError> {
     Ok(part)
 }
 
+fn read_stated(table: &Table<'_>) -> Result<Stated, InputError> {
+    let number = |given: &Given| {
+        let help =
+            "write the paper's numbers in seconds, bit/s or as shares: `paper = [0.05, 0.1]`";
+        let problem = || format!("`{}` is not a number", given.text);
+        given.text.parse::<f64>().map_err(|_| given.refuse_whole(problem(), help))
+    };
+    let stated = Stated {
+        source: table.required("source")?.text,
+        says: table.required("says")?.text,
+        paper: table.texts("paper")?.iter().map(number).collect::<Result<_, _>>()?,
+        part: Part {
+            kind: Kind::Soft,
+            says: None,
+            check: Check::Range,
+            experiments: table.texts("experiment")?.into_iter().map(|given| given.text).collect(),
+            metric: Metric::read(table.text("metric")?),
+            statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
+            values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,
+            bounds: (f64::NEG_INFINITY, f64::INFINITY),
+            missing: None,
+        },
+    };
+    if !(1..=2).contains(&stated.part.values.len()) {
+        let help = "write one value, or two: the first over the second";
+        return Err(table.required("says")?.refuse_whole("a number without a value", help));
+    }
+    Ok(stated)
+}
+
 /// Refuses a number of values that does not suit the check.
 fn check_values(table: &Table<'_>, part: &Part) -> Result<(), InputError> {
     let count = part.values.len();
@@ -549,6 +660,7 @@ fn read_figure(table: &Table<'_>) -> Result<Figure, InputError> {
         draw: one_of(&DRAWINGS, "drawing", &table.required("draw")?)?,
         claims: texts("claims")?,
         x: table.text("x")?.map(|given| given.text),
+        is_log: table.text("scale")?.map_or(Ok(false), |of| one_of(&SCALES, "scale", &of))?,
         experiments: texts("experiments")?,
         metric: Metric::read(table.text("metric")?),
         variants: texts("variants")?,

@@ -3,20 +3,44 @@
 //! Pages and tables belong to the command line.
 
 use super::judge::{Judged, JudgedPart};
+use super::numbers::{Compared, Differences};
 use super::plan::Row;
 use crate::results::json_ends;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The version of the document.
 const SCHEMA: u32 = 1;
 
-/// The document of `reproduce --json`.
-pub fn document(rows: &[Row<'_>], is_quick: bool) -> Value {
+/// The document of `reproduce --json`: the claims, and the numbers of each paper by its number.
+pub fn document(rows: &[Row<'_>], numbers: &[(&str, Vec<Compared<'_>>)], is_quick: bool) -> Value {
+    let stated = |(paper, all): &(&str, Vec<Compared<'_>>)| {
+        let differences = Differences::of(all);
+        let content = json!({
+            "median_abs_difference": differences.map(|of| of.median),
+            "worst_abs_difference": differences.map(|of| of.worst),
+            "numbers": all.iter().map(number).collect::<Vec<_>>(),
+        });
+        ((*paper).to_owned(), content)
+    };
+    let stated = numbers.iter().filter(|(_, all)| !all.is_empty()).map(stated);
     json!({
         "schema": SCHEMA,
         "program": "anabranch",
         "quick": is_quick,
         "claims": rows.iter().map(claim).collect::<Vec<_>>(),
+        "papers": stated.collect::<Map<String, Value>>(),
+    })
+}
+
+fn number(of: &Compared<'_>) -> Value {
+    json!({
+        "source": of.source,
+        "says": of.says,
+        "experiment": of.experiment,
+        "unit": of.unit,
+        "paper": of.paper,
+        "ours": of.ours,
+        "difference": of.difference(),
     })
 }
 
@@ -34,6 +58,7 @@ fn claim(row: &Row<'_>) -> Value {
         "ci95": ends(ours),
         "holds": ours.holds,
         "why": ours.why,
+        "explanation": ours.because,
         "parts": ours.parts.iter().map(part).collect::<Vec<_>>(),
         "linux": linux.as_ref().map(|judged| json!({
             "ours": judged.ours,

@@ -5,6 +5,7 @@
 
 use super::checks::{Means, Shown, Side};
 use super::claims::{Check, Claim, Kind, Paper, Part, Quantity, Statistic, Term};
+use super::samples::Sampled;
 use super::values::Values;
 use crate::quantity::Scale;
 use crate::statistics::Interval;
@@ -19,8 +20,10 @@ pub struct Judged {
     pub ours: String,
     /// The interval that decides.
     pub interval: Option<Interval>,
-    /// The reason, if it does not hold.
+    /// What the interval shows, if it does not hold.
     pub why: String,
+    /// The explanation that the claims file has, if it does not hold.
+    pub because: Option<String>,
     /// The parts.
     pub parts: Vec<JudgedPart>,
 }
@@ -43,7 +46,7 @@ pub struct JudgedPart {
 }
 
 /// Values of the experiments of a paper by their index; `None`: not run.
-pub(super) type Lookup<'a> = dyn Fn(usize) -> Option<&'a Values> + 'a;
+pub(super) type Lookup<'a> = dyn Fn(usize) -> Option<Sampled<'a>> + 'a;
 
 /// Judges a claim. `seed` keys the resamples.
 pub(super) fn judge(paper: &Paper, claim: &Claim, values: &Lookup<'_>, seed: u64) -> Judged {
@@ -53,6 +56,7 @@ pub(super) fn judge(paper: &Paper, claim: &Claim, values: &Lookup<'_>, seed: u64
             ours: "not run".to_owned(),
             interval: None,
             why: missing.clone(),
+            because: None,
             parts: Vec::new(),
         };
     }
@@ -79,6 +83,7 @@ pub(super) fn judge(paper: &Paper, claim: &Claim, values: &Lookup<'_>, seed: u64
         ours: deciding.map_or_else(String::new, |part| part.ours.clone()),
         interval: deciding.and_then(|part| part.interval),
         why: deciding.map_or_else(String::new, |part| part.why.clone()),
+        because: claim.why.clone().filter(|_| holds != Some(true)),
         parts,
     }
 }
@@ -126,19 +131,25 @@ fn judge_part(paper: &Paper, part: &Part, values: &Lookup<'_>, keys: (u64, u64))
 }
 
 /// A part in one of its experiments.
-struct Context<'a, 'v> {
-    paper: &'a Paper,
-    part: &'a Part,
-    values: &'a Lookup<'v>,
-    experiment: Option<usize>,
-    keys: (u64, u64),
+pub(super) struct Context<'a, 'v> {
+    pub(super) paper: &'a Paper,
+    pub(super) part: &'a Part,
+    pub(super) values: &'a Lookup<'v>,
+    pub(super) experiment: Option<usize>,
+    pub(super) keys: (u64, u64),
 }
 
 impl Context<'_, '_> {
+    /// How the part's numbers are computed.
+    pub(super) fn means(&self) -> Means {
+        let Part { statistic, metric, .. } = self.part;
+        Means { statistic: *statistic, is_share: metric.is_share(), keys: self.keys }
+    }
+
     /// The judgement, what was found, and why it does not hold.
     fn judge(&self) -> Result<(Shown, String, String), String> {
-        let Part { check, metric, statistic, bounds, .. } = self.part;
-        let means = Means { statistic: *statistic, is_share: metric.is_share(), keys: self.keys };
+        let Part { check, bounds, .. } = self.part;
+        let means = self.means();
         let sides: Vec<Side> =
             self.part.values.iter().map(|term| self.side(term)).collect::<Result<_, _>>()?;
         let pairs = || sides.iter().zip(sides.iter().skip(1));
@@ -160,45 +171,31 @@ impl Context<'_, '_> {
         Ok((worst, ours, why))
     }
 
-    /// The samples of a term.
-    fn side(&self, term: &Term) -> Result<Side, String> {
-        let metric = &self.part.metric;
-        let named = |name: &Option<String>| -> Result<usize, String> {
-            let Some(name) = name else {
-                return self.experiment.ok_or_else(|| "no experiment is named".to_owned());
-            };
-            match self.paper.find(name).as_deref() {
-                Some([one]) => Ok(*one),
-                _ => Err(format!("`{name}` is not one experiment")),
-            }
+    /// The sample of a term.
+    pub(super) fn side(&self, term: &Term) -> Result<Side, String> {
+        let experiment = match term {
+            Term::Constant(value) => return Ok(Side::Constant(*value)),
+            Term::Of { experiment, .. }
+            | Term::Difference { experiment, .. }
+            | Term::Gain { experiment, .. } => experiment,
         };
-        let of = |experiment: &Option<String>| {
-            let study = named(experiment)?;
-            let values = (self.values)(study);
-            let name = || self.paper.experiments[study].name.clone();
-            Ok::<_, String>((study, values.ok_or_else(|| format!("{} was not run", name()))?))
+        let study = match experiment {
+            None => self.experiment.ok_or_else(|| "no experiment is named".to_owned())?,
+            Some(name) => match self.paper.find(name).as_deref() {
+                Some([one]) => *one,
+                _ => return Err(format!("`{name}` is not one experiment")),
+            },
         };
-        match term {
-            Term::Constant(value) => Ok(Side::Constant(*value)),
-            Term::Of { experiment, value } => {
-                let (study, all) = of(experiment)?;
-                let values = all.numbers(metric, value, self.family(all))?;
-                Ok(Side::Runs { study, values })
-            }
-            Term::Gain { experiment, first, second }
-            | Term::Difference { experiment, first, second } => {
-                let (study, all) = of(experiment)?;
-                let family = all.is_sctp(first).or(all.is_sctp(second));
-                let (a, b) =
-                    (all.numbers(metric, first, family)?, all.numbers(metric, second, family)?);
-                let pairs = a.into_iter().zip(b);
-                if matches!(term, Term::Gain { .. }) {
-                    return Ok(Side::Gain { study, pairs: pairs.collect() });
-                }
-                let values = pairs.map(|(a, b)| Some(a? - b?)).collect();
-                Ok(Side::Runs { study, values })
-            }
-        }
+        let name = || self.paper.experiments[study].name.clone();
+        let sampled = (self.values)(study).ok_or_else(|| format!("{} was not run", name()))?;
+        let family = self.family(sampled.values);
+        sampled.side(&self.part.metric, term, family, self.draws(study, sampled.draws))
+    }
+
+    /// The first study whose repetitions have the same draws.
+    fn draws(&self, study: usize, key: &str) -> usize {
+        let same = |of: &usize| (self.values)(*of).is_some_and(|of| of.draws == key);
+        (0..study).find(same).unwrap_or(study)
     }
 
     /// The family of the part's first variant.
@@ -214,7 +211,7 @@ impl Context<'_, '_> {
     }
 
     /// The unit of the part's values.
-    fn unit(&self) -> String {
+    pub(super) fn unit(&self) -> String {
         if matches!(self.part.values.first(), Some(Term::Gain { .. })) {
             return "1".to_owned();
         }
@@ -227,7 +224,7 @@ impl Context<'_, '_> {
         });
         let mut studies = self.experiment.into_iter().chain(named);
         let found = studies.find_map(|study| {
-            let (_, described) = (self.values)(study)?.column(&self.part.metric)?;
+            let (_, described) = (self.values)(study)?.values.column(&self.part.metric)?;
             Some(described.unit.clone())
         });
         found.unwrap_or_default()

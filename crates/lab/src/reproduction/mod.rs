@@ -2,8 +2,8 @@
 //!
 //! Data flow: `claims` reads the claims files that are part of the program, `plan` makes studies of
 //! the selected ones, with those `variants` that are looked at, `values` keeps the looked-at
-//! numbers of their runs, `judge` takes the samples of each part from them and applies the rules of
-//! `checks`, `document` writes the result, `costs` estimates what studies take, and `figures` has
+//! numbers of their runs, `samples` takes those of each part from them, to which `judge` applies the
+//! rules of `checks`, `numbers` compares the numbers that papers state, `document` writes the result, `costs` estimates what studies take, and `figures` has
 //! the data of drawings. Arguments, tables and pages belong to the command line.
 
 mod checks;
@@ -12,16 +12,19 @@ mod costs;
 mod document;
 mod figures;
 mod judge;
+mod numbers;
 mod plan;
 mod read;
+mod samples;
 mod values;
 mod variants;
 
-pub use claims::{Claim, Draw, Experiment, Figure, Kind, Paper, Part, Sensitivity};
+pub use claims::{Claim, Draw, Experiment, Figure, Kind, Paper, Part, Sensitivity, Stated};
 pub use costs::{Cost, Costs};
 pub use document::document;
 pub use figures::{Drawn, Group, Series};
 pub use judge::{Judged, JudgedPart};
+pub use numbers::{Compared, Differences};
 pub use plan::{Asked, Column, Plan, Results, Row, Unit, UnitError, figure_name};
 pub use values::{Values, VariantValues};
 

@@ -5,6 +5,7 @@
 
 use super::claims::{Claim, Experiment, Figure, Metric, Paper, Part, Term};
 use super::judge::{Judged, judge};
+use super::samples::{Sampled, draws};
 use super::values::{Values, key};
 use super::variants::{Used, batches, check_only, shown};
 use crate::error::{Given, InputError};
@@ -14,6 +15,7 @@ use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, Vari
 use crate::study::{Study, StudyError, Watcher};
 use crate::words::nearest_help;
 use base::Duration;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
@@ -74,6 +76,8 @@ pub enum Column {
 #[derive(Clone, Debug, Default)]
 pub struct Results {
     values: BTreeMap<Unit, Values>,
+    /// What the random draws of a study depend on.
+    draws: BTreeMap<Unit, String>,
     /// What is assumed of the traffic, such as the model of a page.
     notes: BTreeMap<Unit, Vec<String>>,
 }
@@ -220,9 +224,19 @@ impl Plan {
         self.asked.options.clone().over(options)
     }
 
-    /// The numbers that claims and figures look at in an experiment; all of the paper, so that
-    /// stored values serve any selection.
+    /// The numbers that claims, figures and stated numbers look at in an experiment; all of the
+    /// paper, so that stored values serve any selection.
     fn metrics(&self, unit: &Unit) -> Vec<Metric> {
+        let paper = &self.papers[unit.paper];
+        let stated = paper.numbers.iter().map(|of| &of.part);
+        let stated = stated.filter(|part| paper.experiments_of(part).contains(&unit.experiment));
+        let mut all = self.judged_metrics(unit);
+        all.extend(stated.map(|part| part.metric.clone()));
+        all.into_iter().collect()
+    }
+
+    /// The same of claims and figures alone.
+    fn judged_metrics(&self, unit: &Unit) -> BTreeSet<Metric> {
         let paper = &self.papers[unit.paper];
         let mut all = BTreeSet::from([Metric::Own]);
         let has = |names: &[usize]| names.contains(&unit.experiment);
@@ -236,10 +250,10 @@ impl Plan {
         for figure in &paper.figures {
             let found = figure.experiments.iter().filter_map(|name| paper.find(name)).flatten();
             if has(&found.collect::<Vec<usize>>()) {
-                all.insert(figure.metric.clone());
+                all.extend(figure.metrics().into_iter().map(|(metric, _)| metric));
             }
         }
-        all.into_iter().collect()
+        all
     }
 
     /// The studies of a paper for a column.
@@ -289,25 +303,32 @@ impl Plan {
         self.variants(unit, scenario).len() * repetitions(scenario) as usize
     }
 
-    /// What stored values depend on.
-    fn key(&self, unit: &Unit, scenario: &Scenario) -> String {
+    /// What stored values of these metrics depend on.
+    fn key(&self, unit: &Unit, scenario: &Scenario, metrics: &[Metric]) -> String {
         let length = self.asked.quick.then(|| format!("/games of {QUICK_GAME}"));
         let length = length.unwrap_or_default();
-        let variants = self.variants(unit, scenario);
-        format!("{}{length}", key(scenario, &variants, &self.metrics(unit)))
+        format!("{}{length}", key(scenario, &self.variants(unit, scenario), metrics))
     }
 
-    /// The stored values of a study of this scenario, in any of these folders.
+    /// The stored values of a study of this scenario, in any of these folders. They may have more
+    /// metrics than are looked at now, and lack those of stated numbers.
     pub fn stored(
         &self,
         unit: &Unit,
         scenario: &Scenario,
         folders: &[ResultFolder],
     ) -> Option<Values> {
-        let (name, key) = (self.file(unit), self.key(unit, scenario));
+        let name = self.file(unit);
+        let needed = self.judged_metrics(unit);
         folders.iter().find_map(|folder| {
             let text = std::fs::read_to_string(folder.path().join(&name)).ok()?;
-            Values::read(&serde_json::from_str(&text).ok()?, &key)
+            let document: Value = serde_json::from_str(&text).ok()?;
+            let metrics = document["metrics"].as_array()?.iter();
+            let metrics: Vec<Metric> = metrics
+                .map(|of| Some(Metric::named(of["name"].as_str()?)))
+                .collect::<Option<_>>()?;
+            let has_all = needed.iter().all(|metric| metrics.contains(metric));
+            has_all.then(|| Values::read(&document, &self.key(unit, scenario, &metrics)))?
         })
     }
 
@@ -318,7 +339,9 @@ impl Plan {
         values: &Values,
         folder: &ResultFolder,
     ) -> Result<(), UnitError> {
-        let document = values.document(&self.key(unit, scenario));
+        let metrics: Vec<Metric> =
+            values.columns.iter().map(|column| Metric::named(&column.name)).collect();
+        let document = values.document(&self.key(unit, scenario, &metrics));
         folder
             .write(&self.file(unit), format!("{document}\n").as_bytes())
             .map_err(|error| UnitError::Keep(self.label(unit), error))
@@ -376,8 +399,7 @@ impl Plan {
             let of = &self.papers[paper];
             let claim = &of.claims[index];
             let judged = |column: Column| {
-                let lookup =
-                    |experiment: usize| results.values.get(&Unit { paper, column, experiment });
+                let lookup = |experiment| results.sampled(&Unit { paper, column, experiment });
                 judge(of, claim, &lookup, DEFAULT_SEED)
             };
             let is_run = |column: Column| {
@@ -401,21 +423,6 @@ impl Plan {
         };
         self.claims.iter().map(row).collect()
     }
-
-    /// The values of a figure by the name of its experiment, on the paper's kernel.
-    pub fn values_of<'a>(
-        &'a self,
-        (paper, figure): (usize, usize),
-        results: &'a Results,
-    ) -> Vec<(&'a str, &'a Values)> {
-        let of = &self.papers[paper];
-        let names = of.figures[figure].experiments.iter().filter_map(|name| of.find(name));
-        let found = names.flatten().filter_map(|experiment| {
-            let unit = Unit { paper, column: Column::Paper, experiment };
-            Some((&*of.experiments[experiment].name, results.values.get(&unit)?))
-        });
-        found.collect()
-    }
 }
 
 impl Results {
@@ -423,7 +430,25 @@ impl Results {
     pub fn add(&mut self, unit: &Unit, scenario: &Scenario, values: Values) {
         let notes = scenario.source.iter().flat_map(|source| source.notes.iter().cloned());
         self.notes.insert(unit.clone(), notes.collect());
+        self.draws.insert(unit.clone(), draws(scenario, repetitions(scenario)));
         self.values.insert(unit.clone(), values);
+    }
+
+    /// The studies of a figure with their values, on the paper's kernel.
+    pub(super) fn of_figure<'r>(
+        &'r self,
+        plan: &Plan,
+        (paper, figure): (usize, &Figure),
+    ) -> Vec<(Unit, &'r Values)> {
+        let names = figure.experiments.iter().filter_map(|name| plan.papers[paper].find(name));
+        let units =
+            names.flatten().map(|experiment| Unit { paper, column: Column::Paper, experiment });
+        units.filter_map(|unit| self.values.get(&unit).map(|values| (unit, values))).collect()
+    }
+
+    /// The values of a study with the key of its draws.
+    pub(super) fn sampled(&self, unit: &Unit) -> Option<Sampled<'_>> {
+        Some(Sampled { values: self.values.get(unit)?, draws: self.draws.get(unit)? })
     }
 
     /// What is assumed of the traffic of these studies.

@@ -2,7 +2,9 @@
 
 use super::claims::{Metric, Paper};
 use super::judge::{Judged, judge};
+use super::numbers::{Compared, Differences};
 use super::plan::{Asked, Column, Plan, Results, Unit};
+use super::samples::Sampled;
 use super::values::{Described, Values, VariantValues};
 use super::variants::batches;
 use crate::error::{Given, InputError, SourceFile};
@@ -78,7 +80,12 @@ fn values(fast: f64, slow: f64, lrf: f64, blest: f64) -> Values {
 fn judged(parts: &str) -> Judged {
     let paper = read(&claim(parts)).unwrap();
     let (ten, fifty) = (values(0.010, 0.030, 0.015, 0.012), values(0.020, 0.060, 0.058, 0.021));
-    let lookup = |experiment: usize| Some(if experiment == 0 { &ten } else { &fifty });
+    let lookup = |experiment: usize| {
+        Some(match experiment {
+            0 => Sampled { values: &ten, draws: "10" },
+            _ => Sampled { values: &fifty, draws: "50" },
+        })
+    };
     judge(&paper, &paper.claims[0], &lookup, 1)
 }
 
@@ -274,6 +281,68 @@ fn stored_values_equal_the_computed_ones_and_have_a_key() {
 fn metrics_have_names() {
     assert_eq!(Metric::Share("wlan".to_owned()).name(), "share:wlan");
     assert!(Metric::LargestShare.is_share() && !Metric::Own.is_share());
+    for name in ["own", "goodput", "share:wlan", "share:largest", "number:rtt/wlan/p50"] {
+        assert_eq!(Metric::named(name).name(), name);
+    }
+}
+
+#[test]
+fn studies_with_the_same_draws_are_paired() {
+    // Common noise of 30 % hides a difference of 5 % between studies whose draws differ.
+    let noisy = |factor: f64| {
+        let mut values = values(1.0, 2.0, 3.0, 4.0);
+        let numbers = (0..20).map(|run| Some(factor * (1.0 + 0.03 * f64::from(run * 7 % 20))));
+        values.variants[0].columns[0] = numbers.collect();
+        values
+    };
+    let term = |case: &str| format!("\"burst/{case}: tcp/fast/cubic\"");
+    let part = part(&format!("check = \"order\"\nvalues = [{}, {}]", term("10"), term("50")));
+    let paper = read(&claim(&part)).unwrap();
+    let (ten, fifty) = (noisy(1.0), noisy(1.05));
+    let holds = |draws: [&'static str; 2]| {
+        let lookup = |experiment: usize| {
+            let values = if experiment == 0 { &ten } else { &fifty };
+            Some(Sampled { values, draws: draws[experiment] })
+        };
+        judge(&paper, &paper.claims[0], &lookup, 1).holds
+    };
+    assert_eq!(holds(["1/20/fast,slow/", "1/20/fast,slow/"]), Some(true));
+    assert_eq!(holds(["1/20/fast,slow/", "1/20/fast,other/"]), None);
+}
+
+#[test]
+fn numbers_of_a_paper_are_beside_ours() {
+    let number = "[[number]]\nsource = \"Table 1\"\nsays = \"a burst\"\n\
+        experiment = \"burst/*\"\nvalues = [\"tcp/fast/cubic\"]\n";
+    let claims = format!(
+        "{}{number}paper = [0.010, 0.040]\n",
+        claim(&part(&format!("{ORDER}values = [\"tcp/fast/cubic\", \"tcp/slow/cubic\"]")))
+    );
+    let plan = Plan::new(vec![read(&claims).unwrap()], asked("all", false)).unwrap();
+    let mut results = Results::default();
+    for (experiment, of) in [(0, values(0.012, 1.0, 1.0, 1.0)), (1, values(0.020, 1.0, 1.0, 1.0))] {
+        let unit = Unit { paper: 0, column: Column::Paper, experiment };
+        results.add(&unit, &plan.scenario(&unit).unwrap(), of);
+    }
+    let compared = plan.compared(0, &results);
+    let differences: Vec<f64> = compared.iter().map(Compared::difference).collect();
+    // `around` has a mean 0.95 % above its centre.
+    assert!((differences[0] - 0.2114).abs() < 1e-9 && (differences[1] + 0.49525).abs() < 1e-9);
+    let all = Differences::of(&compared).unwrap();
+    assert_eq!((all.count, all.worst), (2, -differences[1]));
+    let message = read(&format!("{}{number}paper = [1]\n", claim("missing = \"no\"\n")));
+    let message = message.unwrap_err().to_string();
+    assert!(message.contains("1 numbers for 2 experiments"), "{message}");
+}
+
+#[test]
+fn an_explanation_is_said_where_a_claim_does_not_hold() {
+    let judged = |first: &str, second: &str| {
+        let values = format!("{ORDER}values = [\"tcp/{first}/cubic\", \"tcp/{second}/cubic\"]");
+        judged(&format!("why = \"the path is slow\"\n{}", part(&values)))
+    };
+    assert_eq!(judged("fast", "slow").because, None);
+    assert_eq!(judged("slow", "fast").because.as_deref(), Some("the path is slow"));
 }
 
 /// The claims files of the papers: every study resolves, and every variant and metric is there.

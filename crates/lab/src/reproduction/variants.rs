@@ -29,6 +29,10 @@ impl Used {
             let is_default = part.experiments.iter().any(|name| has(name));
             used.add(part, &|name: Option<&str>| name.map_or(is_default, &has));
         }
+        for stated in &paper.numbers {
+            let is_meant = stated.part.experiments.iter().any(|name| has(name));
+            used.add(&stated.part, &|_| is_meant);
+        }
         for figure in &paper.figures {
             if figure.experiments.iter().any(|name| has(name)) {
                 used.all |= figure.variants.is_empty();

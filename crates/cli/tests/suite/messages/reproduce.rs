@@ -101,7 +101,22 @@ fn mistakes_in_claims() {
              claims = [\"009-C2\"]",
         ),
     ];
-    for text in texts {
+    let number = |rest: &str| {
+        claim(&format!("missing = \"no\"\n[[number]]\nsource = \"s1\"\nsays = \"a burst\"\n{rest}"))
+    };
+    let only = part("check = \"order\"\nexperiment = \"burst\"\nvalues = [\"best\", 2]");
+    let file = "file = \"burst.toml\"";
+    let further = [
+        only.replace(file, &format!("{file}\nonly = [\"tcp/quick/reno\"]")),
+        number("experiment = \"burst\"\nvalues = [\"best\"]\npaper = [1, 2]"),
+        number("experiment = \"burst\"\nvalues = [\"best\"]\npaper = [\"much\"]"),
+        number("experiment = \"burst\"\npaper = [1]"),
+        claim(
+            "missing = \"no\"\n[[figure]]\nid = \"f\"\ncaption = \"\"\ndraw = \"bars\"\n\
+             scale = \"root\"",
+        ),
+    ];
+    for text in texts.into_iter().chain(further) {
         session.file("sample/009-sample/claims.toml", text);
         session.call(&["reproduce", "all", "--claims", "sample", "--quick", "--quiet"]);
     }

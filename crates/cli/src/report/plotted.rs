@@ -1,0 +1,157 @@
+//! A paper's figure as it is drawn: names, places and looks of its series, for the interactive page
+//! and for the files of `figures`.
+//!
+//! The data are the lab's.
+
+use super::palette::{self, Look};
+use lab::Scale;
+use lab::reproduction::{Draw, Drawn, Series};
+use lab::scenario::{Scenario, variants_of};
+
+/// A figure.
+pub(crate) struct Plotted<'d> {
+    pub drawn: &'d Drawn<'d>,
+    /// The unit of the number.
+    pub scale: Scale,
+    /// Name of the number with its unit.
+    pub label: String,
+    /// Names of the groups: experiments or cases.
+    pub groups: Vec<&'d str>,
+    pub plots: Vec<Plot<'d>>,
+}
+
+/// A variant, of `ccdf` and `packets` in one experiment.
+pub(crate) struct Plot<'d> {
+    pub name: String,
+    pub look: Look,
+    /// Its series with the place of their group; of `packets` one for each quantile.
+    pub series: Vec<(usize, &'d Series<'d>)>,
+}
+
+impl<'d> Plotted<'d> {
+    pub(crate) fn of(drawn: &'d Drawn<'d>) -> Plotted<'d> {
+        let values = drawn.groups.iter().flat_map(|group| &group.series).flat_map(|of| &of.values);
+        let least = values.map(|value| value.abs()).filter(|value| *value > 0.0);
+        let scale = Scale::of(&drawn.unit, least.fold(f64::INFINITY, f64::min).min(1e9));
+        let unit = match scale.unit {
+            "" => String::new(),
+            unit => format!(" ({unit})"),
+        };
+        let label = format!("{}{unit}", drawn.quantity);
+        let first = drawn.groups.first().and_then(|group| group.name.split('/').next());
+        let are_cases = drawn.groups.len() > 1
+            && drawn.groups.iter().all(|group| group.name.split('/').next() == first);
+        let name = |group: &'d lab::reproduction::Group<'d>| {
+            if are_cases { group.case() } else { group.name }
+        };
+        let groups = drawn.groups.iter().map(name).collect();
+        let mut plotted = Plotted { drawn, scale, label, groups, plots: Vec::new() };
+        plotted.plots = match drawn.figure.draw {
+            Draw::Ccdf | Draw::Packets => plotted.apart(),
+            Draw::Bars | Draw::Box | Draw::Lines => plotted.by_variant(),
+        };
+        plotted
+    }
+
+    /// A plot for every variant, in the order in which they appear.
+    fn by_variant(&self) -> Vec<Plot<'d>> {
+        let mut plots: Vec<Plot<'d>> = Vec::new();
+        for (place, group) in self.drawn.groups.iter().enumerate() {
+            for series in &group.series {
+                let known = plots.iter_mut().find(|plot| plot.name == series.variant);
+                match known {
+                    Some(plot) => plot.series.push((place, series)),
+                    None => plots.push(Plot {
+                        name: series.variant.to_owned(),
+                        look: look(&group.scenario, series.variant),
+                        series: vec![(place, series)],
+                    }),
+                }
+            }
+        }
+        plots
+    }
+
+    /// A plot for every variant of every experiment; the experiments differ in their dashes.
+    fn apart(&self) -> Vec<Plot<'d>> {
+        let mut plots: Vec<Plot<'d>> = Vec::new();
+        for (place, group) in self.drawn.groups.iter().enumerate() {
+            for series in &group.series {
+                let name = match self.groups.len() {
+                    1 => series.variant.to_owned(),
+                    _ => format!("{}: {}", self.groups[place], series.variant),
+                };
+                match plots.iter_mut().find(|plot| plot.name == name) {
+                    Some(plot) => plot.series.push((place, series)),
+                    None => {
+                        let look = look(&group.scenario, series.variant);
+                        let look = Look { dash: palette::dash(look.dash, place), ..look };
+                        plots.push(Plot { name, look, series: vec![(place, series)] });
+                    }
+                }
+            }
+        }
+        plots
+    }
+
+    /// Whether the axis of the number is logarithmic.
+    pub(crate) fn is_log(&self) -> bool {
+        let is_tail = matches!(self.drawn.figure.draw, Draw::Ccdf | Draw::Packets);
+        self.drawn.figure.is_log || is_tail
+    }
+
+    /// What the other axis shows.
+    pub(crate) const fn share_label(&self) -> &'static str {
+        match self.drawn.figure.draw {
+            Draw::Packets => "share of packets above this",
+            _ => "share of repetitions above this",
+        }
+    }
+
+    /// The values in the unit of the axis.
+    pub(crate) fn shown(&self, series: &Series<'_>) -> Vec<f64> {
+        series.values.iter().map(|value| self.scale.shown(*value)).collect()
+    }
+
+    /// Mean and ends of its 95 % interval, in the unit of the axis.
+    pub(crate) fn mean(&self, series: &Series<'_>) -> (f64, f64, f64) {
+        let (mean, interval) = series.mean().unwrap_or((f64::NAN, None));
+        let (low, high) = interval.map_or((mean, mean), |of| (of.low, of.high));
+        (self.scale.shown(mean), self.scale.shown(low), self.scale.shown(high))
+    }
+
+    /// The corners of a distribution, or of `packets` the means of its quantiles: values with the
+    /// share above them.
+    pub(crate) fn tail(&self, plot: &Plot<'_>) -> Vec<(f64, f64)> {
+        if self.drawn.figure.draw == Draw::Packets {
+            let of = |(_, series): &(usize, &Series<'_>)| {
+                Some((self.mean(series).0, series.share_above?))
+            };
+            return plot.series.iter().filter_map(of).filter(|(value, _)| *value > 0.0).collect();
+        }
+        let mut values: Vec<f64> =
+            plot.series.iter().flat_map(|(_, series)| self.shown(series)).collect();
+        values.sort_by(f64::total_cmp);
+        let n = values.len() as f64;
+        let shares = (0..values.len()).map(|rank| (n - rank as f64) / n);
+        values.iter().copied().zip(shares).collect()
+    }
+
+    /// The place of a group on the axis of `lines`: the number that its name has, or its position.
+    pub(crate) fn place(&self, group: usize) -> f64 {
+        let is_part = |c: char| c.is_ascii_digit() || c == '.';
+        // The last one, of `s2-0.4` 0.4.
+        let number = |name: &str| {
+            let mut all = name.split(|c| !is_part(c)).filter(|digits| !digits.is_empty());
+            all.next_back()?.parse::<f64>().ok()
+        };
+        let all: Option<Vec<f64>> = self.groups.iter().map(|name| number(name)).collect();
+        all.map_or(group as f64, |all| all[group])
+    }
+}
+
+/// The look of a variant, as in every report.
+fn look(scenario: &Scenario, variant: &str) -> Look {
+    let found = variants_of(scenario).into_iter().find(|of| of.name == variant);
+    found.map_or(palette::of_path(0), |variant| palette::of_variant(scenario, &variant))
+}
