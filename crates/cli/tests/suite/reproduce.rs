@@ -148,7 +148,7 @@ fn game(scratch: &Scratch) -> String {
     let folder = scratch.path("claims");
     fs::create_dir_all(format!("{folder}/008-games")).expect("a folder");
     let claims = "paper = \"008\"\ntitle = \"Games\"\n[experiment.game]\nfile = \"game.toml\"\n\
-        [[claim]]\nid = \"008-C1\"\nkind = \"hard\"\nsource = \"s1\"\npaper = \"the path decides\"\n\
+        [[claim]]\nid = \"008-C1\"\nkind = \"hard\"\nsource = \"s1\"\npaper = \"paths\"\n\
         [[claim.part]]\ncheck = \"order\"\nexperiment = \"game\"\n\
         values = [\"tcp/fast/reno\", \"tcp/slow/reno\"]\n";
     let scenario = "traffic = \"game:aoc-1\"\nprotocols = \"tcp\"\ncc = \"reno\"\nruns = 4\n\

@@ -2,9 +2,10 @@
 //!
 //! Data flow: `claims` reads the claims files that are part of the program, `plan` makes studies of
 //! the selected ones, with those `variants` that are looked at, `values` keeps the looked-at
-//! numbers of their runs, `samples` takes those of each part from them, to which `judge` applies the
-//! rules of `checks`, `numbers` compares the numbers that papers state, `document` writes the result, `costs` estimates what studies take, and `figures` has
-//! the data of drawings. Arguments, tables and pages belong to the command line.
+//! numbers of their runs, `samples` takes those of each part from them, to which `judge` applies
+//! the rules of `checks`, `numbers` compares the numbers that papers state, `document` writes the
+//! result, `costs` estimates what studies take, and `figures` has the data of drawings. Arguments,
+//! tables and pages belong to the command line.
 
 mod checks;
 mod claims;
