@@ -68,8 +68,8 @@ impl Algorithm for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::{CongestionControl, Growth};
     use crate::congestion::test_support::{ack, loss, path_start};
+    use crate::congestion::{CongestionControl, Growth};
     use base::{Instant, PathId};
 
     /// The window after acknowledgements of two segments each.
