@@ -8,6 +8,8 @@ use crate::report::{Plot, Plotted};
 use lab::reproduction::Draw;
 use lab::statistics::quantile;
 
+/// Tints of bars and boxes that have one colour, in the order of their variants.
+const TINTS: [f64; 4] = [0.7, 0.0, 0.4, 0.2];
 /// Share of the room of a group that its bars and boxes take.
 const FILLED: f64 = 0.84;
 /// Numbers at a vertical axis.
@@ -96,11 +98,14 @@ fn grouped<'a>(plotted: &Plotted<'_>, layout: &Layout<'a>) -> Drawing<'a> {
         let each = FILLED * width / own.len().max(1) as f64;
         for (index, (plot, _, of)) in own.iter().enumerate() {
             let left = middle - FILLED * width / 2.0 + index as f64 * each;
-            let (ends, style) = ((left, left + each), Style::of(plot.look));
+            let ends = (left, left + each);
+            let edge = Style::of(plot.look).colour;
+            let tint = TINTS[plotted.of_colour_before(plot) % TINTS.len()];
+            let colours = (edge, edge.tinted(tint));
             if is_bars {
-                bar(&mut drawing, &frame, &y, (ends, plotted.mean(of)), &style);
+                bar(&mut drawing, &frame, &y, (ends, plotted.mean(of)), colours);
             } else {
-                one_box(&mut drawing, &frame, &y, (ends, plotted.shown(of)), &style);
+                one_box(&mut drawing, &frame, &y, (ends, plotted.shown(of)), colours);
             }
         }
     }
@@ -113,12 +118,12 @@ fn bar(
     frame: &Frame,
     y: &Axis,
     ((left, right), (mean, low, high)): ((f64, f64), (f64, f64, f64)),
-    style: &Style,
+    (edge, fill): (Colour, Colour),
 ) {
     let at = |value: f64| frame.at(0.0, y.place(value)).1;
     let gap = 0.06 * (right - left);
     let (corner, other) = ((left + gap, at(mean)), (right - gap, frame.bottom));
-    drawing.rectangle(corner, other, Some(Stroke::solid(style.colour, 0.6)), Some(filled(style)));
+    drawing.rectangle(corner, other, Some(Stroke::solid(edge, 0.6)), Some(fill));
     let middle = (left + right) / 2.0;
     let cap = 0.18 * (right - left);
     let stroke = Stroke::solid(Colour::BLACK, 0.7);
@@ -128,17 +133,12 @@ fn bar(
     }
 }
 
-/// Variants of one colour differ in their fill as in their markers.
-fn filled(style: &Style) -> Colour {
-    style.colour.tinted(if style.is_open { 0.25 } else { 0.7 })
-}
-
 fn one_box(
     drawing: &mut Drawing<'_>,
     frame: &Frame,
     y: &Axis,
     ((left, right), mut values): ((f64, f64), Vec<f64>),
-    style: &Style,
+    (edge, fill): (Colour, Colour),
 ) {
     values.sort_by(f64::total_cmp);
     let quartiles = [0.25, 0.5, 0.75].map(|q| quantile(&values, q));
@@ -149,17 +149,17 @@ fn one_box(
     let at = |value: f64| frame.at(0.0, y.place(value)).1;
     let (middle, gap) = ((left + right) / 2.0, 0.1 * (right - left));
     let cap = 0.2 * (right - left);
-    let stroke = Stroke::solid(style.colour, 0.8);
+    let stroke = Stroke::solid(edge, 0.8);
     for (end, side) in [(first, low), (last, high)] {
         drawing.line(&[(middle, at(end)), (middle, at(side))], stroke.clone());
         drawing.line(&[(middle - cap, at(end)), (middle + cap, at(end))], stroke.clone());
     }
     let (corner, other) = ((left + gap, at(high)), (right - gap, at(low)));
-    drawing.rectangle(corner, other, Some(stroke), Some(filled(style)));
+    drawing.rectangle(corner, other, Some(stroke), Some(fill));
     let line = [(left + gap, at(median)), (right - gap, at(median))];
     drawing.line(&line, Stroke::solid(Colour::BLACK, 1.0));
     for outlier in values.iter().filter(|v| **v < first || **v > last) {
-        drawing.symbol((middle, at(*outlier)), ("circle", true), 1.0, style.colour);
+        drawing.symbol((middle, at(*outlier)), ("circle", true), 1.0, edge);
     }
 }
 

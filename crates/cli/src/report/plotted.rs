@@ -29,6 +29,12 @@ pub(crate) struct Plot<'d> {
 }
 
 impl<'d> Plotted<'d> {
+    /// Number of variants before this one that have its colour.
+    pub(crate) fn of_colour_before(&self, plot: &Plot<'_>) -> usize {
+        let before = self.plots.iter().take_while(|other| other.name != plot.name);
+        before.filter(|other| other.look.colour == plot.look.colour).count()
+    }
+
     pub(crate) fn of(drawn: &'d Drawn<'d>) -> Plotted<'d> {
         let values = drawn.groups.iter().flat_map(|group| &group.series).flat_map(|of| &of.values);
         let least = values.map(|value| value.abs()).filter(|value| *value > 0.0);

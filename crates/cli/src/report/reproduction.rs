@@ -185,8 +185,13 @@ const fn says(draw: Draw) -> &'static str {
     }
 }
 
+/// Patterns of bars, and opacities of boxes, that have one colour.
+const PATTERNS: [&str; 7] = ["", "/", "x", "-", "|", "+", "."];
+const OPACITIES: [f64; 4] = [0.5, 0.0, 0.8, 0.25];
+
 fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
     let Look { colour, dash, .. } = plot.look;
+    let same = plotted.of_colour_before(plot);
     let line = json!({"color": colour, "dash": dash.name(), "width": 1.5});
     let groups = || plot.series.iter().map(|(place, _)| plotted.groups[*place]);
     let means: Vec<(f64, f64, f64)> =
@@ -195,7 +200,8 @@ fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
     let half: Vec<f64> = means.iter().map(|(_, low, high)| (high - low) / 2.0).collect();
     match plotted.drawn.figure.draw {
         Draw::Bars => json!({"type": "bar", "name": plot.name, "x": groups().collect::<Vec<_>>(),
-            "y": y, "marker": {"color": colour},
+            "y": y,
+            "marker": {"color": colour, "pattern": {"shape": PATTERNS[same % PATTERNS.len()]}},
             "error_y": {"type": "data", "array": half, "color": "#222222"}}),
         Draw::Box => {
             let points = plot.series.iter().flat_map(|(place, series)| {
@@ -203,7 +209,9 @@ fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
                 plotted.shown(series).into_iter().map(move |value| (group, value))
             });
             let (x, y): (Vec<&str>, Vec<f64>) = points.unzip();
-            json!({"type": "box", "name": plot.name, "x": x, "y": y, "line": {"width": 1.2},
+            json!({"type": "box", "name": plot.name, "x": x, "y": y, 
+                "line": {"width": 1.2, "color": colour},
+                "fillcolor": translucent(colour, OPACITIES[same % OPACITIES.len()]),
                 "marker": {"color": colour, "size": 4}})
         }
         Draw::Lines => {
@@ -222,4 +230,13 @@ fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
                 "marker": {"symbol": plot.look.symbol(), "color": colour, "size": 6}})
         }
     }
+}
+
+/// The colour `#rrggbb` with an opacity from 0 to 1.
+fn translucent(colour: &str, opacity: f64) -> String {
+    let part = |from: usize| {
+        let digits = colour.get(from..from + 2).unwrap_or_default();
+        u8::from_str_radix(digits, 16).unwrap_or_default()
+    };
+    format!("rgba({},{},{},{opacity})", part(1), part(3), part(5))
 }
