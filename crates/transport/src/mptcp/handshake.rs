@@ -180,7 +180,7 @@ impl Connection {
     fn handle_capable_answer(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo<'_>) {
         self.sender.queue.allow_provisionally(segment.window);
         self.subflows[0].handshake.on_open();
-        self.receive.on_established(cx.now);
+        self.receive.on_established(cx.now, self.subflows[0].tcp.received_mss());
         self.lifecycle.push(ConnectionEvent::Connected);
         let (flags, remote) = match segment.options.capable() {
             Some(Capable::V1 { flags, form: CapableForm::SynAck { sender } })
@@ -206,7 +206,7 @@ impl Connection {
     fn handle_capable_proof(&mut self, cx: &mut Context<'_>, segment: &SegmentInfo<'_>) {
         self.sender.queue.allow_provisionally(segment.window);
         self.subflows[0].handshake.on_open();
-        self.receive.on_established(cx.now);
+        self.receive.on_established(cx.now, self.subflows[0].tcp.received_mss());
         self.lifecycle.push(ConnectionEvent::Accepted);
         let key = self.keys.proven_key(segment);
         self.refused += u64::from(key.is_err());
@@ -274,6 +274,7 @@ impl Connection {
         }
         let proof = self.keys.own_hmac(remote_key, ours, nonce).left20();
         let third = MptcpOption::Join(Join::Ack { hmac: proof });
+        self.receive.on_joined();
         self.subflows[index].on_join_answered(cx.now, nonce, (address_id, backup), third);
         true
     }
@@ -321,6 +322,7 @@ impl Connection {
             self.deadlines.stop_fail();
             self.reset(cx, 0, ResetReason::MIDDLEBOX_INTERFERENCE);
         }
+        self.receive.on_joined();
         self.on_join_open(cx, index);
         let entry = &mut self.subflows[index];
         let from = entry.tcp.tuple().remote.ip();
@@ -413,6 +415,7 @@ impl Connection {
         let at = entry.tcp.tuple().remote;
         let third = MptcpOption::Join(Join::Ack { hmac });
         entry.on_join_answered(cx.now, nonce, (answer.address_id, answer.backup), third);
+        self.receive.on_joined();
         self.fallback.on_group_answered();
         self.management.addresses_mut().learn(answer.address_id, at);
         true

@@ -23,6 +23,8 @@ impl DataReceive {
         match &mut self.tuning {
             Tuning::Whole(buffer) => {
                 let data = &self.data;
+                let receptions = subflows.iter().filter(counts).map(|entry| entry.tcp.reception());
+                buffer.set_rtt_us8(receptions.map(|path| path.rtt_us8).max().unwrap_or(0));
                 buffer.on_read(now, data.read_offset(), data.next_offset(), data.highest());
                 if is_doubled(buffer, left, shift) {
                     self.mark_changed();
@@ -56,16 +58,20 @@ fn is_doubled(buffer: &ReceiveBuffer, left: u64, shift: u8) -> bool {
 fn grow(buffer: &mut SharedBuffer, subflows: &mut Subflows, now: Instant, len: u32) {
     let Some(first) = subflows.first() else { return };
     let initial_space = first.tcp.initial_space();
-    // One that a peer is opening does not count before it is open.
-    let counts = |entry: &&SubflowEntry| match entry.stage() {
-        Stage::Opening => entry.handshake.is_initiator(),
-        Stage::PreEstablished | Stage::Open => true,
-        Stage::Gone => false,
-    };
     let receptions = subflows.iter().filter(counts).map(|entry| entry.tcp.reception());
     if let Some(copied) = buffer.on_read(now, len, initial_space, receptions) {
         for entry in subflows.iter_mut().filter(|entry| entry.stage() != Stage::Gone) {
             entry.tcp.follow_reader(copied);
         }
+    }
+}
+
+/// Whether what its receiver measured counts: one that a peer is opening does not before it is
+/// open.
+fn counts(entry: &&SubflowEntry) -> bool {
+    match entry.stage() {
+        Stage::Opening => entry.handshake.is_initiator(),
+        Stage::PreEstablished | Stage::Open => true,
+        Stage::Gone => false,
     }
 }

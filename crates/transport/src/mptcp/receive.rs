@@ -84,9 +84,10 @@ impl DataReceive {
         let max = config.tcp.buffers.receive_max;
         let auto = config.tcp.buffers.auto_tuning;
         let advmss = mtu.saturating_sub(header).max(64);
+        let sizing = config.tcp.profile.switches().receive_buffer;
         let whole = match auto {
-            true => ReceiveBuffer::auto(max, advmss),
-            false => ReceiveBuffer::fixed(max, advmss),
+            true => ReceiveBuffer::auto(max, advmss, sizing),
+            false => ReceiveBuffer::fixed(max, advmss, sizing),
         };
         let announced = whole.initial_window();
         let tuning = match (config.mainline_limits, auto) {
@@ -174,10 +175,18 @@ impl DataReceive {
         !self.shifted
     }
 
-    /// The first subflow is established.
-    pub(super) const fn on_established(&mut self, now: Instant) {
-        if let Tuning::Shared(buffer) = &mut self.tuning {
-            buffer.on_established(now);
+    /// The first subflow is established, which accepts segments of `mss` bytes.
+    pub(super) fn on_established(&mut self, now: Instant, mss: u32) {
+        match &mut self.tuning {
+            Tuning::Whole(buffer) => buffer.on_established(now, mss),
+            Tuning::Shared(buffer) => buffer.on_established(now),
+        }
+    }
+
+    /// Another subflow is established.
+    pub(super) fn on_joined(&mut self) {
+        if let Tuning::Whole(buffer) = &mut self.tuning {
+            buffer.on_joined();
         }
     }
 

@@ -1,4 +1,5 @@
-//! Receive-buffer auto-tuning, "dynamic right-sizing", as Linux 6.18 does it.
+//! Receive-buffer auto-tuning, "dynamic right-sizing", as Linux 6.18 does it; where older kernels
+//! differ is in `sizing`.
 //!
 //! The buffer is counted in memory ("truesize"), the window in payload; a ratio measured on full
 //! segments turns one into the other. Three things open the window: `ssthresh` climbs with every
@@ -9,12 +10,11 @@
 //! are in `buffer::Reassembly`; the right edge and the time of updates are left to the owner. In a
 //! connection of several paths each path has such a buffer, and `shared_drs` joins them.
 
-use base::{Duration, Instant};
+mod sizing;
 
-/// What a socket starts with (`net.ipv4.tcp_rmem`, second value), bytes of memory.
-pub(super) const INITIAL: u32 = 131_072;
-/// `net.core.rmem_max` of 6.18: the window scale allows for it.
-const RMEM_MAX: u32 = 4 << 20;
+use base::{Duration, Instant};
+pub(crate) use sizing::Sizing;
+
 /// The scaling ratio is in 1/256; a half until a segment was measured.
 pub(super) const RATIO_ONE: u64 = 256;
 pub(super) const INITIAL_RATIO: u64 = 128;
@@ -38,6 +38,7 @@ pub(crate) struct ReceiveBuffer {
     size: u32,
     max: u32,
     auto: bool,
+    sizing: Sizing,
     advmss: u32,
     /// Payload per memory, in 1/256.
     ratio: u64,
@@ -53,7 +54,7 @@ pub(crate) struct ReceiveBuffer {
     /// Payload of unread data.
     queued: u64,
     rtt: ReceiverRtt,
-    /// What the reader took in a round trip, the base of growth.
+    /// What the reader took in a round trip, the base of growth (`Sizing::measure`).
     space: u32,
     period_start: Instant,
     period_offset: u64,
@@ -95,21 +96,24 @@ struct ReceiverRtt {
 }
 
 impl ReceiveBuffer {
-    /// Grows from 131072 to `max` bytes of memory. `advmss`: the MSS we announce.
-    pub(crate) fn auto(max: u32, advmss: u32) -> Self {
-        ReceiveBuffer::new(INITIAL.min(max), max, true, advmss)
+    /// Grows up to `max` bytes of memory, from what the kernel of `sizing` begins with. `advmss`:
+    /// the MSS we announce.
+    pub(crate) fn auto(max: u32, advmss: u32, sizing: Sizing) -> Self {
+        let buffer = ReceiveBuffer::empty(sizing.initial().min(max), advmss, sizing);
+        ReceiveBuffer { max, auto: true, ..buffer }
     }
 
     /// Fixed at `size` bytes of memory.
-    pub(crate) fn fixed(size: u32, advmss: u32) -> Self {
-        ReceiveBuffer::new(size, size, false, advmss)
+    pub(crate) fn fixed(size: u32, advmss: u32, sizing: Sizing) -> Self {
+        ReceiveBuffer::empty(size, advmss, sizing)
     }
 
-    fn new(size: u32, max: u32, auto: bool, advmss: u32) -> Self {
+    fn empty(size: u32, advmss: u32, sizing: Sizing) -> Self {
         let mut buffer = ReceiveBuffer {
             size,
-            max,
-            auto,
+            max: size,
+            auto: false,
+            sizing,
             advmss,
             ratio: INITIAL_RATIO,
             clamp: 0,
@@ -126,6 +130,7 @@ impl ReceiveBuffer {
         };
         let space = buffer.to_window(u64::from(size));
         let whole = if space > advmss { space - space % advmss.max(1) } else { space };
+        let whole = sizing.first_window(whole, advmss);
         buffer.clamp = whole;
         buffer.ssthresh = whole;
         buffer.advertised = whole;
@@ -141,7 +146,7 @@ impl ReceiveBuffer {
     /// which is half of a fixed buffer (Linux `tcp_select_initial_window`, with the clamp of
     /// `tcp_connect_init`).
     pub(crate) fn window_scale(&self) -> u8 {
-        let largest = self.max.max(RMEM_MAX);
+        let largest = self.max.max(self.sizing.scaled_for());
         let fixed = self.to_window(u64::from(self.size));
         let space = if self.auto { largest } else { largest.min(fixed) }.max(1);
         // ilog2 of a u32 is below 32.
@@ -151,13 +156,34 @@ impl ReceiveBuffer {
     /// The handshake is over. `advmss`: payload of a full segment, options subtracted.
     pub(crate) fn on_established(&mut self, now: Instant, advmss: u32) {
         self.advmss = advmss;
+        if self.auto {
+            self.size = self.size.max(self.sizing.established(advmss).min(self.max));
+        }
         let full = self.to_window(u64::from(self.size));
         // One segment stays in reserve.
         self.clamp = (2 * advmss).max(full.saturating_sub(advmss));
         self.ssthresh = self.ssthresh.min(self.clamp);
-        self.space = self.ssthresh.min(INITIAL_WINDOW_SEGS * advmss);
+        self.space = match self.sizing {
+            Sizing::Linux => self.ssthresh.min(INITIAL_WINDOW_SEGS * advmss),
+            _ => self.advertised,
+        };
         self.segment_size.bytes = DEFAULT_MSS.min(advmss).min(self.advertised / 2).max(MIN_MSS);
         self.period_start = now;
+    }
+
+    /// Another path of the connection is established, for whose data there is to be room, too
+    /// (`mptcp_init_buffer_space` of the multipath-tcp kernels).
+    pub(crate) fn on_joined(&mut self) {
+        if !self.auto || self.sizing == Sizing::Linux {
+            return;
+        }
+        let size = self.sizing.established(self.advmss);
+        self.size = self.size.saturating_add(size).min(self.max);
+        let full = self.to_window(u64::from(self.size));
+        let window = self.sizing.first_window(u32::MAX, self.advmss);
+        self.clamp = full.saturating_sub(self.advmss).max(self.clamp);
+        self.ssthresh = self.ssthresh.saturating_add(window).min(self.clamp);
+        debug_assert!(self.size <= self.max, "the buffer grows up to its maximum");
     }
 
     /// A data segment with new data was queued. Returns whether the window opened: then the next
@@ -168,7 +194,7 @@ impl ReceiveBuffer {
         }
         self.used += u64::from(segment.truesize);
         self.queued += u64::from(segment.len);
-        if self.segment_size.on_segment(segment, self.advmss) {
+        if self.segment_size.on_segment(segment, self.advmss) && self.sizing.measures() {
             self.measure_ratio(segment);
         }
         if segment.in_order {
@@ -176,7 +202,7 @@ impl ReceiveBuffer {
         }
         let counts = !segment.in_order || segment.len >= MIN_GROWTH_LEN;
         let opened = counts && self.open(segment);
-        if !segment.in_order {
+        if !segment.in_order && self.sizing == Sizing::Linux {
             self.enlarge(self.space, segment.highest.saturating_sub(segment.next_offset));
         }
         opened
@@ -218,6 +244,12 @@ impl ReceiveBuffer {
     /// The round trip as the receiver sees it, in microseconds times 8; zero before a sample.
     pub(crate) const fn rtt_us8(&self) -> u64 {
         self.rtt.us8
+    }
+
+    /// The longest round trip of all paths, in microseconds times 8 (`mptcp_check_rtt` of the
+    /// multipath-tcp kernels).
+    pub(crate) const fn set_rtt_us8(&mut self, us8: u64) {
+        self.rtt.us8 = us8;
     }
 
     /// Lets the window grow by what the segment earns; returns whether it did.
@@ -279,9 +311,12 @@ impl ReceiveBuffer {
         if self.rtt.us8 == 0 || elapsed.as_micros() < self.rtt.us8 / 8 {
             return;
         }
-        let unread = next_offset.saturating_sub(read_offset);
+        let unread = match self.sizing {
+            Sizing::Linux => next_offset.saturating_sub(read_offset),
+            _ => 0,
+        };
         let copied = read_offset.saturating_sub(self.period_offset).saturating_sub(unread);
-        let copied = u32::try_from(copied).unwrap_or(u32::MAX);
+        let copied = self.sizing.measure(u32::try_from(copied).unwrap_or(u32::MAX));
         if copied > self.space {
             self.enlarge(copied, highest.saturating_sub(next_offset));
         }
@@ -297,14 +332,18 @@ impl ReceiveBuffer {
         (self.queued, self.used) = without(copied, self.queued, self.used);
     }
 
-    /// The reader takes `copied` bytes a round trip and `beyond` bytes span gaps.
+    /// The reader takes `copied` bytes a round trip (`Sizing::measure`) and `beyond` bytes span
+    /// gaps.
     pub(crate) fn enlarge(&mut self, copied: u32, beyond: u64) {
-        let window = target_window(self.space, copied, beyond);
-        self.space = copied;
+        let before = std::mem::replace(&mut self.space, copied);
         if !self.auto {
             return;
         }
-        let size = (window * RATIO_ONE / self.ratio).min(u64::from(self.max)) as u32;
+        let size = match self.sizing {
+            Sizing::Linux => target_window(before, copied, beyond) * RATIO_ONE / self.ratio,
+            _ => self.sizing.earned(before, copied, self.advmss),
+        };
+        let size = size.min(u64::from(self.max)) as u32;
         if size > self.size {
             debug_assert!(size <= self.max, "the buffer grows up to its maximum");
             self.size = size;
@@ -333,8 +372,14 @@ impl ReceiveBuffer {
         let full = allowed.min(self.clamp);
         let mss = self.segment_size.bytes.min(full);
         if free < full / 2 {
-            free -= free % (1 << window_scale);
-            if free < allowed / 16 || free < mss {
+            let least = match self.sizing {
+                Sizing::Linux => {
+                    free -= free % (1 << window_scale);
+                    mss.max(allowed / 16)
+                }
+                _ => mss,
+            };
+            if free < least {
                 return 0;
             }
         }
@@ -362,6 +407,11 @@ impl ReceiveBuffer {
     /// `window` was announced.
     pub(crate) const fn on_announced(&mut self, window: u32) {
         self.advertised = window;
+    }
+
+    /// The largest segment that the peer may send, in bytes of payload.
+    pub(crate) const fn advmss(&self) -> u32 {
+        self.advmss
     }
 
     /// The largest window that the present size allows, in bytes.

@@ -15,6 +15,7 @@ mod shared_drs;
 mod sndbuf;
 mod tlp;
 
+pub(crate) use drs::Sizing;
 pub(crate) use drs::{ReceiveBuffer, Received, received_tail_room, received_truesize};
 pub(crate) use dup_thresh::DupThresh;
 pub(crate) use pacing::{Pacer, burst_segs, pacing_rate};

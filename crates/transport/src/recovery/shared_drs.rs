@@ -9,7 +9,7 @@
 //! a half before the first update. The part of the space that a path announces is determined by
 //! what it has earned (`drs`).
 
-use super::drs::{INITIAL, INITIAL_RATIO, RATIO_ONE, target_window, without};
+use super::drs::{INITIAL_RATIO, RATIO_ONE, Sizing, target_window, without};
 use base::{Duration, Instant};
 
 /// The receive buffer of a connection of several paths.
@@ -55,7 +55,7 @@ pub struct Space {
 impl SharedBuffer {
     /// Grows from 131072 to `max` bytes of memory.
     pub(crate) fn auto(max: u32) -> Self {
-        SharedBuffer::new(INITIAL.min(max), max, true)
+        SharedBuffer::new(Sizing::Linux.initial().min(max), max, true)
     }
 
     /// Fixed at `size` bytes of memory.
@@ -213,7 +213,7 @@ mod tests {
     fn without_a_round_trip_it_stays() {
         let mut buffer = SharedBuffer::auto(6 << 20);
         assert_eq!(read(&mut buffer, 500, 1 << 20, &[RESTING]), None);
-        assert_eq!(buffer.size, INITIAL);
+        assert_eq!(buffer.size, Sizing::Linux.initial());
     }
 
     #[test]

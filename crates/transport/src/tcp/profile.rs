@@ -5,11 +5,11 @@
 //! from 3.10 on, PRR that always sends one more segment below the threshold, a loss window of one
 //! segment after a time-out, and 128 KiB below a socket (TCP Small Queues). Up to 3.19 NewReno
 //! counts acknowledgements, up to 3.12 in slow start, too, and up to 3.15 a window grows while it
-//! is nearly full. A switch whose value
-//! was not verified for a profile is listed by [`Profile::unverified`].
+//! is nearly full; receive buffers are those of their age (`recovery::Sizing`).
+//! A switch whose value was not verified for a profile is listed by [`Profile::unverified`].
 
 use crate::congestion::{Counting, Growth};
-use crate::recovery::{PrrVariant, TlpRule};
+use crate::recovery::{PrrVariant, Sizing, TlpRule};
 use base::Duration;
 
 /// The behaviour of one kernel version.
@@ -83,6 +83,7 @@ pub struct Switches {
     pub counting: Counting,
     /// When it may grow.
     pub growth: Growth,
+    pub receive_buffer: Sizing,
     /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or up to 44).
     pub compressed_acks: bool,
     pub small_queue: SmallQueue,
@@ -185,6 +186,7 @@ impl Profile {
             },
             counting: Counting::Segments,
             growth: Growth::WhenFull,
+            receive_buffer: Sizing::Linux,
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20 },
             autosized_bursts: true,
@@ -207,6 +209,7 @@ impl Profile {
                 sends_what_it_hands: true,
                 mainline_limits: false,
             },
+            receive_buffer: Sizing::Linux313,
             compressed_acks: false,
             small_queue: SmallQueue { cap_bytes: 128 << 10 },
             linear_syn_retries: 0,
@@ -218,11 +221,15 @@ impl Profile {
             Profile::Linux => linux,
             Profile::Linux41 => old,
             Profile::Linux314 => Switches { counting: Counting::SegmentsInSlowStart, ..older },
-            Profile::Linux311 => Switches { counting: Counting::Acknowledgements, ..older },
+            Profile::Linux311 => Switches {
+                counting: Counting::Acknowledgements,
+                receive_buffer: Sizing::Linux311,
+                ..older
+            },
             Profile::Linux35 => {
                 let counting = Counting::Acknowledgements;
                 let recovery = RecoverySwitches { tlp: None, ..older.recovery };
-                Switches { recovery, counting, ..older }
+                Switches { recovery, counting, receive_buffer: Sizing::Linux35, ..older }
             }
         }
     }

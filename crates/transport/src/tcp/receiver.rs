@@ -6,7 +6,7 @@
 use super::ack_policy::{AckPolicy, Arrival, Received};
 use super::config::Buffers;
 use crate::buffer::Reassembly;
-use crate::recovery::{ReceiveBuffer, Received as Queued, Reception, Space};
+use crate::recovery::{ReceiveBuffer, Received as Queued, Reception, Sizing, Space};
 use base::{Duration, Instant, prefetch};
 use std::ops::Range;
 use wire::{Payload, SackBlocks, SeqNumber};
@@ -98,11 +98,11 @@ pub(crate) enum Inserted {
 
 impl Receiver {
     /// Nothing received.
-    pub(crate) fn new(buffers: &Buffers, mss: u32) -> Self {
+    pub(crate) fn new(buffers: &Buffers, mss: u32, sizing: Sizing) -> Self {
         let buffer = if buffers.auto_tuning {
-            ReceiveBuffer::auto(buffers.receive_max, mss)
+            ReceiveBuffer::auto(buffers.receive_max, mss, sizing)
         } else {
-            ReceiveBuffer::fixed(buffers.receive_max, mss)
+            ReceiveBuffer::fixed(buffers.receive_max, mss, sizing)
         };
         Receiver {
             ack: AckPolicy::default(),
@@ -321,6 +321,11 @@ impl Receiver {
     /// The first base of growth of a multi-path connection that begins with this subflow.
     pub(crate) fn initial_space(&self) -> u32 {
         self.buffer.initial_space()
+    }
+
+    /// Payload of the segments that the peer may send, in bytes.
+    pub(crate) const fn advmss(&self) -> u32 {
+        self.buffer.advmss()
     }
 
     /// Memory ratio and RTT, as far as the receiver knows them.
@@ -545,7 +550,7 @@ mod tests {
     use super::*;
 
     fn receiver() -> Receiver {
-        let mut receiver = Receiver::new(&Buffers::default(), 1448);
+        let mut receiver = Receiver::new(&Buffers::default(), 1448, Sizing::Linux);
         receiver.on_syn(Instant::ZERO, None);
         receiver.announce_initial_window();
         receiver

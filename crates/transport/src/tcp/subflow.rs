@@ -177,7 +177,7 @@ impl Subflow {
     fn new(identity: &Identity, config: &TcpConfig, fsm: StateMachine, options: u32) -> Self {
         let switches = config.profile.switches();
         let mss = mss_of(identity.mtu, &identity.tuple);
-        let rx = Receiver::new(&config.buffers, mss - options);
+        let rx = Receiver::new(&config.buffers, mss - options, switches.receive_buffer);
         let shift = rx.window_scale();
         Subflow {
             fsm,

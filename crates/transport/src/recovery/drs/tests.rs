@@ -5,7 +5,7 @@ use super::*;
 const ADVMSS: u32 = 1448;
 
 fn established(max: u32) -> ReceiveBuffer {
-    let mut buffer = ReceiveBuffer::auto(max, 1460);
+    let mut buffer = ReceiveBuffer::auto(max, 1460, Sizing::Linux);
     buffer.on_established(Instant::ZERO, ADVMSS);
     buffer
 }
@@ -50,16 +50,16 @@ fn growth_is_what_a_kernel_measured() {
 
 #[test]
 fn handshake_offers_half_the_initial_buffer_in_whole_segments() {
-    let buffer = ReceiveBuffer::auto(6 << 20, 1460);
+    let buffer = ReceiveBuffer::auto(6 << 20, 1460, Sizing::Linux);
     assert_eq!(buffer.initial_window(), 64_240);
     assert_eq!(buffer.window_scale(), 7);
-    assert_eq!(ReceiveBuffer::auto(32 << 20, 1460).window_scale(), 10);
+    assert_eq!(ReceiveBuffer::auto(32 << 20, 1460, Sizing::Linux).window_scale(), 10);
 }
 
 /// As a 6.18 kernel's SYN has it: 131,072 bytes are the largest window of 256 KiB.
 #[test]
 fn window_scale_of_a_fixed_buffer_is_for_half_of_it() {
-    let scale = |size| ReceiveBuffer::fixed(size, 1460).window_scale();
+    let scale = |size| ReceiveBuffer::fixed(size, 1460, Sizing::Linux).window_scale();
     assert_eq!((scale(256 << 10), scale(512 << 10), scale(2 << 20)), (2, 3, 5));
     assert_eq!((scale(64 << 10), scale(0), scale(32 << 20)), (0, 0, 9));
 }
@@ -102,7 +102,7 @@ fn reader_that_keeps_up_lets_the_buffer_grow_once_per_round_trip() {
         window *= 2;
     }
     assert!(sizes.is_sorted());
-    assert_eq!(sizes[0], INITIAL);
+    assert_eq!(sizes[0], Sizing::Linux.initial());
     // A period ends with the first segment of the next burst.
     let window = target_window(160 * ADVMSS, 320 * ADVMSS, 0);
     assert_eq!(sizes.last().copied().map(u64::from), Some(window * 256 / 160));
@@ -148,7 +148,7 @@ fn data_behind_a_gap_enlarge_the_buffer() {
 
 #[test]
 fn fixed_buffer_never_grows() {
-    let mut buffer = ReceiveBuffer::fixed(262_144, 1460);
+    let mut buffer = ReceiveBuffer::fixed(262_144, 1460, Sizing::Linux);
     buffer.on_established(Instant::ZERO, ADVMSS);
     for index in 0..1000 {
         let now = Instant::from_millis(index * 10);
@@ -180,4 +180,64 @@ fn a_window_of_shared_room_must_be_earned_too() {
     assert_eq!(buffer.select_of(200_000, 300_000, 7), 67_200, "two segments more, rounded up");
     assert_eq!(buffer.select_of(20_000, 65_536, 7), 19_968, "rounded down when it gets tight");
     assert_eq!(buffer.select_of(4_000, 65_536, 7), 0);
+}
+
+fn old(sizing: Sizing) -> ReceiveBuffer {
+    let mut buffer = ReceiveBuffer::auto(6 << 20, 1460, sizing);
+    buffer.on_established(Instant::ZERO, ADVMSS);
+    buffer
+}
+
+/// 87,380 bytes, of which half is window, and 14,600 or 29,200 of them offered.
+#[test]
+fn old_kernels_offer_10_or_20_segments_first() {
+    for (sizing, window, size) in [
+        (Sizing::Linux35, 14_600, 87_380),
+        (Sizing::Linux311, 29_200, 87_380),
+        (Sizing::Linux313, 29_200, 8 * 20 * 2280),
+    ] {
+        let buffer = old(sizing);
+        assert_eq!((buffer.initial_window(), buffer.size()), (window, size), "{sizing:?}");
+        assert_eq!(buffer.space, window, "growth is measured from the window");
+    }
+}
+
+/// Half of 6 MiB, although a segment of 1448 bytes takes only 2304.
+#[test]
+fn old_kernels_never_offer_more_than_half_of_the_memory() {
+    let mut buffer = old(Sizing::Linux313);
+    buffer.on_segment(&full(Instant::from_millis(1), 0));
+    assert_eq!(buffer.ratio(), INITIAL_RATIO);
+    buffer.enlarge(100 << 20, 0);
+    assert_eq!((buffer.size(), buffer.clamp()), (6 << 20, 3 << 20));
+}
+
+/// A gap of 6.18 enlarges the buffer; theirs does not.
+#[test]
+fn gaps_enlarge_only_the_buffers_of_6_18() {
+    let behind = |sizing| {
+        let mut buffer = ReceiveBuffer::auto(6 << 20, 1460, sizing);
+        buffer.on_established(Instant::ZERO, ADVMSS);
+        let before = buffer.size();
+        let highest = 400 * u64::from(ADVMSS);
+        let segment =
+            Received { in_order: false, next_offset: 0, highest, ..full(Instant::ZERO, 0) };
+        buffer.on_segment(&segment);
+        buffer.size() > before
+    };
+    assert!(behind(Sizing::Linux));
+    assert!(!behind(Sizing::Linux313) && !behind(Sizing::Linux35));
+}
+
+/// A second path adds as much memory as the first one had, and its first window.
+#[test]
+fn joined_path_adds_its_room_in_old_kernels() {
+    let mut buffer = old(Sizing::Linux313);
+    let (size, ssthresh) = (buffer.size(), buffer.ssthresh);
+    buffer.on_joined();
+    assert_eq!(buffer.size(), 2 * size);
+    assert_eq!(buffer.ssthresh, ssthresh + 20 * ADVMSS);
+    let mut new = established(6 << 20);
+    new.on_joined();
+    assert_eq!(new.size(), Sizing::Linux.initial(), "6.18 has no such rule");
 }

@@ -225,6 +225,11 @@ impl Subflow {
         self.rx.is_fin_received()
     }
 
+    /// Payload of the segments that the peer may send, in bytes.
+    pub const fn received_mss(&self) -> u32 {
+        self.rx.advmss()
+    }
+
     /// Memory ratio and RTT, as far as the receiver knows them.
     pub const fn reception(&self) -> Reception {
         self.rx.reception()
