@@ -260,7 +260,10 @@ impl Receiver {
         let window = match self.shared {
             // It counts bytes of the connection; what one subflow may deliver is bounded by
             // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
-            Some(SharedWindow::Whole(window)) => window,
+            Some(SharedWindow::Whole(window)) => {
+                self.buffer.on_announced(window);
+                window
+            }
             Some(SharedWindow::Room { space, left }) => self.window_of(space, shift).max(left),
             None => self.own_window(shift),
         };
