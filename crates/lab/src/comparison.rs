@@ -18,7 +18,7 @@ use base::chance::owner_of;
 use traffic::Measure;
 
 /// Share of the baseline's mean above which a difference is called significant.
-const SIGNIFICANT: f64 = 0.10;
+pub(crate) const SIGNIFICANT: f64 = 0.10;
 /// Error of the intervals of one family together.
 const ALPHA: f64 = 0.05;
 

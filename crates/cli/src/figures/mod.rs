@@ -1,8 +1,8 @@
 //! Figures for papers: SVG, PDF and PNG files of a size and with a font that the user chooses,
 //! without a browser.
 //!
-//! `data` has what they show, `plots` and, for the papers of `reproduce`, `paper` make drawings of
-//! it in `frame` with `axis`, and `svg`, `pdf` and `png` write a drawing with a `font`. The
+//! `data` has what they show, `plots` and, for the papers of `reproduce`, `paper` and `grid` make
+//! drawings of it in `frame` with `axis`, and `svg`, `pdf` and `png` write a drawing with a `font`. The
 //! interactive figures of the page are in `report`.
 
 mod axis;
@@ -10,6 +10,7 @@ mod data;
 mod drawing;
 mod font;
 mod frame;
+mod grid;
 mod paper;
 mod pdf;
 mod plots;

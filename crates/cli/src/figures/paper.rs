@@ -3,7 +3,8 @@
 use super::axis::Axis;
 use super::drawing::{Anchor, Colour, Drawing, Point, Stroke, Style};
 use super::frame::{Entry, Frame, Legend, line_of, room_below, room_beside};
-use super::plots::{Layout, MARGIN, RATIO, WHISKER};
+use super::grid;
+use super::plots::{Layout, Line, MARGIN, RATIO, WHISKER, curves_of};
 use crate::report::{Plot, Plotted};
 use lab::reproduction::Draw;
 use lab::statistics::quantile;
@@ -20,6 +21,8 @@ pub(super) fn figure<'a>(plotted: &Plotted<'_>, layout: &Layout<'a>) -> Drawing<
     match plotted.drawn.figure.draw {
         Draw::Bars | Draw::Box => grouped(plotted, layout),
         Draw::Lines | Draw::Ccdf | Draw::Packets => curves(plotted, layout),
+        Draw::Series => over_time(plotted, layout),
+        Draw::Matrix => grid::drawing(&plotted.drawn.cells, layout),
     }
 }
 
@@ -161,6 +164,21 @@ fn one_box(
     for outlier in values.iter().filter(|v| **v < first || **v > last) {
         drawing.symbol((middle, at(*outlier)), ("circle", true), 1.0, edge);
     }
+}
+
+/// A quantity of one repetition over time.
+fn over_time<'a>(plotted: &Plotted<'_>, layout: &Layout<'a>) -> Drawing<'a> {
+    let line = |plot: &Plot<'_>| Line {
+        entry: Entry { name: plot.name.clone(), look: Style::of(plot.look) },
+        points: plot.line.map(|line| plotted.points(line)).unwrap_or_default(),
+    };
+    let lines: Vec<Line> = plotted.plots.iter().map(line).collect();
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let end = points().map(|(at, _)| *at).fold(0.0, f64::max);
+    let highest = points().map(|(_, value)| *value).fold(0.0, f64::max);
+    let x = Axis::linear(0.0, end, 8.0, "time (s)");
+    let y = Axis::linear(0.0, highest * 1.03, TICKS, &plotted.label);
+    curves_of(layout, None, &lines, (&x, &y))
 }
 
 /// Means over a number, or shares above it.

@@ -240,9 +240,9 @@ fn intervals<'a>(
 }
 
 /// A line of a figure with its name.
-struct Line {
-    entry: Entry,
-    points: Vec<Point>,
+pub(super) struct Line {
+    pub entry: Entry,
+    pub points: Vec<Point>,
 }
 
 /// Distributions of the delays of messages or objects, or else of the metric over repetitions.
@@ -372,7 +372,8 @@ fn steps(curve: &Curve, scale: &Scale, is_complement: bool) -> Vec<Point> {
 }
 
 /// Curves in one frame, with a legend below.
-fn curves_of<'a>(
+/// Lines in a frame, with a legend below.
+pub(super) fn curves_of<'a>(
     layout: &Layout<'a>,
     title: Option<&str>,
     lines: &[Line],

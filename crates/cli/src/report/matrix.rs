@@ -8,7 +8,7 @@ use lab::Scale;
 use lab::results::{GENERATOR, Grade, MatrixCell, MatrixResult};
 use lab::scenario::{MatrixPlan, Protocol, Runs};
 
-const MATRIX_STYLE: &str = include_str!("matrix.css");
+pub(super) const MATRIX_STYLE: &str = include_str!("matrix.css");
 
 /// A column: a variant over one pair of paths.
 pub(crate) struct MatrixColumn {
@@ -69,7 +69,7 @@ pub(crate) fn figures(cell: &MatrixCell) -> (Option<String>, Option<String>) {
 }
 
 /// A share in per cent with its sign, without decimals, or with one below ten.
-fn signed(share: f64) -> String {
+pub(super) fn signed(share: f64) -> String {
     let percent = share * 100.0;
     let text =
         if percent.abs() >= 9.95 { format!("{percent:+.0}") } else { format!("{percent:+.1}") };
@@ -162,7 +162,7 @@ fn legend(cells: &[MatrixCell]) -> String {
         Grade::NoVerdict => "too many runs are incomplete",
     };
     let item = |grade: &Grade| {
-        let (class, name) = (style(*grade), grade.name());
+        let (class, name) = (outcome(*grade), grade.name());
         format!("<li><span class=\"key {class}\">{name}</span> {}</li>", meaning(*grade))
     };
     let items: Vec<String> = Grade::ALL.iter().filter(is_shown).map(item).collect();
@@ -195,7 +195,7 @@ fn html(cell: &MatrixCell) -> String {
     format!(
         "<td class=\"{}\"><a href=\"{}/report.html\" title=\"{}\"><b>{}</b>{}<i>{}</i>{goal}\
          {reported}</a></td>",
-        style(grade),
+        outcome(grade),
         escaped(&cell.place.folder),
         escaped(&means(cell)),
         grade.name(),
@@ -222,7 +222,7 @@ fn means(cell: &MatrixCell) -> String {
 }
 
 /// Class of the style.
-const fn style(grade: Grade) -> &'static str {
+pub(super) const fn outcome(grade: Grade) -> &'static str {
     match grade {
         Grade::SignificantGain => "significant-gain",
         Grade::SlightGain => "slight-gain",

@@ -12,6 +12,7 @@ mod draw;
 mod events;
 mod failover;
 mod figure;
+pub(crate) mod grid;
 mod matrix;
 mod notes;
 mod page;

@@ -3,9 +3,9 @@
 //!
 //! The data are the lab's.
 
-use super::palette::{self, Look};
+use super::palette::{self, Dash, Look};
 use lab::Scale;
-use lab::reproduction::{Draw, Drawn, Series};
+use lab::reproduction::{Draw, Drawn, Group, Line, Series};
 use lab::scenario::{Scenario, variants_of};
 
 /// A figure.
@@ -26,6 +26,8 @@ pub(crate) struct Plot<'d> {
     pub look: Look,
     /// Its series with the place of their group; of `packets` one for each quantile.
     pub series: Vec<(usize, &'d Series<'d>)>,
+    /// Of time lines: the points.
+    pub line: Option<&'d Line>,
 }
 
 impl<'d> Plotted<'d> {
@@ -36,9 +38,7 @@ impl<'d> Plotted<'d> {
     }
 
     pub(crate) fn of(drawn: &'d Drawn<'d>) -> Plotted<'d> {
-        let values = drawn.groups.iter().flat_map(|group| &group.series).flat_map(|of| &of.values);
-        let least = values.map(|value| value.abs()).filter(|value| *value > 0.0);
-        let scale = Scale::of(&drawn.unit, least.fold(f64::INFINITY, f64::min).min(1e9));
+        let scale = scale_of(drawn);
         let unit = match scale.unit {
             "" => String::new(),
             unit => format!(" ({unit})"),
@@ -47,14 +47,14 @@ impl<'d> Plotted<'d> {
         let first = drawn.groups.first().and_then(|group| group.name.split('/').next());
         let are_cases = drawn.groups.len() > 1
             && drawn.groups.iter().all(|group| group.name.split('/').next() == first);
-        let name = |group: &'d lab::reproduction::Group<'d>| {
-            if are_cases { group.case() } else { group.name }
-        };
+        let name = |group: &'d Group<'d>| if are_cases { group.case() } else { group.name };
         let groups = drawn.groups.iter().map(name).collect();
         let mut plotted = Plotted { drawn, scale, label, groups, plots: Vec::new() };
         plotted.plots = match drawn.figure.draw {
             Draw::Ccdf | Draw::Packets => plotted.apart(),
             Draw::Bars | Draw::Box | Draw::Lines => plotted.by_variant(),
+            Draw::Series => plotted.over_time(),
+            Draw::Matrix => Vec::new(),
         };
         plotted
     }
@@ -71,6 +71,7 @@ impl<'d> Plotted<'d> {
                         name: series.variant.to_owned(),
                         look: look(&group.scenario, series.variant),
                         series: vec![(place, series)],
+                        line: None,
                     }),
                 }
             }
@@ -92,12 +93,49 @@ impl<'d> Plotted<'d> {
                     None => {
                         let look = look(&group.scenario, series.variant);
                         let look = Look { dash: palette::dash(look.dash, place), ..look };
-                        plots.push(Plot { name, look, series: vec![(place, series)] });
+                        plots.push(Plot { name, look, series: vec![(place, series)], line: None });
                     }
                 }
             }
         }
         plots
+    }
+
+    /// A plot for every line over time: of a path, or of the connection.
+    fn over_time(&self) -> Vec<Plot<'d>> {
+        let groups = self.drawn.groups.iter().enumerate();
+        let all =
+            groups.flat_map(|(place, of)| of.lines.iter().map(move |line| (place, of, *line)));
+        let all: Vec<_> = all.collect();
+        let are_one = |same: fn(&(usize, &Group<'_>, &Line)) -> String| {
+            let first = all.first().map(same);
+            all.iter().all(|of| Some(same(of)) == first)
+        };
+        let is_one_group = are_one(|(place, ..)| place.to_string());
+        let is_one_variant = are_one(|(_, _, line)| line.variant.clone());
+        let plot = |&(place, group, line): &(usize, &'d Group<'d>, &'d Line)| {
+            let experiment = (!is_one_group).then_some(self.groups[place]);
+            let variant = (!is_one_variant || line.name.is_none()).then_some(&*line.variant);
+            let words = [experiment, variant, line.name.as_deref()];
+            Plot {
+                name: words.into_iter().flatten().collect::<Vec<_>>().join(", "),
+                look: match line.path {
+                    Some(path) => palette::of_path(path),
+                    None if is_one_variant => {
+                        Look { dash: Dash::Solid, ..look(&group.scenario, &line.variant) }
+                    }
+                    None => look(&group.scenario, &line.variant),
+                },
+                series: Vec::new(),
+                line: Some(line),
+            }
+        };
+        all.iter().map(plot).collect()
+    }
+
+    /// The points of a line over time, in the units of the axes.
+    pub(crate) fn points(&self, line: &Line) -> Vec<(f64, f64)> {
+        line.points.iter().map(|(at, value)| (*at, self.scale.shown(*value))).collect()
     }
 
     /// Whether the axis of the number is logarithmic.
@@ -160,4 +198,16 @@ impl<'d> Plotted<'d> {
 fn look(scenario: &Scenario, variant: &str) -> Look {
     let found = variants_of(scenario).into_iter().find(|of| of.name == variant);
     found.map_or(palette::of_path(0), |variant| palette::of_variant(scenario, &variant))
+}
+
+/// The unit in which the smallest number has some digits; over time, the largest.
+fn scale_of(drawn: &Drawn<'_>) -> Scale {
+    if drawn.figure.draw == Draw::Series {
+        let points = drawn.groups.iter().flat_map(|of| &of.lines).flat_map(|line| &line.points);
+        let unit = if drawn.unit == "byte" { "bytes" } else { &drawn.unit };
+        return Scale::of(unit, points.map(|(_, value)| *value).fold(0.0, f64::max));
+    }
+    let values = drawn.groups.iter().flat_map(|group| &group.series).flat_map(|of| &of.values);
+    let least = values.map(|value| value.abs()).filter(|value| *value > 0.0);
+    Scale::of(&drawn.unit, least.fold(f64::INFINITY, f64::min).min(1e9))
 }

@@ -3,7 +3,10 @@
 //! The data of the figures are the lab's; `figure` draws with plotly.js, which the page includes.
 
 use super::charts::{axis, layout};
+use super::draw::packed_all;
 use super::figure::{Figure, scripts};
+use super::grid;
+use super::matrix::MATRIX_STYLE;
 use super::page::{escaped, head};
 use super::palette::Look;
 use super::plotted::{Plot, Plotted};
@@ -30,11 +33,18 @@ pub(crate) fn reproduction_page(
     page.push_str(&table(rows));
     page.push_str(CAPTION);
     page.push_str(&reasons(rows));
-    if !drawn.is_empty() {
+    let is_table = |of: &&&Drawn<'_>| of.figure.draw == Draw::Matrix;
+    if drawn.iter().any(|of| !is_table(&of)) {
         page.push_str(&scripts());
     }
+    if drawn.iter().any(|of| is_table(&of)) {
+        page.push_str(&format!("<style>{MATRIX_STYLE}</style>\n"));
+    }
     for (number, of) in drawn.iter().enumerate() {
-        page.push_str(&figure(number, of).html());
+        page.push_str(&match of.figure.draw {
+            Draw::Matrix => outcomes(of),
+            _ => figure(number, of).html(),
+        });
     }
     page.push_str(&stated(numbers));
     page + "</body></html>\n"
@@ -140,6 +150,17 @@ fn capitalised(text: &str) -> String {
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
+/// A table of outcomes.
+fn outcomes(of: &Drawn<'_>) -> String {
+    format!(
+        "<h3>{}</h3>\n{}<p class=\"small\">{}. {}</p>\n",
+        escaped(&of.name),
+        grid::table(&of.cells),
+        escaped(&of.figure.caption),
+        grid::CAPTION
+    )
+}
+
 fn figure(number: usize, drawn: &Drawn<'_>) -> Figure {
     let plotted = Plotted::of(drawn);
     let mut value_axis = axis(&plotted.label);
@@ -155,14 +176,15 @@ fn figure(number: usize, drawn: &Drawn<'_>) -> Figure {
             (value_axis, shares)
         }
         Draw::Lines => (axis(drawn.figure.x.as_deref().unwrap_or("")), value_axis),
-        Draw::Bars | Draw::Box => (axis(""), value_axis),
+        Draw::Series => (axis("time (s)"), value_axis),
+        Draw::Bars | Draw::Box | Draw::Matrix => (axis(""), value_axis),
     };
     let traces = plotted.plots.iter().map(|plot| trace(&plotted, plot)).collect();
     let mut layout = layout(&x, &y);
     match drawn.figure.draw {
         Draw::Bars => layout["barmode"] = json!("group"),
         Draw::Box => layout["boxmode"] = json!("group"),
-        Draw::Ccdf | Draw::Lines | Draw::Packets => {}
+        Draw::Ccdf | Draw::Lines | Draw::Packets | Draw::Series | Draw::Matrix => {}
     }
     Figure {
         id: format!("figure{number}"),
@@ -182,6 +204,8 @@ const fn says(draw: Draw) -> &'static str {
         Draw::Ccdf => "Share of the repetitions above a value.",
         Draw::Lines => "Points: means over the repetitions with 95 % intervals.",
         Draw::Packets => "Share of the packets above a value: means of the repetitions' quantiles.",
+        Draw::Series => "The repetition nearest to the median.",
+        Draw::Matrix => grid::CAPTION,
     }
 }
 
@@ -219,6 +243,13 @@ fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
             json!({"type": "scatter", "mode": "lines+markers", "name": plot.name, "x": x, "y": y,
                 "line": line, "marker": {"symbol": plot.look.symbol(), "color": colour, "size": 8},
                 "error_y": {"type": "data", "array": half, "color": colour}})
+        }
+        // A table is not a figure of plotly.js.
+        Draw::Series | Draw::Matrix => {
+            let points = plot.line.map(|line| plotted.points(line)).unwrap_or_default();
+            let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+            json!({"type": "scatter", "mode": "lines", "name": plot.name,
+                "x": packed_all(x), "y": packed_all(y), "line": line})
         }
         Draw::Ccdf | Draw::Packets => {
             let (x, y): (Vec<f64>, Vec<f64>) = plotted.tail(plot).into_iter().unzip();

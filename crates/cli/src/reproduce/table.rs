@@ -125,15 +125,16 @@ fn style(judged: &Judged) -> &'static str {
 
 /// `Hard claims: 40 of 48 hold, 2 fail, 6 are undecided or not run. Soft claims: ...`
 pub(super) fn summary(rows: &[Row<'_>]) -> String {
-    let of = |kind: Kind, of: &dyn Fn(&Row<'_>) -> Option<bool>| {
-        let all: Vec<Option<bool>> =
-            rows.iter().filter(|row| row.claim.kind == kind).map(of).collect();
+    let of = |(kind, name): (Kind, &str)| {
+        let own = rows.iter().filter(|row| row.claim.kind == kind);
+        let all: Vec<Option<bool>> = own.map(|row| row.ours.holds).collect();
         let count = |holds| all.iter().filter(|of| **of == holds).count();
         let (yes, no, open) = (count(Some(true)), count(Some(false)), count(None));
-        format!("{yes} of {} hold, {no} fail, {open} are undecided or not run", all.len())
+        let counts = format!("{yes} of {} hold, {no} fail, {open} are undecided", all.len());
+        (!all.is_empty()).then(|| format!("{name} claims: {counts} or not run."))
     };
-    let ours = |row: &Row<'_>| row.ours.holds;
-    format!("Hard claims: {}. Soft claims: {}.", of(Kind::Hard, &ours), of(Kind::Soft, &ours))
+    let kinds = [(Kind::Hard, "Hard"), (Kind::Soft, "Soft")];
+    kinds.into_iter().filter_map(of).collect::<Vec<String>>().join(" ")
 }
 
 /// The list of papers, figures and claims, with what they cost.

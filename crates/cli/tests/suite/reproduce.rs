@@ -112,6 +112,38 @@ fn page_of_a_paper_is_shown_without_a_network() {
 }
 
 #[test]
+fn time_lines_and_outcomes_are_in_the_page_and_in_files() {
+    let scratch = Scratch::new("reproduce-drawings");
+    let out = scratch.path("out");
+    sample(&["--out", &out]);
+    let file = |name: &str| fs::read_to_string(format!("{out}/{name}")).expect("a file");
+    let lines = file("009-fig5.csv");
+    assert!(lines.starts_with("experiment,variant,path,time,value\n"), "{lines}");
+    for path in ["fast", "slow"] {
+        assert!(lines.contains(&format!("burst/30,\"mptcp/lrf/reno\",{path},")), "{lines}");
+    }
+    let times: Vec<f64> = lines
+        .lines()
+        .filter(|line| line.contains(",fast,"))
+        .map(|line| line.split(',').nth(3).and_then(|at| at.parse().ok()).expect("a time"))
+        .collect();
+    assert!(times.len() > 2 && times.is_sorted(), "{times:?}");
+    let outcomes = file("009-fig6.csv");
+    assert!(outcomes.starts_with("row,column,outcome,difference,low,high\n"), "{outcomes}");
+    let slow = outcomes.lines().find(|line| line.contains(",The slow path,")).expect("a cell");
+    let cells: Vec<&str> = slow.split(',').collect();
+    assert_eq!(cells[..3], ["Bursts", "The slow path", "degraded"]);
+    let number = |place: usize| cells[place].parse::<f64>().expect("a number");
+    assert!(number(4) <= number(3) && number(3) <= number(5) && number(4) > 1.0, "{slow}");
+    let page = file("009.html");
+    assert!(page.contains("<td class=\"degraded\"><b>degraded</b>+"), "a cell of the table");
+    assert!(page.contains("Congestion windows of a burst. The repetition nearest to the median."));
+    for (name, text) in [("009-fig5.svg", "cwnd (KiB)"), ("009-fig6.svg", "The slow path")] {
+        assert!(file(name).contains(text), "{name}");
+    }
+}
+
+#[test]
 fn written_document_has_every_claim_and_keeps_text_of_others() {
     let scratch = Scratch::new("reproduce-written");
     let file = scratch.path("reproduction.md");

@@ -150,6 +150,11 @@ impl Means {
         })
     }
 
+    /// a - b with its 95 % interval.
+    pub(super) fn difference(self, a: &Side, b: &Side) -> Option<(f64, Interval)> {
+        self.interval(Joined::Difference, (a, b), 0.95)
+    }
+
     /// The number of one side.
     pub(super) fn value(self, side: &Side) -> Option<f64> {
         let part = Part::new(side);

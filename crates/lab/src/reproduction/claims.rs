@@ -3,10 +3,12 @@
 //! The format is described in `docs/claims-format.md`. `plan` makes studies of experiments, `judge`
 //! judges claims.
 
+use super::grid::{self, Place};
 use super::read::Table;
 use crate::error::{Given, InputError, SourceFile};
 use crate::scenario::packet_number;
 use crate::scenario::{Family, Options, load, options, table_of};
+use crate::series::Quantity as OverTime;
 use crate::words::nearest_help;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,6 +132,10 @@ pub struct Figure {
     pub x: Option<String>,
     /// Whether the axis of the number is logarithmic.
     pub is_log: bool,
+    /// Of `series`: what is drawn over time.
+    pub(super) quantity: Option<OverTime>,
+    /// Of `matrix`: its cells.
+    pub(super) cells: Vec<Place>,
     pub(super) experiments: Vec<String>,
     pub(super) metric: Metric,
     /// Variants shown; empty: all.
@@ -149,6 +155,10 @@ pub enum Draw {
     Lines,
     /// Complementary distribution over the packets: quantiles of the repetitions, their means.
     Packets,
+    /// A quantity of one repetition over time.
+    Series,
+    /// A table of outcomes against baselines.
+    Matrix,
 }
 
 /// Quantiles of `--packet-metrics` that `packets` draws, with the share above.
@@ -259,8 +269,20 @@ const PART_KEYS: [&str; 10] = [
     "missing",
 ];
 const SENSITIVITY_KEYS: [&str; 2] = ["says", "set"];
-const FIGURE_KEYS: [&str; 9] =
-    ["id", "caption", "draw", "experiments", "metric", "variants", "x", "scale", "claims"];
+const FIGURE_KEYS: [&str; 12] = [
+    "id",
+    "caption",
+    "draw",
+    "experiments",
+    "metric",
+    "variants",
+    "x",
+    "scale",
+    "quantity",
+    "rows",
+    "columns",
+    "claims",
+];
 const CHECKS: [(&str, Check); 7] = [
     ("order", Check::Order),
     ("at-most", Check::AtMost),
@@ -271,12 +293,14 @@ const CHECKS: [(&str, Check); 7] = [
     ("gain-order", Check::GainOrder),
 ];
 const KINDS: [(&str, Kind); 2] = [("hard", Kind::Hard), ("soft", Kind::Soft)];
-const DRAWINGS: [(&str, Draw); 5] = [
+const DRAWINGS: [(&str, Draw); 7] = [
     ("bars", Draw::Bars),
     ("box", Draw::Box),
     ("ccdf", Draw::Ccdf),
     ("lines", Draw::Lines),
     ("packets", Draw::Packets),
+    ("series", Draw::Series),
+    ("matrix", Draw::Matrix),
 ];
 const SCALES: [(&str, bool); 2] = [("linear", false), ("log", true)];
 const PICKS: [(&str, Pick); 5] = [
@@ -466,8 +490,11 @@ impl Paper {
                 return Err(of.required("says")?.refuse_whole(problem, help));
             }
         }
-        for figure in table.tables("figure", &FIGURE_KEYS)? {
+        for (figure, read) in table.tables("figure", &FIGURE_KEYS)?.iter().zip(&self.figures) {
             self.check_experiments(&figure.texts("experiments")?)?;
+            for name in &read.experiments {
+                self.check_experiment(&figure.required("id")?, name)?;
+            }
             for claim in figure.texts("claims")? {
                 if self.claims.iter().all(|of| of.id != claim.text) {
                     let all: Vec<&str> = self.claims.iter().map(|of| of.id.as_str()).collect();
@@ -654,17 +681,31 @@ fn read_figure(table: &Table<'_>) -> Result<Figure, InputError> {
     let texts = |key: &str| -> Result<Vec<String>, InputError> {
         Ok(table.texts(key)?.into_iter().map(|given| given.text).collect())
     };
+    let draw = one_of(&DRAWINGS, "drawing", &table.required("draw")?)?;
+    let metric = Metric::read(table.text("metric")?);
+    let cells = if draw == Draw::Matrix { grid::read(table, &metric)? } else { Vec::new() };
+    let of_cells = cells.iter().flat_map(|cell| cell.part.experiments.iter().cloned());
+    let experiments = texts("experiments")?.into_iter().chain(of_cells).collect();
+    let quantity = (draw == Draw::Series).then(|| over_time(table)).transpose()?;
     Ok(Figure {
         id: table.required("id")?.text,
         caption: table.required("caption")?.text,
-        draw: one_of(&DRAWINGS, "drawing", &table.required("draw")?)?,
+        draw,
         claims: texts("claims")?,
         x: table.text("x")?.map(|given| given.text),
         is_log: table.text("scale")?.map_or(Ok(false), |of| one_of(&SCALES, "scale", &of))?,
-        experiments: texts("experiments")?,
-        metric: Metric::read(table.text("metric")?),
+        quantity,
+        cells,
+        experiments,
+        metric,
         variants: texts("variants")?,
     })
+}
+
+/// What a figure of time lines draws.
+fn over_time(table: &Table<'_>) -> Result<OverTime, InputError> {
+    let all: Vec<(&str, OverTime)> = OverTime::ALL.map(|of| (of.name(), of)).into();
+    one_of(&all, "quantity", &table.required("quantity")?)
 }
 
 fn one_of<T: Copy>(all: &[(&str, T)], what: &str, given: &Given) -> Result<T, InputError> {
@@ -693,7 +734,7 @@ fn statistic(given: &Given) -> Result<Statistic, InputError> {
 
 /// Reads `0.05`, `mptcp/lrf/lia`, `average:tcp`, `EXPERIMENT: VARIANT`, `EXPERIMENT: A | B` and
 /// `EXPERIMENT: A - B`.
-fn term(given: &Given) -> Result<Term, InputError> {
+pub(super) fn term(given: &Given) -> Result<Term, InputError> {
     let text = given.text.trim();
     if let Ok(number) = text.parse::<f64>() {
         return Ok(Term::Constant(number));

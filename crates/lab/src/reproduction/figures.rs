@@ -3,12 +3,13 @@
 //! Pages draw them; here they become CSV and Parquet.
 
 use super::claims::{Draw, Figure, Metric};
-use super::plan::{Plan, Results, Unit, figure_name};
+use super::grid::Graded;
+use super::plan::{Column, Plan, Results, Unit, figure_name};
+use super::timelines::Line;
 use super::values::Values;
 use crate::results::{Cell, Kind as CellKind, table_file};
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, mean, mean_interval};
-use std::fmt::Write;
 use std::io;
 
 /// A figure with its data.
@@ -26,6 +27,8 @@ pub struct Drawn<'a> {
     pub unit: String,
     /// The experiments in their order.
     pub groups: Vec<Group<'a>>,
+    /// Of `matrix`: its cells, row by row.
+    pub cells: Vec<Graded<'a>>,
 }
 
 /// An experiment of a figure.
@@ -37,6 +40,8 @@ pub struct Group<'a> {
     pub scenario: Scenario,
     /// Its variants.
     pub series: Vec<Series<'a>>,
+    /// Of `series`: what is drawn over time.
+    pub lines: Vec<&'a Line>,
 }
 
 /// A variant of an experiment.
@@ -65,55 +70,127 @@ impl Group<'_> {
 }
 
 impl Drawn<'_> {
-    /// The data as CSV: `experiment,variant,repetition,value`, in SI units; of `packets` with a
-    /// column `share_above`.
+    /// The data as CSV, in SI units.
     pub fn csv(&self) -> String {
-        let further = if self.has_shares() { ",share_above" } else { "" };
-        let mut text = format!("experiment,variant,repetition,value{further}\n");
-        for (group, series, run, value) in self.rows() {
-            let share = series.share_above.map_or_else(String::new, |share| format!(",{share}"));
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{group},\"{}\",{run},{value}{share}", series.variant);
+        let columns = self.columns();
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let mut text = names.join(",") + "\n";
+        for record in self.records() {
+            let cells: Vec<String> = record.iter().zip(&names).map(shown).collect();
+            text.push_str(&(cells.join(",") + "\n"));
         }
         text
     }
 
-    fn has_shares(&self) -> bool {
-        self.figure.draw == Draw::Packets
-    }
-
     /// The same as a Parquet table.
     pub fn table(&self) -> io::Result<Vec<u8>> {
-        let mut columns = vec![
-            ("experiment", CellKind::Text),
-            ("variant", CellKind::Text),
-            ("repetition", CellKind::Whole),
-            ("value", CellKind::Number),
-        ];
-        if self.has_shares() {
-            columns.push(("share_above", CellKind::Number));
-        }
         let metadata = [("figure", self.name.clone()), ("metric", self.metric.clone())];
+        let records = self.records();
         let cells = |index: usize| {
-            self.rows().map(move |(group, series, run, value)| match index {
-                0 => Cell::Text(group.to_owned()),
-                1 => Cell::Text(series.variant.to_owned()),
-                2 => Cell::Whole(run as u64),
-                3 => Cell::Number(Some(value)),
-                _ => Cell::Number(series.share_above),
-            })
+            let cell = move |record: &Vec<Cell>| record[index].clone();
+            records.iter().map(cell).collect::<Vec<Cell>>().into_iter()
         };
-        table_file("figure", &columns, &metadata, cells)
+        table_file("figure", &self.columns(), &metadata, cells)
     }
 
-    fn rows(&self) -> impl Iterator<Item = (&str, &Series<'_>, usize, f64)> {
-        self.groups.iter().flat_map(|group| {
-            group.series.iter().flat_map(move |series| {
-                let values = series.values.iter().enumerate();
-                values.map(move |(run, value)| (group.name, series, run, *value))
+    /// Names and types of the columns of the data.
+    fn columns(&self) -> Vec<(&'static str, CellKind)> {
+        use CellKind::{Number, Text, Whole};
+        match self.figure.draw {
+            Draw::Matrix => vec![
+                ("row", Text),
+                ("column", Text),
+                ("outcome", Text),
+                ("difference", Number),
+                ("low", Number),
+                ("high", Number),
+            ],
+            Draw::Series => vec![
+                ("experiment", Text),
+                ("variant", Text),
+                ("path", Text),
+                ("time", Number),
+                ("value", Number),
+            ],
+            draw => {
+                let mut columns = vec![
+                    ("experiment", Text),
+                    (VARIANT, Text),
+                    ("repetition", Whole),
+                    ("value", Number),
+                ];
+                if draw == Draw::Packets {
+                    columns.push(("share_above", Number));
+                }
+                columns
+            }
+        }
+    }
+
+    fn records(&self) -> Vec<Vec<Cell>> {
+        match self.figure.draw {
+            Draw::Matrix => self.cells.iter().map(record_of_cell).collect(),
+            Draw::Series => self.records_of_lines().collect(),
+            _ => self.records_of_repetitions().collect(),
+        }
+    }
+
+    fn records_of_repetitions(&self) -> impl Iterator<Item = Vec<Cell>> {
+        let has_shares = self.figure.draw == Draw::Packets;
+        let each = self.groups.iter().flat_map(|of| of.series.iter().map(move |one| (of, one)));
+        each.flat_map(move |(group, series)| {
+            series.values.iter().enumerate().map(move |(run, value)| {
+                let mut cells = vec![
+                    Cell::Text(group.name.to_owned()),
+                    Cell::Text(series.variant.to_owned()),
+                    Cell::Whole(run as u64),
+                    Cell::Number(Some(*value)),
+                ];
+                cells.extend(has_shares.then_some(Cell::Number(series.share_above)));
+                cells
             })
         })
     }
+
+    fn records_of_lines(&self) -> impl Iterator<Item = Vec<Cell>> {
+        let each = self.groups.iter().flat_map(|of| of.lines.iter().map(move |line| (of, line)));
+        each.flat_map(|(group, line)| {
+            line.points.iter().map(move |(time, value)| {
+                vec![
+                    Cell::Text(group.name.to_owned()),
+                    Cell::Text(line.variant.clone()),
+                    Cell::Text(line.name.clone().unwrap_or_default()),
+                    Cell::Number(Some(*time)),
+                    Cell::Number(Some(*value)),
+                ]
+            })
+        })
+    }
+}
+
+/// The column with names of variants, which may contain commas.
+const VARIANT: &str = "variant";
+
+/// A cell of CSV; texts of figures have no quotes.
+fn shown((cell, column): (&Cell, &&str)) -> String {
+    match cell {
+        Cell::Text(text) if *column == VARIANT || text.contains(',') => format!("\"{text}\""),
+        Cell::Text(text) => text.clone(),
+        Cell::Whole(number) => number.to_string(),
+        Cell::Number(number) => number.map_or_else(String::new, |number| number.to_string()),
+    }
+}
+
+fn record_of_cell(of: &Graded<'_>) -> Vec<Cell> {
+    let (difference, interval) = of.relative.unzip();
+    vec![
+        Cell::Text(of.row.to_owned()),
+        Cell::Text(of.column.to_owned()),
+        Cell::Text(of.grade.name().to_owned()),
+        Cell::Number(difference),
+        Cell::Number(interval.map(|of| of.low)),
+        Cell::Number(interval.map(|of| of.high)),
+    ]
 }
 
 impl Plan {
@@ -133,17 +210,44 @@ impl Plan {
                 let all = metrics.iter().flat_map(|metric| series_of(shown, metric, values));
                 let series: Vec<Series<'a>> = all.collect();
                 let scenario = self.scenario(&unit).ok().filter(|_| !series.is_empty())?;
-                Some(Group { name, scenario, series })
+                let is_drawn = |line: &&Line| {
+                    shown.quantity == Some(line.quantity) && is_shown(shown, &line.variant)
+                };
+                let lines = values.lines.iter().filter(is_drawn).collect();
+                Some(Group { name, scenario, series, lines })
             };
             let groups = found.into_iter().filter_map(group).collect();
+            let cells = self.graded((paper, shown), results);
             let (name, metric) = (figure_name(of, shown), shown.metric.name());
             let own = first.as_ref().map_or("", |(scenario, _)| scenario.metric.name());
-            let quantity = shown.metric.words(own);
-            let unit = first.map_or_else(String::new, |(_, unit)| unit);
-            (paper, Drawn { figure: shown, name, metric, quantity, unit, groups })
+            let over_time = shown.quantity.map(|of| (of.name().replace('_', " "), of.unit()));
+            let own = || shown.metric.words(own);
+            let (quantity, unit) = match over_time {
+                Some((quantity, unit)) => (quantity, unit.to_owned()),
+                None => (own(), first.map_or_else(String::new, |(_, unit)| unit)),
+            };
+            (paper, Drawn { figure: shown, name, metric, quantity, unit, groups, cells })
         };
         self.figures.iter().map(one).filter(|(_, drawn)| !drawn.groups.is_empty()).collect()
     }
+
+    /// The outcomes of the cells of a figure whose experiments were run.
+    fn graded<'a>(
+        &self,
+        (paper, figure): (usize, &'a Figure),
+        results: &Results,
+    ) -> Vec<Graded<'a>> {
+        let unit = |experiment| Unit { paper, column: Column::Paper, experiment };
+        let sampled = |experiment| results.sampled(&unit(experiment));
+        let scenario = |experiment| self.scenario(&unit(experiment)).ok();
+        let of = &self.papers[paper];
+        figure.cells.iter().filter_map(|cell| cell.graded(of, &sampled, &scenario)).collect()
+    }
+}
+
+/// Whether a figure draws the variant.
+fn is_shown(figure: &Figure, name: &str) -> bool {
+    figure.variants.is_empty() || figure.variants.iter().any(|shown| shown == name)
 }
 
 /// The numbers of a metric with the share of packets above it.
@@ -153,10 +257,7 @@ fn series_of<'a>(
     values: &'a Values,
 ) -> Vec<Series<'a>> {
     let Some((column, _)) = values.column(metric) else { return Vec::new() };
-    let is_shown = |name: &str| {
-        figure.variants.is_empty() || figure.variants.iter().any(|shown| shown == name)
-    };
-    let shown = values.variants.iter().filter(|of| is_shown(&of.name));
+    let shown = values.variants.iter().filter(|of| is_shown(figure, &of.name));
     let series = shown.map(|of| Series {
         variant: &of.name,
         values: of.columns[column].iter().copied().flatten().collect(),
@@ -174,6 +275,8 @@ impl Draw {
             Draw::Ccdf => "ccdf",
             Draw::Lines => "lines",
             Draw::Packets => "packets",
+            Draw::Series => "series",
+            Draw::Matrix => "matrix",
         }
     }
 }

@@ -4,19 +4,22 @@
 //! the selected ones, with those `variants` that are looked at, `values` keeps the looked-at
 //! numbers of their runs, `samples` takes those of each part from them, to which `judge` applies
 //! the rules of `checks`, `numbers` compares the numbers that papers state, `document` writes the
-//! result, `costs` estimates what studies take, and `figures` has the data of drawings. Arguments,
-//! tables and pages belong to the command line.
+//! result, `costs` estimates what studies take, and `figures` has the data of drawings, with `grid`
+//! and `timelines` for tables of outcomes and quantities over time. Arguments, tables and pages
+//! belong to the command line.
 
 mod checks;
 mod claims;
 mod costs;
 mod document;
 mod figures;
+mod grid;
 mod judge;
 mod numbers;
 mod plan;
 mod read;
 mod samples;
+mod timelines;
 mod values;
 mod variants;
 
@@ -24,9 +27,11 @@ pub use claims::{Claim, Draw, Experiment, Figure, Kind, Paper, Part, Sensitivity
 pub use costs::{Cost, Costs};
 pub use document::document;
 pub use figures::{Drawn, Group, Series};
+pub use grid::Graded;
 pub use judge::{Judged, JudgedPart};
 pub use numbers::{Compared, Differences};
 pub use plan::{Asked, Column, Plan, Results, Row, Unit, UnitError, figure_name};
+pub use timelines::Line;
 pub use values::{Values, VariantValues};
 
 #[cfg(test)]

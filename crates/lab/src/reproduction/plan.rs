@@ -6,12 +6,14 @@
 use super::claims::{Claim, Experiment, Figure, Metric, Paper, Part, Term};
 use super::judge::{Judged, judge};
 use super::samples::{Sampled, draws};
+use super::timelines;
 use super::values::{Values, key};
 use super::variants::{Used, batches, check_only, shown};
 use crate::error::{Given, InputError};
 use crate::execution::run_variants;
 use crate::results::ResultFolder;
 use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, Variant};
+use crate::series::{Quantity, representative_series};
 use crate::study::{Study, StudyError, Watcher};
 use crate::words::nearest_help;
 use base::Duration;
@@ -307,7 +309,9 @@ impl Plan {
     fn key(&self, unit: &Unit, scenario: &Scenario, metrics: &[Metric]) -> String {
         let length = self.asked.quick.then(|| format!("/games of {QUICK_GAME}"));
         let length = length.unwrap_or_default();
-        format!("{}{length}", key(scenario, &self.variants(unit, scenario), metrics))
+        let lines =
+            self.over_time(unit).iter().map(|of| format!("/{}", of.name())).collect::<String>();
+        format!("{}{length}{lines}", key(scenario, &self.variants(unit, scenario), metrics))
     }
 
     /// The stored values of a study of this scenario, in any of these folders. They may have more
@@ -358,15 +362,31 @@ impl Plan {
         let refused = |why| UnitError::Metric(self.label(unit), why);
         Values::check(scenario, &metrics).map_err(refused)?;
         let mut study = Study::empty(&[]);
+        let over_time = self.over_time(unit);
+        let mut lines = Vec::new();
         for (scenario, variants) in batches(scenario, self.variants(unit, scenario), &metrics) {
             let part = run_variants(&scenario, &variants, None, watcher)
                 .map_err(|error| UnitError::Study(self.label(unit), error))?;
             if part.interrupted {
                 return Ok(None);
             }
+            if !over_time.is_empty() {
+                let recorded = representative_series(&scenario, &part)
+                    .map_err(|error| UnitError::Study(self.label(unit), error))?;
+                lines.extend(timelines::lines(&scenario, &recorded, &over_time));
+            }
             study.variants.extend(part.variants);
         }
-        Values::of(scenario, &study, &metrics).map(Some).map_err(refused)
+        let values = Values::of(scenario, &study, &metrics).map_err(refused)?;
+        Ok(Some(Values { lines, ..values }))
+    }
+
+    /// What figures draw over time, on the paper's kernel.
+    fn over_time(&self, unit: &Unit) -> BTreeSet<Quantity> {
+        match unit.column {
+            Column::Paper => timelines::wanted(&self.papers[unit.paper], unit.experiment),
+            Column::Linux | Column::Sensitivity(..) => BTreeSet::new(),
+        }
     }
 
     /// What the claims and figures name and the studies do not have: variants and metrics.

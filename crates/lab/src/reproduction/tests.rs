@@ -74,6 +74,7 @@ fn values(fast: f64, slow: f64, lrf: f64, blest: f64) -> Values {
             variant("mptcp/lrf/lia", false, lrf, 0.6),
             variant("mptcp/blest/lia", false, blest, 0.9),
         ],
+        lines: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! shards of a cluster can be merged. The file is the same bytes for any number of threads.
 
 use super::claims::{self, Metric, Pick, Quantity};
+use super::timelines::Line;
 use crate::results::BUILD;
 use crate::run::Run;
 use crate::scenario::packet_number;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 use traffic::Measure;
 
 /// The version of the files.
-const SCHEMA: u64 = 2;
+const SCHEMA: u64 = 3;
 
 /// The numbers of a study.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,6 +24,8 @@ pub struct Values {
     pub(super) columns: Vec<Described>,
     /// The variants.
     pub variants: Vec<VariantValues>,
+    /// Quantities of one repetition over time, where a figure draws them.
+    pub(super) lines: Vec<Line>,
 }
 
 /// A metric with what is known of it.
@@ -75,6 +78,7 @@ impl Values {
         Ok(Values {
             variants: study.variants.iter().map(variant).collect(),
             columns: sources.into_iter().map(|(_, described)| described).collect(),
+            lines: Vec::new(),
         })
     }
 
@@ -158,6 +162,7 @@ impl Values {
             "key": key,
             "metrics": described.collect::<Vec<_>>(),
             "variants": self.variants.iter().map(variant).collect::<Vec<_>>(),
+            "lines": self.lines.iter().map(Line::document).collect::<Vec<_>>(),
         })
     }
 
@@ -190,7 +195,8 @@ impl Values {
         };
         let variants =
             document["variants"].as_array()?.iter().map(variant).collect::<Option<_>>()?;
-        Some(Values { columns, variants })
+        let lines = document["lines"].as_array()?.iter().map(Line::read).collect::<Option<_>>()?;
+        Some(Values { columns, variants, lines })
     }
 }
 

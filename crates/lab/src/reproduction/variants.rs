@@ -34,7 +34,11 @@ impl Used {
             used.add(&stated.part, &|_| is_meant);
         }
         for figure in &paper.figures {
-            if figure.experiments.iter().any(|name| has(name)) {
+            for cell in &figure.cells {
+                let is_meant = cell.part.experiments.iter().any(|name| has(name));
+                used.add(&cell.part, &|_| is_meant);
+            }
+            if figure.cells.is_empty() && figure.experiments.iter().any(|name| has(name)) {
                 used.all |= figure.variants.is_empty();
                 used.names.extend(figure.variants.iter().cloned());
             }

@@ -101,6 +101,24 @@ fn mistakes_in_claims() {
              claims = [\"009-C2\"]",
         ),
     ];
+    let figure = |rest: &str| {
+        claim(&format!("missing = \"no\"\n[[figure]]\nid = \"f\"\ncaption = \"\"\n{rest}"))
+    };
+    let column = "{ name = \"lrf\", experiment = \"x\", values = [\"best\", 2] }";
+    let matrix = |rows: &str, columns: &str| {
+        figure(&format!("draw = \"matrix\"\nrows = [{rows}]\ncolumns = [{columns}]"))
+    };
+    let drawings = [
+        figure("draw = \"series\"\nexperiments = [\"burst\"]"),
+        figure("draw = \"series\"\nexperiments = [\"burst\"]\nquantity = \"window\""),
+        matrix("", column),
+        matrix("{ name = \"all\", experiment = \"burst\" }", column),
+        matrix("{ name = \"all\", experiment = \"{}\" }", column),
+        matrix(
+            "{ name = \"all\", experiment = \"{}\" }",
+            "{ name = \"lrf\", experiment = \"burst\", values = [\"best\"] }",
+        ),
+    ];
     let number = |rest: &str| {
         claim(&format!("missing = \"no\"\n[[number]]\nsource = \"s1\"\nsays = \"a burst\"\n{rest}"))
     };
@@ -116,7 +134,7 @@ fn mistakes_in_claims() {
              scale = \"root\"",
         ),
     ];
-    for text in texts.into_iter().chain(further) {
+    for text in texts.into_iter().chain(further).chain(drawings) {
         session.file("sample/009-sample/claims.toml", text);
         session.call(&["reproduce", "all", "--claims", "sample", "--quick", "--quiet"]);
     }
