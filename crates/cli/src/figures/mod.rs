@@ -2,8 +2,8 @@
 //! without a browser.
 //!
 //! `data` has what they show, `plots` and, for the papers of `reproduce`, `paper` and `grid` make
-//! drawings of it in `frame` with `axis`, and `svg`, `pdf` and `png` write a drawing with a `font`. The
-//! interactive figures of the page are in `report`.
+//! drawings of it in `frame` with `axis`, and `svg`, `pdf` and `png` write a drawing with a `font`.
+//! The interactive figures of the page are in `report`.
 
 mod axis;
 mod data;

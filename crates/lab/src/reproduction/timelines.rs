@@ -114,7 +114,7 @@ mod tests {
         let at = Instant::from_millis;
         let points = vec![(at(200), 100.0), (at(900), 300.0), (at(1000), 400.0), (at(2500), 500.0)];
         let read = Series { quantity: Quantity::Read, path: None, points };
-        let found = goodput(&[read.clone()]).expect("a series");
+        let found = goodput(std::slice::from_ref(&read)).expect("a series");
         assert_eq!(found.points, [(at(1000), 3200.0), (at(2000), 0.0)]);
         assert_eq!(goodput(&[read, found]), None, "the recording has it");
     }

@@ -66,12 +66,6 @@ fn selections_and_folders_of_reproduce() {
 #[test]
 fn mistakes_in_claims() {
     let mut session = session("reproduce-claims");
-    let claim = |part: &str| {
-        format!(
-            "paper = \"009\"\ntitle = \"A sample\"\n[experiment.burst]\nfile = \"burst.toml\"\n\
-             [[claim]]\nid = \"009-C1\"\nkind = \"hard\"\nsource = \"s1\"\npaper = \"so\"\n{part}"
-        )
-    };
     let part = |text: &str| claim(&format!("[[claim.part]]\n{text}\n"));
     let texts = [
         "paper = \"009\"".to_owned(),
@@ -101,24 +95,6 @@ fn mistakes_in_claims() {
              claims = [\"009-C2\"]",
         ),
     ];
-    let figure = |rest: &str| {
-        claim(&format!("missing = \"no\"\n[[figure]]\nid = \"f\"\ncaption = \"\"\n{rest}"))
-    };
-    let column = "{ name = \"lrf\", experiment = \"x\", values = [\"best\", 2] }";
-    let matrix = |rows: &str, columns: &str| {
-        figure(&format!("draw = \"matrix\"\nrows = [{rows}]\ncolumns = [{columns}]"))
-    };
-    let drawings = [
-        figure("draw = \"series\"\nexperiments = [\"burst\"]"),
-        figure("draw = \"series\"\nexperiments = [\"burst\"]\nquantity = \"window\""),
-        matrix("", column),
-        matrix("{ name = \"all\", experiment = \"burst\" }", column),
-        matrix("{ name = \"all\", experiment = \"{}\" }", column),
-        matrix(
-            "{ name = \"all\", experiment = \"{}\" }",
-            "{ name = \"lrf\", experiment = \"burst\", values = [\"best\"] }",
-        ),
-    ];
     let number = |rest: &str| {
         claim(&format!("missing = \"no\"\n[[number]]\nsource = \"s1\"\nsays = \"a burst\"\n{rest}"))
     };
@@ -134,9 +110,39 @@ fn mistakes_in_claims() {
              scale = \"root\"",
         ),
     ];
-    for text in texts.into_iter().chain(further).chain(drawings) {
+    for text in texts.into_iter().chain(further).chain(bad_drawings()) {
         session.file("sample/009-sample/claims.toml", text);
         session.call(&["reproduce", "all", "--claims", "sample", "--quick", "--quiet"]);
     }
     session.end();
+}
+
+/// A claims file with one claim of this part.
+fn claim(part: &str) -> String {
+    format!(
+        "paper = \"009\"\ntitle = \"A sample\"\n[experiment.burst]\nfile = \"burst.toml\"\n\
+         [[claim]]\nid = \"009-C1\"\nkind = \"hard\"\nsource = \"s1\"\npaper = \"so\"\n{part}"
+    )
+}
+
+/// Figures over time and tables of outcomes that are refused.
+fn bad_drawings() -> Vec<String> {
+    let figure = |rest: &str| {
+        claim(&format!("missing = \"no\"\n[[figure]]\nid = \"f\"\ncaption = \"\"\n{rest}"))
+    };
+    let column = "{ name = \"lrf\", experiment = \"x\", values = [\"best\", 2] }";
+    let matrix = |rows: &str, columns: &str| {
+        figure(&format!("draw = \"matrix\"\nrows = [{rows}]\ncolumns = [{columns}]"))
+    };
+    vec![
+        figure("draw = \"series\"\nexperiments = [\"burst\"]"),
+        figure("draw = \"series\"\nexperiments = [\"burst\"]\nquantity = \"window\""),
+        matrix("", column),
+        matrix("{ name = \"all\", experiment = \"burst\" }", column),
+        matrix("{ name = \"all\", experiment = \"{}\" }", column),
+        matrix(
+            "{ name = \"all\", experiment = \"{}\" }",
+            "{ name = \"lrf\", experiment = \"burst\", values = [\"best\"] }",
+        ),
+    ]
 }
