@@ -49,7 +49,7 @@ pub(super) enum Side {
 pub(super) enum Joining {
     /// Their mean: of one value, or over single paths.
     Average,
-    /// The relative gain of the first over the second, (second - first) / second.
+    /// The relative gain of the first over the mean of the others, (mean - first) / mean.
     Gain,
 }
 
@@ -243,8 +243,11 @@ impl Means {
         let columns: Vec<f64> = (0..width).map(column).collect::<Option<_>>()?;
         match (joined, columns.as_slice()) {
             (Joining::Average, _) => mean(&columns),
-            (Joining::Gain, [first, second]) if *second != 0.0 => Some((second - first) / second),
-            (Joining::Gain, _) => None,
+            (Joining::Gain, [first, others @ ..]) => {
+                let second = mean(others).filter(|second| *second != 0.0)?;
+                Some((second - first) / second)
+            }
+            (Joining::Gain, []) => None,
         }
     }
 }
@@ -516,6 +519,15 @@ mod tests {
         assert_eq!(MEAN.gains(&large, &small).holds, Some(false));
         assert_eq!(MEAN.gains(&small, &gain(1, 90.5)).holds, Some(true), "less than two points");
         assert_eq!(MEAN.gains(&gain(0, 87.9), &gain(1, 90.0)).holds, None, "about two points");
+    }
+
+    #[test]
+    fn gain_over_an_average_is_over_the_statistics_of_each_path() {
+        // As above: the medians of both paths are equal, and lie below that of the means by run.
+        let far = |i: i32| if i % 5 == 0 { 100.0 } else { f64::from(i) };
+        let row = |i| Some(vec![far(i) / 2.0, far(i), far(19 - i)]);
+        let gain = Side::Runs { draws: 0, rows: (0..20).map(row).collect(), joined: Joining::Gain };
+        assert!((MEDIAN.value(&gain).unwrap() - 0.5).abs() < 1e-9);
     }
 
     #[test]

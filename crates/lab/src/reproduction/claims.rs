@@ -101,8 +101,10 @@ pub struct Part {
     /// Why it cannot be run.
     pub missing: Option<String>,
     pub(super) check: Check,
-    /// Names of experiments in each of which it must hold.
+    /// Names of experiments.
     pub(super) experiments: Vec<String>,
+    /// In how many of them it must hold.
+    pub(super) quantifier: Quantifier,
     pub(super) metric: Metric,
     pub(super) statistic: Statistic,
     pub(super) values: Vec<Term>,
@@ -164,6 +166,15 @@ pub enum Draw {
 /// Quantiles of `--packet-metrics` that `packets` draws, with the share above.
 const QUANTILES: [(&str, f64); 5] =
     [("p25", 0.75), ("p50", 0.5), ("p75", 0.25), ("p95", 0.05), ("p99", 0.01)];
+
+/// In how many of its experiments a part must hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Quantifier {
+    /// In each.
+    All,
+    /// In more than half.
+    Most,
+}
 
 /// Rule of a part; `checks` has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -256,11 +267,12 @@ const CLAIM_KEYS: [&str; 8] =
     ["id", "kind", "source", "paper", "part", "sensitivity", "missing", "why"];
 const NUMBER_KEYS: [&str; 7] =
     ["source", "says", "experiment", "metric", "statistic", "values", "paper"];
-const PART_KEYS: [&str; 10] = [
+const PART_KEYS: [&str; 11] = [
     "kind",
     "says",
     "check",
     "experiment",
+    "holds-in",
     "metric",
     "statistic",
     "values",
@@ -292,6 +304,7 @@ const CHECKS: [(&str, Check); 7] = [
     ("ratio", Check::Ratio),
     ("gain-order", Check::GainOrder),
 ];
+const QUANTIFIERS: [(&str, Quantifier); 2] = [("all", Quantifier::All), ("most", Quantifier::Most)];
 const KINDS: [(&str, Kind); 2] = [("hard", Kind::Hard), ("soft", Kind::Soft)];
 const DRAWINGS: [(&str, Draw); 7] = [
     ("bars", Draw::Bars),
@@ -610,11 +623,14 @@ fn read_part(table: &Table<'_>, kind: Kind) -> Result<Part, InputError> {
         None => one_of(&CHECKS, "check", &table.required("check")?)?,
     };
     let experiments = table.texts("experiment")?.into_iter().map(|given| given.text).collect();
+    let quantifier = table.text("holds-in")?;
+    let quantifier = quantifier.map(|given| one_of(&QUANTIFIERS, "quantifier", &given));
     let part = Part {
         kind: own.unwrap_or(kind),
         says: text("says")?,
         check,
         experiments,
+        quantifier: quantifier.transpose()?.unwrap_or(Quantifier::All),
         metric: Metric::read(table.text("metric")?),
         statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
         values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,
@@ -646,6 +662,7 @@ fn read_stated(table: &Table<'_>) -> Result<Stated, InputError> {
             says: None,
             check: Check::Range,
             experiments: table.texts("experiment")?.into_iter().map(|given| given.text).collect(),
+            quantifier: Quantifier::All,
             metric: Metric::read(table.text("metric")?),
             statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
             values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,

@@ -4,7 +4,7 @@
 //! `checks` has the rules, `document` and the command line show the result.
 
 use super::checks::{Means, Shown, Side};
-use super::claims::{Check, Claim, Kind, Paper, Part, Quantity, Statistic, Term};
+use super::claims::{Check, Claim, Kind, Paper, Part, Quantifier, Quantity, Statistic, Term};
 use super::samples::Sampled;
 use super::values::Values;
 use crate::quantity::Scale;
@@ -114,20 +114,38 @@ fn judge_part(paper: &Paper, part: &Part, values: &Lookup<'_>, keys: (u64, u64))
             Err(why) => return judged(None, "not run".to_owned(), None, why),
         }
     }
-    let holding = found.iter().filter(|one| one.0.holds == Some(true)).count();
+    let all: Vec<Option<bool>> = found.iter().map(|one| one.0.holds).collect();
+    let holds = join(part.quantifier, &all);
     let rank = |holds: Option<bool>| holds.map_or(1, |holds| 2 * u8::from(holds));
-    let Some((shown, mut ours, mut why)) =
-        found.iter().min_by_key(|one| rank(one.0.holds)).cloned()
-    else {
+    // What is shown agrees with what is decided, if anything does.
+    let worst = found.iter().min_by_key(|one| (one.0.holds != holds, rank(one.0.holds)));
+    let Some((shown, mut ours, mut why)) = worst.cloned() else {
         return judged(None, "not run".to_owned(), None, "no experiment".to_owned());
     };
     if found.len() > 1 {
+        let holding = all.iter().filter(|one| **one == Some(true)).count();
         ours = format!("{ours} (holds in {holding} of {})", found.len());
     }
-    if shown.holds == Some(true) {
+    if holds == Some(true) {
         why.clear();
     }
-    judged(shown.holds, ours, shown.interval, why)
+    judged(holds, ours, shown.interval, why)
+}
+
+/// Whether a part holds, from whether it does in each of its experiments.
+fn join(quantifier: Quantifier, all: &[Option<bool>]) -> Option<bool> {
+    let count = |holds| all.iter().filter(|one| **one == holds).count();
+    let (holding, open) = (count(Some(true)), count(None));
+    // The fewest that must hold.
+    let needed = match quantifier {
+        Quantifier::All => all.len(),
+        Quantifier::Most => all.len() / 2 + 1,
+    };
+    match (holding >= needed, holding + open >= needed) {
+        (true, _) => Some(true),
+        (false, true) => None,
+        (false, false) => Some(false),
+    }
 }
 
 /// A part in one of its experiments.
@@ -273,5 +291,29 @@ impl Context<'_, '_> {
         let verdict = if worst.holds == Some(false) { "shows the contrary" } else { "undecided" };
         let interval = scale.interval(interval);
         format!("{place}{verdict}: {level} % interval of the {what} {}", interval.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_decided_as_soon_as_enough_of_its_experiments_are() {
+        let (yes, no, open) = (Some(true), Some(false), None);
+        for (all, each, most) in [
+            (&[yes, yes, yes][..], yes, yes),
+            (&[yes, yes, open], open, yes),
+            (&[yes, yes, no], no, yes),
+            (&[yes, no, open], no, open),
+            (&[yes, open], open, open),
+            (&[yes, yes, open, open], open, open),
+            (&[yes, no], no, no),
+            (&[no, no, open], no, no),
+            (&[yes, yes, no, no], no, no),
+        ] {
+            assert_eq!(join(Quantifier::All, all), each, "{all:?}");
+            assert_eq!(join(Quantifier::Most, all), most, "{all:?}");
+        }
     }
 }

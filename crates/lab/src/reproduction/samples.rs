@@ -47,17 +47,32 @@ impl Sampled<'_> {
                 let row = |value: Option<f64>| value.map(|value| vec![value]);
                 side(numbers.into_iter().map(row).collect(), Joining::Average)
             }
-            Term::Gain { first, second, .. } | Term::Difference { first, second, .. } => {
+            Term::Gain { first, second, .. } => {
+                let family = values.is_sctp(first).or(values.is_sctp(second));
+                let firsts = values.numbers(metric, first, family)?;
+                let others = match second {
+                    Quantity::Single(Pick::Average, of) => {
+                        let family = of.map(|of| of == Family::Sctp).or(family);
+                        values.singles(metric, family)?
+                    }
+                    _ => {
+                        let numbers = values.numbers(metric, second, family)?;
+                        numbers
+                            .into_iter()
+                            .map(|number| number.map(|number| vec![number]))
+                            .collect()
+                    }
+                };
+                let row = |(first, others): (Option<f64>, Option<Vec<f64>>)| {
+                    Some([vec![first?], others?].concat())
+                };
+                side(firsts.into_iter().zip(others).map(row).collect(), Joining::Gain)
+            }
+            Term::Difference { first, second, .. } => {
                 let family = values.is_sctp(first).or(values.is_sctp(second));
                 let a = values.numbers(metric, first, family)?;
                 let b = values.numbers(metric, second, family)?;
                 let pairs = a.into_iter().zip(b).map(|(a, b)| a.zip(b));
-                if matches!(term, Term::Gain { .. }) {
-                    return side(
-                        pairs.map(|of| of.map(|(a, b)| vec![a, b])).collect(),
-                        Joining::Gain,
-                    );
-                }
                 side(pairs.map(|of| of.map(|(a, b)| vec![a - b])).collect(), Joining::Average)
             }
         }

@@ -124,6 +124,26 @@ fn a_part_must_hold_in_each_experiment() {
 }
 
 #[test]
+fn a_part_may_hold_in_most_of_its_experiments() {
+    // As above: it holds in burst/10 alone.
+    let most = |experiments: &str| {
+        let judged = judged(&part(&format!(
+            "check = \"order\"\nholds-in = \"most\"\nexperiment = [{experiments}]\n\
+             values = [\"mptcp/lrf/lia\", \"average\"]"
+        )));
+        (judged.holds, judged.ours, judged.why)
+    };
+    let (holds, ours, why) = most("\"burst/10\", \"burst/50\", \"burst/10\"");
+    assert_eq!((holds, why.as_str()), (Some(true), ""));
+    assert!(ours.starts_with("15.14 < 20.19 ms (holds in 2 of 3)"), "{ours}");
+    let (holds, ours, why) = most("\"burst/10\", \"burst/50\"");
+    assert_eq!(holds, Some(false), "a half is not most");
+    assert!(ours.ends_with("(holds in 1 of 2)") && why.contains("contrary"), "{ours}: {why}");
+    let problem = read(&claim(&part("check = \"order\"\nholds-in = \"half\""))).unwrap_err();
+    assert!(problem.to_string().contains("unknown quantifier `half`"), "{problem}");
+}
+
+#[test]
 fn single_paths_are_picked_by_mean_sum_and_order() {
     let equal = |quantity: &str, value: f64| {
         let values = format!("values = [\"{quantity}\", {value}]");

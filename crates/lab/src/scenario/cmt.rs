@@ -13,8 +13,8 @@ use transport::congestion::ControllerChoice;
 use transport::parameters::Refused;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{
-    BufferBasis, CmtConfig, CucRule, PairRule, PathBlocking, PathGroups, PathMode, RttRule,
-    SackPath, SchedulerRefusal, SendAllKey, Sides,
+    BufferBasis, CmtConfig, CucRule, PairRule, PathBlocking, PathGroups, PathMode, PrimaryFirst,
+    RttRule, SackPath, SchedulerRefusal, SendAllKey, Sides,
 };
 use transport::sctp::{RtxPolicy, SctpProfile};
 
@@ -192,11 +192,13 @@ static TABLE: [Switch; 20] = [
         set: |c, word| put(&mut c.blocking, PathBlocking::by_name(word)),
         show: |c| c.blocking.name().to_owned(),
     },
-    on_off(
-        Key::PrimaryFirst,
-        |c, word| put(&mut c.primary_first, switched(word)),
-        |c| switch_name(c.primary_first),
-    ),
+    Switch {
+        key: Key::PrimaryFirst,
+        kind: "times of the primary",
+        names: || names(&PrimaryFirst::ALL),
+        set: |c, word| put(&mut c.primary_first, PrimaryFirst::by_name(word)),
+        show: |c| c.primary_first.name().to_owned(),
+    },
     on_off(
         Key::StrictCwndBooking,
         |c, word| put(&mut c.strict_booking, switched(word)),

@@ -597,8 +597,8 @@ options! {
             PrimaryFirst,
             "primary-first",
             64,
-            "A packet that arrives makes the primary of cmt-sctp send first (INET); on,off \
-             compares both",
+            "When the primary of cmt-sctp sends first: off, on (when a packet arrives, as in \
+             INET), or always (also when the application writes); a list is compared",
             "off; on with inet000",
             "on"
         );

@@ -10,8 +10,8 @@ use simulator::{Carrier, Mark, PathEnds, PathMark, PathSetup, RunSetup, SharedLi
 use traffic::Traffic;
 use transport::Buffers;
 use transport::sctp::cmt::{
-    Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathBlocking, PathMode, Rescheduling,
-    RttRule, SackPath, SendAllKey, Sides, Smart,
+    Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PathBlocking, PathMode, PrimaryFirst,
+    Rescheduling, RttRule, SackPath, SendAllKey, Sides, Smart,
 };
 use transport::sctp::{Addresses, BurstRule, RtxPolicy, SctpConfig};
 use wire::sctp::Features;
@@ -118,7 +118,7 @@ fn any_cmt() -> impl Strategy<Value = CmtConfig> {
             },
             rtt: RttRule::ALL[rtt].0,
             blocking: PathBlocking::ALL[blocking].0,
-            primary_first: on[9],
+            primary_first: PrimaryFirst::ALL[usize::from(on[9])].0,
             strict_booking: on[10],
             ..CmtConfig::default()
         }
@@ -330,7 +330,7 @@ fn message_of_two_chunks_goes_on_elsewhere_when_its_path_dies() {
                 moved_fast_rtx: 0,
             },
             rtt: RttRule::AnyPath,
-            primary_first: true,
+            primary_first: PrimaryFirst::On,
             strict_booking: true,
             ..CmtConfig::default()
         });

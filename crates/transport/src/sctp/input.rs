@@ -3,6 +3,7 @@
 //! Those that open or end an association are left to it.
 
 use super::acknowledge::{SackArrival, SackEffects};
+use super::cmt::PrimaryFirst;
 use super::outstanding::{Report, SackError};
 use super::path::Heartbeat;
 use super::path_state::PathState;
@@ -129,7 +130,7 @@ impl Transfer {
 
     /// CMT: after a packet the primary sends first, if the configuration has it so.
     fn lead_with_primary(&mut self) {
-        if self.config.cmt.is_some_and(|cmt| cmt.primary_first) {
+        if self.config.cmt.is_some_and(|cmt| cmt.primary_first != PrimaryFirst::Off) {
             self.round.lead(self.states.primary());
         }
     }

@@ -2,7 +2,7 @@
 //! SACK where there is room for one (RFC 9260 s6.1, s6.10).
 
 use super::binding::Binding;
-use super::cmt::{PathKey, SendAllKey};
+use super::cmt::{PathKey, PrimaryFirst, SendAllKey};
 use super::outstanding::Marked;
 use super::path::Path;
 use super::path_state::PathState;
@@ -311,6 +311,9 @@ impl Transfer {
                 space: control.cwnd_bytes(path).saturating_sub(in_flight),
                 random: if is_random { self.draw(chance) } else { 0 },
             });
+        }
+        if config.primary_first == PrimaryFirst::Always {
+            self.round.lead_else(self.states.primary());
         }
         self.round.begin(key, keys, config.strict_booking);
     }

@@ -53,6 +53,8 @@ pub struct PathStates {
     returning: Option<PathId>,
     /// Errors of the association since data or a heartbeat were acknowledged.
     errors: u32,
+    /// Paths that are not confirmed are usable.
+    trusting: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +99,20 @@ impl PathStates {
             deleted: false,
         };
         let paths = confirmed.iter().map(destination).collect();
-        PathStates { limits, paths, primary: PathId(0), returning: None, errors: 0 }
+        PathStates {
+            limits,
+            paths,
+            primary: PathId(0),
+            returning: None,
+            errors: 0,
+            trusting: false,
+        }
+    }
+
+    /// The same, and new data of several paths may go to those that are not confirmed.
+    pub const fn trusting(mut self, trusting: bool) -> Self {
+        self.trusting = trusting;
+        self
     }
 
     /// State of a path.
@@ -241,7 +256,8 @@ impl PathStates {
             Some(PathState::PotentiallyFailed | PathState::Inactive) => {
                 !self.paths.iter().any(is_active) && self.data_path() == Some(path)
             }
-            Some(PathState::Unconfirmed) | None => false,
+            Some(PathState::Unconfirmed) => self.trusting && !self.is_deleted(path),
+            None => false,
         }
     }
 
@@ -378,6 +394,17 @@ mod tests {
         assert!(states.set_primary(B));
         let none = PathStates::new(FailureLimits::RFC_9260, &[false]);
         assert_eq!(none.data_path(), None);
+    }
+
+    #[test]
+    fn trusting_association_uses_unconfirmed_paths_for_new_data_alone() {
+        let mut states = PathStates::new(FailureLimits::RFC_9260, &[true, false]);
+        assert!(states.is_usable(A) && !states.is_usable(B));
+        states = states.trusting(true);
+        assert!(states.is_usable(A) && states.is_usable(B));
+        assert_eq!((states.data_path(), states.alternative(A)), (Some(A), Some(A)));
+        states.set_deleted(B, true);
+        assert!(!states.is_usable(B));
     }
 
     #[test]

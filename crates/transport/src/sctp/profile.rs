@@ -50,6 +50,9 @@ pub struct SctpParameters {
     pub pooled_floor: u32,
     /// A window grows only if the cumulative TSN advances (RFC 4960 s7.2.1).
     pub grows_with_cum_tsn: bool,
+    /// CMT: new data go to addresses that are not verified, too (`sendOnAllPaths` of INET asks for
+    /// the window only; retransmissions avoid them, `getNextPath`).
+    pub sends_unconfirmed: bool,
     /// Windows count user data, not chunk headers and padding.
     pub counts_payload_only: bool,
 }
@@ -117,6 +120,7 @@ impl SctpProfile {
             burst: BurstRule::UseItOrLoseIt,
             pooled_floor: 4,
             grows_with_cum_tsn: false,
+            sends_unconfirmed: false,
             counts_payload_only: false,
         };
         const NO_PF: FailureLimits =
@@ -130,6 +134,7 @@ impl SctpProfile {
                 initial_window: InitialWindow::Rfc4960,
                 pooled_floor: 1,
                 grows_with_cum_tsn: true,
+                sends_unconfirmed: true,
                 counts_payload_only: true,
                 ..RFC
             },
@@ -174,6 +179,8 @@ mod tests {
             [SctpProfile::Inet000, SctpProfile::Bsd].map(|one| of(one).pooled_floor),
             [1, 4]
         );
+        let unconfirmed = SctpProfile::ALL.map(|(profile, _)| of(profile).sends_unconfirmed);
+        assert_eq!(unconfirmed, [false, true, false, false]);
         assert_eq!(of(SctpProfile::Rfc9260).heartbeat_burst, 1);
         assert_eq!(of(SctpProfile::Bsd).heartbeat_burst, 4);
         assert_eq!(of(SctpProfile::Bsd).limits.potentially_failed, None);

@@ -110,10 +110,11 @@ impl Transfer {
             dac: config.cmt.is_some_and(|cmt| cmt.algorithms.dac),
             gap_structure: config.gap_structure,
         };
+        let trusting = config.cmt.is_some() && config.parameters.sends_unconfirmed;
         let mut transfer = Transfer {
             socket,
             paths: Vec::new(),
-            states: PathStates::new(config.parameters.limits, &known),
+            states: PathStates::new(config.parameters.limits, &known).trusting(trusting),
             sender: Sender::new(setup, config.parameters, config.new_controller(), config.cmt),
             receiver: Receiver::new(receiving),
             control: ControlQueue::default(),

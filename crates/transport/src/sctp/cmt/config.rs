@@ -34,8 +34,8 @@ pub struct CmtConfig {
     pub blocking: PathBlocking,
     /// Paths whose windows are coupled.
     pub cc_groups: PathGroups,
-    /// A packet that arrives makes the primary send first.
-    pub primary_first: bool,
+    /// When the primary sends first.
+    pub primary_first: PrimaryFirst,
     /// A packet must fit its window; a second round over all paths allows one more if the sum of
     /// windows has room for it.
     pub strict_booking: bool,
@@ -143,6 +143,19 @@ pub enum SackPath {
     SmallestSrtt,
 }
 
+/// When the primary sends first, before the paths in their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PrimaryFirst {
+    /// Never.
+    #[default]
+    Off,
+    /// When a packet arrives (`sendOnAllPaths(getPrimaryPath())` of INET).
+    On,
+    /// Also when the application writes: one of INET that names the path of its messages
+    /// (`SCTPSendInfo::setPrimary(false)`, `primaryPath` of NetPerfMeter).
+    Always,
+}
+
 /// Which pairs of addresses are paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathMode {
@@ -185,7 +198,7 @@ impl CmtConfig {
             rtt: RttRule::SlowPath,
             blocking: PathBlocking::Off,
             cc_groups: PathGroups::ONE,
-            primary_first: false,
+            primary_first: PrimaryFirst::Off,
             strict_booking: false,
         };
         match profile {
@@ -193,7 +206,7 @@ impl CmtConfig {
             SctpProfile::Inet000 => CmtConfig {
                 smart: Smart { fast_rtx: true, reneging: false, t3: true },
                 rtt: RttRule::SamePath,
-                primary_first: true,
+                primary_first: PrimaryFirst::On,
                 ..default
             },
             SctpProfile::Lab003 | SctpProfile::Bsd => CmtConfig {
@@ -286,6 +299,20 @@ named! {
 }
 
 named! {
+    PrimaryFirst {
+        Off "off" "never";
+        On "on" "when a packet arrives (INET)";
+        Always "always" "also when the application writes (NetPerfMeter of INET)";
+    }
+    "false" = "off";
+    "no" = "off";
+    "0" = "off";
+    "true" = "on";
+    "yes" = "on";
+    "1" = "on";
+}
+
+named! {
     PathMode {
         Paired "paired" "each address is on one path, apart from those of the side with fewer";
         Mesh "mesh" "every pair of addresses is a path";
@@ -319,7 +346,7 @@ mod tests {
     #[test]
     fn values_are_found_by_their_names_and_those_of_inet_and_freebsd() {
         found!(SendAllKey, CucRule, Sides, BufferBasis, SackPath);
-        found!(PathMode, PairRule, RttRule, PathBlocking);
+        found!(PathMode, PairRule, RttRule, PathBlocking, PrimaryFirst);
         assert_eq!(SendAllKey::by_name("smallestLastTransmission"), Some(SendAllKey::LastTx));
         assert_eq!(CucRule::by_name("pseudoCumAckV2"), Some(CucRule::V2));
         assert_eq!(Sides::by_name("bothSides"), Some(Sides::Both));
@@ -332,10 +359,11 @@ mod tests {
         let of = CmtConfig::of;
         assert_eq!(CmtConfig::default(), of(SctpProfile::Rfc9260));
         let inet = of(SctpProfile::Inet000);
-        assert!(inet.primary_first && !inet.smart.reneging && inet.algorithms.dac);
+        assert!(!inet.smart.reneging && inet.algorithms.dac);
+        assert_eq!(inet.primary_first, PrimaryFirst::On);
         assert_eq!(inet.rtt, RttRule::SamePath);
         let lab = of(SctpProfile::Lab003);
         assert_eq!((lab.reschedule.sides, lab.sack_path), (Sides::None, SackPath::Standard));
-        assert!(!lab.algorithms.dac && !lab.primary_first);
+        assert!(!lab.algorithms.dac && lab.primary_first == PrimaryFirst::Off);
     }
 }

@@ -22,8 +22,8 @@ pub(super) mod split;
 pub use crate::congestion::PathGroups;
 pub use blocking::PathBlocking;
 pub use config::{
-    Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PairRule, PathMode, SackPath,
-    SendAllKey, Sides, Smart,
+    Algorithms, BufferBasis, BufferSplit, CmtConfig, CucRule, PairRule, PathMode, PrimaryFirst,
+    SackPath, SendAllKey, Sides, Smart,
 };
 pub(super) use marks::{Marks, Misses};
 pub(super) use names::named;

@@ -44,6 +44,11 @@ impl SendRound {
         self.first = Some(path);
     }
 
+    /// In the next round `path` sends first, if no other does.
+    pub(in crate::sctp) fn lead_else(&mut self, path: PathId) {
+        self.first.get_or_insert(path);
+    }
+
     /// A round over these paths begins, in the order of `key`; equal ones in that of the list.
     /// `strict`: only what fits the windows is sent, and a second round has the rest.
     pub(in crate::sctp) fn begin(
@@ -169,6 +174,11 @@ mod tests {
             turns
         };
         assert_eq!(turns(&mut round, false), [(1, true), (0, true), (2, true)]);
+        round.lead_else(PathId(2));
+        assert_eq!(turns(&mut round, false), [(2, true), (0, true), (1, true)]);
+        round.lead(PathId(1));
+        round.lead_else(PathId(2));
+        assert_eq!(turns(&mut round, false)[0], (1, true), "another one leads");
         let strict = [(0, false), (1, false), (2, false), (0, true), (1, true), (2, true)];
         assert_eq!(turns(&mut round, true), strict, "nothing leads a second time");
     }
