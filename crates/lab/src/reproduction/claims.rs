@@ -99,12 +99,22 @@ pub struct Part {
     /// Why it cannot be run.
     pub missing: Option<String>,
     pub(super) check: Check,
-    /// Names of experiments in each of which it must hold.
+    /// Names of experiments in each of which it must hold, or over whose mean.
     pub(super) experiments: Vec<String>,
+    pub(super) over: Over,
     pub(super) metric: Metric,
     pub(super) statistic: Statistic,
     pub(super) values: Vec<Term>,
     pub(super) bounds: (f64, f64),
+}
+
+/// How a part joins its experiments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Over {
+    /// It must hold in each of them.
+    Each,
+    /// It is about their mean, run by run.
+    Mean,
 }
 
 /// A neighbouring value of a claim's experiments.
@@ -246,11 +256,12 @@ const CLAIM_KEYS: [&str; 8] =
     ["id", "kind", "source", "paper", "part", "sensitivity", "missing", "why"];
 const NUMBER_KEYS: [&str; 7] =
     ["source", "says", "experiment", "metric", "statistic", "values", "paper"];
-const PART_KEYS: [&str; 10] = [
+const PART_KEYS: [&str; 11] = [
     "kind",
     "says",
     "check",
     "experiment",
+    "over",
     "metric",
     "statistic",
     "values",
@@ -270,6 +281,7 @@ const CHECKS: [(&str, Check); 7] = [
     ("ratio", Check::Ratio),
     ("gain-order", Check::GainOrder),
 ];
+const OVER: [(&str, Over); 2] = [("each", Over::Each), ("mean", Over::Mean)];
 const KINDS: [(&str, Kind); 2] = [("hard", Kind::Hard), ("soft", Kind::Soft)];
 const DRAWINGS: [(&str, Draw); 5] = [
     ("bars", Draw::Bars),
@@ -583,11 +595,13 @@ fn read_part(table: &Table<'_>, kind: Kind) -> Result<Part, InputError> {
         None => one_of(&CHECKS, "check", &table.required("check")?)?,
     };
     let experiments = table.texts("experiment")?.into_iter().map(|given| given.text).collect();
+    let over = table.text("over")?.map(|given| one_of(&OVER, "over", &given)).transpose()?;
     let part = Part {
         kind: own.unwrap_or(kind),
         says: text("says")?,
         check,
         experiments,
+        over: over.unwrap_or(Over::Each),
         metric: Metric::read(table.text("metric")?),
         statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
         values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,
@@ -619,6 +633,7 @@ fn read_stated(table: &Table<'_>) -> Result<Stated, InputError> {
             says: None,
             check: Check::Range,
             experiments: table.texts("experiment")?.into_iter().map(|given| given.text).collect(),
+            over: Over::Each,
             metric: Metric::read(table.text("metric")?),
             statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
             values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,
