@@ -103,12 +103,22 @@ pub struct Part {
     pub(super) check: Check,
     /// Names of experiments.
     pub(super) experiments: Vec<String>,
-    /// In how many of them it must hold.
-    pub(super) quantifier: Quantifier,
+    pub(super) over: Over,
     pub(super) metric: Metric,
     pub(super) statistic: Statistic,
     pub(super) values: Vec<Term>,
     pub(super) bounds: (f64, f64),
+}
+
+/// How a part joins its experiments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Over {
+    /// It must hold in each of them.
+    Each,
+    /// It must hold in more than half of them.
+    Most,
+    /// It is about their mean, run by run.
+    Mean,
 }
 
 /// A neighbouring value of a claim's experiments.
@@ -166,15 +176,6 @@ pub enum Draw {
 /// Quantiles of `--packet-metrics` that `packets` draws, with the share above.
 const QUANTILES: [(&str, f64); 5] =
     [("p25", 0.75), ("p50", 0.5), ("p75", 0.25), ("p95", 0.05), ("p99", 0.01)];
-
-/// In how many of its experiments a part must hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Quantifier {
-    /// In each.
-    All,
-    /// In more than half.
-    Most,
-}
 
 /// Rule of a part; `checks` has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -272,7 +273,7 @@ const PART_KEYS: [&str; 11] = [
     "says",
     "check",
     "experiment",
-    "holds-in",
+    "over",
     "metric",
     "statistic",
     "values",
@@ -304,7 +305,7 @@ const CHECKS: [(&str, Check); 7] = [
     ("ratio", Check::Ratio),
     ("gain-order", Check::GainOrder),
 ];
-const QUANTIFIERS: [(&str, Quantifier); 2] = [("all", Quantifier::All), ("most", Quantifier::Most)];
+const OVER: [(&str, Over); 3] = [("each", Over::Each), ("most", Over::Most), ("mean", Over::Mean)];
 const KINDS: [(&str, Kind); 2] = [("hard", Kind::Hard), ("soft", Kind::Soft)];
 const DRAWINGS: [(&str, Draw); 7] = [
     ("bars", Draw::Bars),
@@ -623,14 +624,13 @@ fn read_part(table: &Table<'_>, kind: Kind) -> Result<Part, InputError> {
         None => one_of(&CHECKS, "check", &table.required("check")?)?,
     };
     let experiments = table.texts("experiment")?.into_iter().map(|given| given.text).collect();
-    let quantifier = table.text("holds-in")?;
-    let quantifier = quantifier.map(|given| one_of(&QUANTIFIERS, "quantifier", &given));
+    let over = table.text("over")?.map(|given| one_of(&OVER, "word", &given)).transpose()?;
     let part = Part {
         kind: own.unwrap_or(kind),
         says: text("says")?,
         check,
         experiments,
-        quantifier: quantifier.transpose()?.unwrap_or(Quantifier::All),
+        over: over.unwrap_or(Over::Each),
         metric: Metric::read(table.text("metric")?),
         statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
         values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,
@@ -662,7 +662,7 @@ fn read_stated(table: &Table<'_>) -> Result<Stated, InputError> {
             says: None,
             check: Check::Range,
             experiments: table.texts("experiment")?.into_iter().map(|given| given.text).collect(),
-            quantifier: Quantifier::All,
+            over: Over::Each,
             metric: Metric::read(table.text("metric")?),
             statistic: table.text("statistic")?.map_or(Ok(Statistic::Mean), |of| statistic(&of))?,
             values: table.texts("values")?.iter().map(term).collect::<Result<_, _>>()?,

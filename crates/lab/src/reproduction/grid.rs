@@ -4,7 +4,7 @@
 //! Rows and columns are read here from claims files, and cells are graded here; `judge` takes the
 //! samples, `figures` has the data of all drawings.
 
-use super::claims::{Check, Kind, Metric, Paper, Part, Statistic, term};
+use super::claims::{Check, Kind, Metric, Over, Paper, Part, Statistic, term};
 use super::judge::{Context, Lookup};
 use super::read::Table;
 use crate::comparison::{SIGNIFICANT, margin};
@@ -79,6 +79,7 @@ fn part(experiment: String, metric: &Metric, column: &Table<'_>) -> Result<Part,
         missing: None,
         check: Check::Equal,
         experiments: vec![experiment],
+        over: Over::Each,
         metric: metric.clone(),
         statistic: Statistic::Mean,
         values,
@@ -98,7 +99,8 @@ impl Place {
         let part = &self.part;
         // Means have no resamples.
         let keys = (0, 0);
-        let context = Context { paper, part, values, experiment: Some(experiment), keys };
+        let context =
+            Context { paper, part, values, experiment: Some(experiment), beside: &[], keys };
         let (_, described) = values(experiment)?.values.column(&part.metric)?;
         let sides = (context.side(&part.values[0]).ok()?, context.side(&part.values[1]).ok()?);
         let reference = context.means().value(&sides.1)?;

@@ -3,8 +3,8 @@
 //!
 //! `checks` has the rules, `document` and the command line show the result.
 
-use super::checks::{Means, Shown, Side};
-use super::claims::{Check, Claim, Kind, Paper, Part, Quantifier, Quantity, Statistic, Term};
+use super::checks::{Joining, Means, Shown, Side};
+use super::claims::{Check, Claim, Kind, Over, Paper, Part, Quantity, Statistic, Term};
 use super::samples::Sampled;
 use super::values::Values;
 use crate::quantity::Scale;
@@ -102,20 +102,25 @@ fn judge_part(paper: &Paper, part: &Part, values: &Lookup<'_>, keys: (u64, u64))
     }
     let names = part.experiments.iter().flat_map(|name| paper.find(name).unwrap_or_default());
     let mut experiments: Vec<Option<usize>> = names.map(Some).collect();
+    let beside = match part.over {
+        Over::Mean if !experiments.is_empty() => experiments.split_off(1),
+        _ => Vec::new(),
+    };
+    let beside: Vec<usize> = beside.into_iter().flatten().collect();
     if experiments.is_empty() {
         // Every term names its own.
         experiments.push(None);
     }
     let mut found = Vec::new();
     for experiment in experiments {
-        let context = Context { paper, part, values, experiment, keys };
+        let context = Context { paper, part, values, experiment, beside: &beside, keys };
         match context.judge() {
             Ok(one) => found.push(one),
             Err(why) => return judged(None, "not run".to_owned(), None, why),
         }
     }
     let all: Vec<Option<bool>> = found.iter().map(|one| one.0.holds).collect();
-    let holds = join(part.quantifier, &all);
+    let holds = join(part.over, &all);
     let rank = |holds: Option<bool>| holds.map_or(1, |holds| 2 * u8::from(holds));
     // What is shown agrees with what is decided, if anything does.
     let worst = found.iter().min_by_key(|one| (one.0.holds != holds, rank(one.0.holds)));
@@ -133,13 +138,13 @@ fn judge_part(paper: &Paper, part: &Part, values: &Lookup<'_>, keys: (u64, u64))
 }
 
 /// Whether a part holds, from whether it does in each of its experiments.
-fn join(quantifier: Quantifier, all: &[Option<bool>]) -> Option<bool> {
+fn join(over: Over, all: &[Option<bool>]) -> Option<bool> {
     let count = |holds| all.iter().filter(|one| **one == holds).count();
     let (holding, open) = (count(Some(true)), count(None));
     // The fewest that must hold.
-    let needed = match quantifier {
-        Quantifier::All => all.len(),
-        Quantifier::Most => all.len() / 2 + 1,
+    let needed = match over {
+        Over::Each | Over::Mean => all.len(),
+        Over::Most => all.len() / 2 + 1,
     };
     match (holding >= needed, holding + open >= needed) {
         (true, _) => Some(true),
@@ -148,12 +153,30 @@ fn join(quantifier: Quantifier, all: &[Option<bool>]) -> Option<bool> {
     }
 }
 
-/// A part in one of its experiments.
+/// The mean of sides, repetition by repetition.
+fn joined(mut sides: impl Iterator<Item = Result<Side, String>>) -> Result<Side, String> {
+    let first = sides.next().ok_or_else(|| "no experiment".to_owned())??;
+    sides.try_fold(first, |all, side| match (all, side?) {
+        (
+            Side::Runs { draws, rows, joined: Joining::Average },
+            Side::Runs { draws: other, rows: more, joined: Joining::Average },
+        ) if draws == other => {
+            let both = |(a, b): (Option<Vec<f64>>, Option<Vec<f64>>)| Some([a?, b?].concat());
+            let rows = rows.into_iter().zip(more).map(both).collect();
+            Ok(Side::Runs { draws, rows, joined: Joining::Average })
+        }
+        _ => Err("a mean is over values of experiments with the same draws".to_owned()),
+    })
+}
+
+/// A part in one of its experiments, or over all of them.
 pub(super) struct Context<'a, 'v> {
     pub(super) paper: &'a Paper,
     pub(super) part: &'a Part,
     pub(super) values: &'a Lookup<'v>,
     pub(super) experiment: Option<usize>,
+    /// The others over which the mean is, with the same draws.
+    pub(super) beside: &'a [usize],
     pub(super) keys: (u64, u64),
 }
 
@@ -198,12 +221,21 @@ impl Context<'_, '_> {
             | Term::Gain { experiment, .. } => experiment,
         };
         let study = match experiment {
-            None => self.experiment.ok_or_else(|| "no experiment is named".to_owned())?,
+            None => {
+                let first = self.experiment.ok_or_else(|| "no experiment is named".to_owned())?;
+                let sides = std::iter::once(&first).chain(self.beside);
+                return joined(sides.map(|study| self.side_in(term, *study)));
+            }
             Some(name) => match self.paper.find(name).as_deref() {
                 Some([one]) => *one,
                 _ => return Err(format!("`{name}` is not one experiment")),
             },
         };
+        self.side_in(term, study)
+    }
+
+    /// The sample of a term in this study.
+    fn side_in(&self, term: &Term, study: usize) -> Result<Side, String> {
         let name = || self.paper.experiments[study].name.clone();
         let sampled = (self.values)(study).ok_or_else(|| format!("{} was not run", name()))?;
         let family = self.family(sampled.values);
@@ -286,7 +318,8 @@ impl Context<'_, '_> {
         let unit = if what == "ratio" { String::new() } else { self.unit() };
         let scale = Scale::of(&unit, least.min(1e9));
         let level = if self.part.check == Check::Equal { 90 } else { 95 };
-        let place = self.experiment.map(|of| &self.paper.experiments[of].name);
+        let place = self.experiment.filter(|_| self.beside.is_empty());
+        let place = place.map(|of| &self.paper.experiments[of].name);
         let place = place.map_or(String::new(), |name| format!("{name}: "));
         let verdict = if worst.holds == Some(false) { "shows the contrary" } else { "undecided" };
         let interval = scale.interval(interval);
@@ -312,8 +345,8 @@ mod tests {
             (&[no, no, open], no, no),
             (&[yes, yes, no, no], no, no),
         ] {
-            assert_eq!(join(Quantifier::All, all), each, "{all:?}");
-            assert_eq!(join(Quantifier::Most, all), most, "{all:?}");
+            assert_eq!(join(Over::Each, all), each, "{all:?}");
+            assert_eq!(join(Over::Most, all), most, "{all:?}");
         }
     }
 }

@@ -68,6 +68,7 @@ impl Plan {
                     part: &stated.part,
                     values: &values,
                     experiment: Some(experiment),
+                    beside: &[],
                     keys: (DEFAULT_SEED, 0),
                 };
                 let Some(ours) = context.number() else { continue };

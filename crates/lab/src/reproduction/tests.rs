@@ -79,12 +79,17 @@ fn values(fast: f64, slow: f64, lrf: f64, blest: f64) -> Values {
 }
 
 fn judged(parts: &str) -> Judged {
+    judged_with(parts, ["10", "50"])
+}
+
+/// With these draws of the two experiments.
+fn judged_with(parts: &str, draws: [&'static str; 2]) -> Judged {
     let paper = read(&claim(parts)).unwrap();
     let (ten, fifty) = (values(0.010, 0.030, 0.015, 0.012), values(0.020, 0.060, 0.058, 0.021));
     let lookup = |experiment: usize| {
         Some(match experiment {
-            0 => Sampled { values: &ten, draws: "10" },
-            _ => Sampled { values: &fifty, draws: "50" },
+            0 => Sampled { values: &ten, draws: draws[0] },
+            _ => Sampled { values: &fifty, draws: draws[1] },
         })
     };
     judge(&paper, &paper.claims[0], &lookup, 1)
@@ -128,7 +133,7 @@ fn a_part_may_hold_in_most_of_its_experiments() {
     // As above: it holds in burst/10 alone.
     let most = |experiments: &str| {
         let judged = judged(&part(&format!(
-            "check = \"order\"\nholds-in = \"most\"\nexperiment = [{experiments}]\n\
+            "check = \"order\"\nover = \"most\"\nexperiment = [{experiments}]\n\
              values = [\"mptcp/lrf/lia\", \"average\"]"
         )));
         (judged.holds, judged.ours, judged.why)
@@ -139,8 +144,26 @@ fn a_part_may_hold_in_most_of_its_experiments() {
     let (holds, ours, why) = most("\"burst/10\", \"burst/50\"");
     assert_eq!(holds, Some(false), "a half is not most");
     assert!(ours.ends_with("(holds in 1 of 2)") && why.contains("contrary"), "{ours}: {why}");
-    let problem = read(&claim(&part("check = \"order\"\nholds-in = \"half\""))).unwrap_err();
-    assert!(problem.to_string().contains("unknown quantifier `half`"), "{problem}");
+    let problem = read(&claim(&part("check = \"order\"\nover = \"half\""))).unwrap_err();
+    assert!(problem.to_string().contains("unknown word `half`"), "{problem}");
+}
+
+#[test]
+fn a_part_may_be_about_the_mean_of_experiments_with_the_same_draws() {
+    let of = |draws: [&'static str; 2], values: &str| {
+        let experiments = "experiment = \"burst/*\"\nover = \"mean\"";
+        let text = format!("check = \"order\"\n{experiments}\nvalues = {values}");
+        judged_with(&part(&text), draws)
+    };
+    // 15 < 30 and 58 < 60, but 15 < 20 and 58 > 40: 36.5 > 30.
+    let average = of(["10", "10"], "[\"average\", \"mptcp/lrf/lia\"]");
+    assert_eq!(average.holds, Some(true));
+    assert!(average.ours.contains("30.28 < 36.85 ms"), "{}", average.ours);
+    let contrary = of(["10", "10"], "[\"mptcp/lrf/lia\", \"average\"]");
+    assert!(contrary.why.starts_with("shows the contrary"), "{}", contrary.why);
+    let unpaired = of(["10", "50"], "[\"average\", \"mptcp/lrf/lia\"]");
+    assert_eq!(unpaired.holds, None);
+    assert!(unpaired.why.contains("same draws"), "{}", unpaired.why);
 }
 
 #[test]

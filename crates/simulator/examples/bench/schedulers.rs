@@ -113,6 +113,7 @@ impl Model {
             window_end: self.snd_una + (6 << 20),
             reinject: None,
             sndbuf_limited: false,
+            sndbuf_full: false,
             peer_closed: false,
         };
         View { now: self.now, paths: &self.paths, data }

@@ -99,7 +99,7 @@ impl Connection {
             return;
         }
         let limit = self.write_limit.bytes(&mut self.subflows, &self.controller);
-        if WriteLimit::is_writable(limit, &self.sender.queue) {
+        if WriteLimit::is_writable(limit, &mut self.sender.queue) {
             self.set_writer_waits(false);
             self.lifecycle.push(ConnectionEvent::Writable);
         }

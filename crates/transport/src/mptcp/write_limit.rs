@@ -48,6 +48,7 @@ impl WriteLimit {
     #[inline]
     pub(super) fn append(queue: &mut SendQueue, payload: &Payload, limit: u32) -> u32 {
         let len = payload.len();
+        queue.set_limit(limit);
         let mut taken = 0;
         while taken < len && queue.memory() < limit {
             let step = (len - taken).min(queue.write_room());
@@ -61,7 +62,8 @@ impl WriteLimit {
     /// Whether enough of the buffer is free to wake a writer that waits: a third of it (Linux
     /// `sk_stream_is_writeable`).
     #[inline]
-    pub(super) fn is_writable(limit: u32, queue: &SendQueue) -> bool {
+    pub(super) fn is_writable(limit: u32, queue: &mut SendQueue) -> bool {
+        queue.set_limit(limit);
         let used = queue.memory();
         limit.saturating_sub(used) >= used / 2
     }

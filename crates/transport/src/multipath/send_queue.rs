@@ -34,6 +34,8 @@ pub struct SendQueue {
     /// To be passed to another path.
     reinject: RangeSet,
     writer_waits: bool,
+    /// Size of the send buffer when the application last wrote or waited, in bytes of memory.
+    limit: u32,
     /// Data were passed to a path before others that come first.
     scattered: bool,
     reinjected_bytes: u64,
@@ -96,6 +98,11 @@ impl SendQueue {
     /// The application waits for room.
     pub const fn writer_waits(&self) -> bool {
         self.writer_waits
+    }
+
+    /// The size of the send buffer, in bytes of [`SendQueue::memory`].
+    pub const fn set_limit(&mut self, limit: u32) {
+        self.limit = limit;
     }
 
     /// Whether the application waits for room.
@@ -202,6 +209,7 @@ impl SendQueue {
             window_end: self.window_end,
             reinject: self.reinject_head(),
             sndbuf_limited: self.writer_waits,
+            sndbuf_full: self.writer_waits && self.memory() >= self.limit,
             peer_closed,
         }
     }

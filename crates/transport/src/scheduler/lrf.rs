@@ -66,7 +66,7 @@ impl Scheduler for Lrf {
 /// What [`serve`] answers.
 pub(super) struct Served {
     pub decision: Decision,
-    /// The connection's window or the send buffer blocked a path with room.
+    /// The connection's window, or a send buffer without room, blocked a path with room.
     pub blocked: bool,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn serve<'a>(
             return waits(Blocked::SendBuffer);
         };
         let decision = help(view, path, opportunistic, Blocked::SendBuffer);
-        return Served { decision, blocked: true };
+        return Served { decision, blocked: view.data.sndbuf_full };
     };
     let choice = choose(&offer);
     match choice.path {
@@ -107,7 +107,7 @@ pub(super) fn help(
     why: Blocked,
 ) -> Decision {
     let mut actions = Vec::new();
-    let copy = opportunistic.run(view, fast, &mut actions);
+    let copy = opportunistic.run(view, fast, why, &mut actions);
     let mut decision = match copy {
         Some(range) => Decision::copy(fast.id, range),
         None => Decision::wait(why),

@@ -8,15 +8,16 @@
 //! The kernel penalises at most once per RTT of `F`, and sends the head on `F` only if every `S`
 //! is four times as slow or has a window of at most 4. The variants before it penalise each `S` at
 //! most once per RTT of that `S`, and send any head that `F` lacks, at most once per RTT of `F`.
-//! All penalise only what is slower than `F` and in no loss recovery. A penalty's arithmetic is
-//! the congestion controller's.
+//! All penalise only what is slower than `F` and in no loss recovery, and none where the
+//! application waits for the send buffer although it has room (`sk_stream_memory_free`). A
+//! penalty's arithmetic is the congestion controller's.
 
 use super::Action;
 use super::path_view::{LossPhase, PathView};
 use super::view::{DataSegment, Offer, View};
 use crate::congestion::Penalty;
 use crate::reinjection::Opportunistic;
-use base::{Instant, PathId};
+use base::{Blocked, Instant, PathId};
 use std::ops::Range;
 
 /// Largest window of a slow path, in segments, with which its head is copied at any RTT (kernel
@@ -41,11 +42,13 @@ impl OpportunisticRetransmission {
         OpportunisticRetransmission { mode, penalised: Times::NONE, copied: Times::NONE }
     }
 
-    /// What `fast` should carry a second time, if that helps; penalties go to `actions`.
+    /// What `fast` should carry a second time, if that helps; penalties go to `actions`. `why`:
+    /// what `fast` waits for.
     pub(super) fn run(
         &mut self,
         view: &View<'_>,
         fast: &PathView,
+        why: Blocked,
         actions: &mut Vec<Action>,
     ) -> Option<Range<u64>> {
         if self.mode == Opportunistic::Off || view.paths.len() < 2 {
@@ -53,7 +56,8 @@ impl OpportunisticRetransmission {
         }
         let head = view.data.segment_at(view.data.snd_una)?;
         let first_penalty = actions.len();
-        if let Some(kind) = self.mode.penalty() {
+        let is_full = why != Blocked::SendBuffer || view.data.sndbuf_full;
+        if let Some(kind) = self.mode.penalty().filter(|_| is_full) {
             self.penalise(view, fast, head, kind, actions);
         }
         let offer = offer_of(view, head);

@@ -25,12 +25,16 @@ impl Reinjecting {
     }
 }
 
-/// The path that could send, had the connection's window or the send buffer room.
-fn held_up<'a>(view: &View<'a>, why: Blocked) -> Option<&'a PathView> {
+/// The path that could send, had the connection's window or the send buffer room, and which of
+/// them has none.
+fn held_up<'a>(view: &View<'a>, why: Blocked) -> Option<(&'a PathView, Blocked)> {
     match view.offered() {
-        None if view.data.sndbuf_limited => lowest_rtt(view, &view.unsent_offer()),
+        None if view.data.sndbuf_limited => {
+            lowest_rtt(view, &view.unsent_offer()).map(|path| (path, Blocked::SendBuffer))
+        }
         Some(offer) if why == Blocked::ReceiveWindow && !offer.reinject => {
-            lowest_rtt(view, &offer).filter(|path| !view.fits_window(&offer, path))
+            let fast = lowest_rtt(view, &offer).filter(|path| !view.fits_window(&offer, path));
+            fast.map(|path| (path, Blocked::ReceiveWindow))
         }
         _ => None,
     }
@@ -40,8 +44,8 @@ impl Scheduler for Reinjecting {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let mut decision = self.scheduler.next(view);
         if let Step::Wait(why) = decision.step
-            && let Some(fast) = held_up(view, why)
-            && let Some(range) = self.opportunistic.run(view, fast, &mut decision.actions)
+            && let Some((fast, why)) = held_up(view, why)
+            && let Some(range) = self.opportunistic.run(view, fast, why, &mut decision.actions)
         {
             decision.step = Decision::copy(fast.id, range).step;
         }

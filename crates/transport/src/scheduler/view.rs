@@ -122,6 +122,9 @@ pub struct DataView<'a> {
     pub reinject: Option<Range<u64>>,
     /// The application waits for the send buffer.
     pub sndbuf_limited: bool,
+    /// All of the send buffer is used. An application that waits is woken by a third of it, so it
+    /// may wait beside room.
+    pub sndbuf_full: bool,
     /// The peer will send nothing more.
     pub peer_closed: bool,
 }
@@ -251,6 +254,7 @@ mod tests {
             window_end: 1000,
             reinject: None,
             sndbuf_limited: false,
+            sndbuf_full: false,
             peer_closed: false,
         }
     }

@@ -168,6 +168,7 @@ fn data(sender: &Sender) -> DataView<'_> {
         window_end: snd_nxt + room,
         reinject: None,
         sndbuf_limited: sender.room() == 0,
+        sndbuf_full: sender.room() == 0,
         peer_closed: false,
     }
 }

@@ -183,3 +183,16 @@ fn send_buffer_full_copies_too() {
     assert_eq!(model.push(&mut lrf), Blocked::SendBuffer);
     assert_eq!((model.on_path(0), model.paths[1].window.cwnd_segs), (1, 10));
 }
+
+/// A writer that waits is woken by a third of the buffer. Until then the head is copied, but no
+/// path is penalised (`mptcp_rcv_buf_optimization`: `!penal && sk_stream_memory_free`).
+#[test]
+fn send_buffer_with_room_copies_without_a_penalty() {
+    let mut model = blocked(10, 20);
+    model.write_end = u64::from(MSS);
+    let mut lrf = lrf(Opportunistic::Kernel);
+    assert_eq!(model.push(&mut lrf), Blocked::NothingToSend);
+    (model.sndbuf_limited, model.sndbuf_full) = (true, false);
+    assert_eq!(model.push(&mut lrf), Blocked::SendBuffer);
+    assert_eq!((model.on_path(0), model.paths[1].window.cwnd_segs), (1, 20));
+}

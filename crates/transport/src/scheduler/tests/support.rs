@@ -71,6 +71,7 @@ pub(crate) struct Model {
     pub write_end: u64,
     pub window: u64,
     pub sndbuf_limited: bool,
+    pub sndbuf_full: bool,
     pub peer_closed: bool,
     /// What the present decision means for a path.
     tag: Option<(PathId, Range<u64>)>,
@@ -105,6 +106,7 @@ impl Model {
             write_end: segments * u64::from(MSS),
             window: 400_000,
             sndbuf_limited: false,
+            sndbuf_full: true,
             peer_closed: false,
             tag: None,
             flights: Vec::new(),
@@ -130,6 +132,7 @@ impl Model {
                 window_end: self.snd_una + self.window,
                 reinject: self.reinject.front().cloned(),
                 sndbuf_limited: self.sndbuf_limited,
+                sndbuf_full: self.sndbuf_limited && self.sndbuf_full,
                 peer_closed: self.peer_closed,
             },
         }
