@@ -88,7 +88,7 @@ impl<'a> Context<'a> {
     }
 
     /// Records the event that `build` returns, if its kind is requested.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, kind: EventMask, build: impl FnOnce() -> Event) {
         if self.mask.intersects(kind)
             && let Some(recorder) = self.recorder.as_deref_mut()

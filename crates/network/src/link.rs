@@ -131,6 +131,8 @@ impl Link {
     }
 
     /// Send a packet whose length on the wire is known to be `len`.
+    // Saves a call a packet.
+    #[inline(always)]
     pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
         debug_assert_eq!(len, packet.wire_len());
         // The usual link: one question for all that others ask.
@@ -144,7 +146,7 @@ impl Link {
     }
 
     /// The same on a plain link.
-    #[inline]
+    #[inline(always)]
     fn take_plain(
         &mut self,
         cx: &mut Context<'_>,
@@ -168,6 +170,7 @@ impl Link {
         true
     }
 
+    #[inline(never)]
     fn take_any(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
         self.advance(cx);
         if let Err(reason) = self.admit(cx, len) {

@@ -41,8 +41,9 @@ const IDLE: Entry = Entry { at: u64::MAX, key: u64::MAX };
 /// Pending events.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The next events in descending order; none in `far` comes before them.
-    near: Vec<Entry>,
+    /// The next events in descending order, `near_len` of them; none in `far` comes before them.
+    near: [Entry; MAX_NEAR],
+    near_len: usize,
     far: BinaryHeap<Reverse<Entry>>,
     /// The valid entry of each target.
     armed: Vec<Entry>,
@@ -51,7 +52,13 @@ pub(crate) struct EventQueue {
 
 impl EventQueue {
     pub(crate) const fn new() -> Self {
-        EventQueue { near: Vec::new(), far: BinaryHeap::new(), armed: Vec::new(), inserted: 0 }
+        EventQueue {
+            near: [IDLE; MAX_NEAR],
+            near_len: 0,
+            far: BinaryHeap::new(),
+            armed: Vec::new(),
+            inserted: 0,
+        }
     }
 
     /// Add a target.
@@ -101,28 +108,39 @@ impl EventQueue {
 
     /// Insert an entry after those of the same time, since its key is the largest.
     fn keep(&mut self, entry: Entry) {
-        if self.near.first().is_none_or(|last| last.at <= entry.at)
-            && (self.near.len() >= MIN_NEAR || !self.far.is_empty())
-        {
-            self.far.push(Reverse(entry));
-            return;
+        let mut place = self.near_len;
+        let is_last = place == 0 || self.near[0].at <= entry.at;
+        if is_last && (place >= MIN_NEAR || !self.far.is_empty()) {
+            return self.keep_far(entry);
         }
-        let mut place = self.near.len();
-        self.near.push(entry);
         while place > 0 && self.near[place - 1].at <= entry.at {
             self.near[place] = self.near[place - 1];
             place -= 1;
         }
         self.near[place] = entry;
-        if self.near.len() > MAX_NEAR {
-            self.far.extend(self.near.drain(..MAX_NEAR / 2).map(Reverse));
+        self.near_len += 1;
+        if self.near_len == MAX_NEAR {
+            self.spill();
         }
+    }
+
+    #[inline(never)]
+    fn keep_far(&mut self, entry: Entry) {
+        self.far.push(Reverse(entry));
+    }
+
+    /// Move the later half to the heap.
+    #[cold]
+    fn spill(&mut self) {
+        self.far.extend(self.near[..MAX_NEAR / 2].iter().copied().map(Reverse));
+        self.near.copy_within(MAX_NEAR / 2.., 0);
+        self.near_len = MAX_NEAR / 2;
     }
 
     /// Move the next events from the heap.
     #[cold]
     fn refill(&mut self) {
-        let room = MAX_NEAR / 2 - self.near.len();
+        let room = MAX_NEAR / 2 - self.near_len;
         let mut next = [IDLE; MAX_NEAR / 2];
         let mut count = 0;
         while count < room
@@ -131,7 +149,10 @@ impl EventQueue {
             next[count] = entry;
             count += 1;
         }
-        self.near.splice(..0, next[..count].iter().rev().copied());
+        self.near.copy_within(..self.near_len, count);
+        next[..count].reverse();
+        self.near[..count].copy_from_slice(&next[..count]);
+        self.near_len += count;
     }
 
     /// Whether no target is armed.
@@ -147,19 +168,20 @@ impl EventQueue {
 
     /// The target `ahead` events after the next one; its time may have changed since.
     pub(crate) fn upcoming(&self, ahead: usize) -> Option<Target> {
-        let place = self.near.len().checked_sub(ahead + 1)?;
+        let place = self.near_len.checked_sub(ahead + 1)?;
         Some(self.near[place].target())
     }
 
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
     #[inline]
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
-        while let Some(&entry) = self.near.last() {
+        while let Some(last) = self.near_len.checked_sub(1) {
+            let entry = self.near[last];
             if entry.at > limit.as_nanos() {
                 return None;
             }
-            self.near.pop();
-            if self.near.len() < MIN_NEAR && !self.far.is_empty() {
+            self.near_len = last;
+            if last < MIN_NEAR && !self.far.is_empty() {
                 self.refill();
             }
             let target = entry.target();

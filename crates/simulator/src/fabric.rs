@@ -333,11 +333,17 @@ impl Fabric {
         Some((host, flow, len))
     }
 
-    /// Whether `link`, which returned a packet just now, has no other one at `now`. It is then
-    /// scheduled for the next packet, which saves a `poll`.
+    /// Note the socket that received the packet that `link` returned just now. Returns whether it
+    /// has no other one at `now`: it is then scheduled for the next packet, which saves a `poll`.
     #[inline]
-    pub(crate) fn link_rests(&mut self, now: Instant, link: LinkId) -> bool {
-        let attached = &self.links[link.index()];
+    pub(crate) fn link_rests(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        reader: Option<SocketId>,
+    ) -> bool {
+        let attached = &mut self.links[link.index()];
+        attached.reader = reader;
         // Only `poll` has the packets that a middlebox let through.
         if attached.behind.is_some() || attached.proxy != ProxyEnd::None {
             return false;
@@ -360,11 +366,6 @@ impl Fabric {
         }
         self.queue.set_at(*target, next);
         true
-    }
-
-    /// Note the socket that received the last packet of `link`.
-    pub(crate) fn note_reader(&mut self, link: LinkId, reader: Option<SocketId>) {
-        self.links[link.index()].reader = reader;
     }
 
     /// The probable receiver of the next packet of `link`.

@@ -237,7 +237,7 @@ impl<A: Application> Host<A> {
     }
 
     /// Pass an input to the stack.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn input(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, input: Input) {
         cx.host = self.id;
         if let Some(processor) = &mut self.processor {

@@ -386,8 +386,7 @@ impl<A: Application> World<A> {
                 while let Some((host, interface, packet)) = fabric.poll(&mut cx, link) {
                     let host = &mut hosts[host.index()];
                     host.receive(&mut cx, fabric, interface, packet);
-                    fabric.note_reader(link, host.reader());
-                    if fabric.link_rests(cx.now, link) {
+                    if fabric.link_rests(cx.now, link, host.reader()) {
                         break;
                     }
                 }

@@ -174,6 +174,7 @@ impl Piece {
     }
 
     /// The bytes `start..end` of the stream, at most 4 GiB, all of which are in the piece.
+    #[inline]
     fn slice(&self, start: u64, end: u64) -> Payload {
         let (from, len) = (start - self.start, (end - start) as u32);
         match &self.content {

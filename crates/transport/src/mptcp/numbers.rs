@@ -25,12 +25,14 @@ pub(super) struct SendNumbers {
     /// Data sequence number of offset zero.
     first_dsn: u64,
     fin: Fin,
+    /// The last data acknowledgement that was accepted, and its window.
+    last_ack: Option<(DataNumber, u64)>,
 }
 
 impl SendNumbers {
     /// The stream begins one above the initial data sequence number.
     pub(super) const fn new(idsn: u64) -> Self {
-        SendNumbers { first_dsn: idsn.wrapping_add(1), fin: Fin::Open }
+        SendNumbers { first_dsn: idsn.wrapping_add(1), fin: Fin::Open, last_ack: None }
     }
 
     /// The number on the wire of `offset`.
@@ -43,6 +45,12 @@ impl SendNumbers {
     #[inline]
     pub(super) const fn offset(&self, dsn: u64) -> u64 {
         dsn.wrapping_sub(self.first_dsn)
+    }
+
+    /// Whether the last data acknowledgement was the same, so that this one says nothing new.
+    #[inline]
+    pub(super) fn is_repeated(&self, ack: DataNumber, window: u64) -> bool {
+        self.last_ack == Some((ack, window))
     }
 
     /// A data acknowledgement and the window that came with it. Whether anything new is
@@ -60,6 +68,7 @@ impl SendNumbers {
         if up_to > queue.nxt() + u64::from(self.is_fin_sent()) {
             return None;
         }
+        self.last_ack = Some((ack, window));
         queue.allow(up_to, window);
         let ends = up_to > queue.end() && self.on_fin_acked();
         Some(queue.on_ack(up_to.min(queue.end())) | ends)

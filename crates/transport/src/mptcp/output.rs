@@ -99,13 +99,15 @@ impl Connection {
     }
 
     /// Carries out the scheduler's decisions until it waits, if there may be any.
-    #[inline]
+    // Two of three times there are none.
+    #[inline(always)]
     fn schedule(&mut self, cx: &mut Context<'_>) {
-        if self.sender.is_due() {
+        if self.sender.takes_round(cx) {
             self.run_round(cx);
         }
     }
 
+    #[inline(never)]
     fn run_round(&mut self, cx: &mut Context<'_>) {
         let (sender, mut paths) = self.parts();
         if !sender.begin_round(cx, &mut paths) {

@@ -125,6 +125,10 @@ impl Paths for SubflowPaths<'_> {
         self.fallback.is_join_confirmed()
     }
 
+    fn only_queues(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn enqueue(&mut self, path: PathId, piece: Piece) {
         let Piece { offset, payload, more } = piece;

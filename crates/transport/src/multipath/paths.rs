@@ -97,6 +97,12 @@ pub trait Paths {
         true
     }
 
+    /// Whether data that are put into the queue of a path that is not idle change nothing of its
+    /// view but what is unsent and what its own window permits.
+    fn only_queues(&self) -> bool {
+        false
+    }
+
     /// Put data at the end of the path's queue.
     fn enqueue(&mut self, path: PathId, piece: Piece);
 

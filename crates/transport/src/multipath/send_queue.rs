@@ -243,6 +243,7 @@ impl SendQueue {
     }
 
     /// Take bytes never sent for `path`, from `offset` on.
+    #[inline]
     pub(super) fn take_unsent(&mut self, path: PathId, offset: u64, len: u32) -> (u64, Payload) {
         let payload = self.buffer.slice(offset, len);
         let len = payload.len();

@@ -7,7 +7,7 @@ use super::paths::Paths;
 use super::send_queue::SendQueue;
 use crate::path_policy::{AnyPolicy, PathPolicy};
 use crate::scheduler::{AnyScheduler, PathChange, PathSet, PathView, Scheduler};
-use base::{Blocked, Instant, PathId, SocketId};
+use base::{Blocked, Context, Instant, PathId, SocketId};
 
 /// The configuration of a sender.
 pub struct SenderConfig {
@@ -100,6 +100,18 @@ impl Sender {
 
     /// Something happened since the scheduler was asked.
     pub const fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// Whether a round of decisions is to begin. Most rounds of a receiver, which has nothing to
+    /// offer, end here.
+    #[inline]
+    pub fn takes_round(&mut self, cx: &Context<'_>) -> bool {
+        let idle = || !self.has_offer() && self.policy.is_none() && self.arrivals.is_empty();
+        if self.is_due && cx.has_short_ways() && idle() {
+            self.is_due = false;
+            self.timer.given = None;
+        }
         self.is_due
     }
 

@@ -11,8 +11,8 @@ use super::path_view::PathView;
 use super::view::{Offer, View};
 use super::{Action, AnyScheduler, Decision, Options, Scheduler, SchedulerRow};
 use crate::reinjection::Opportunistic;
-use base::Blocked;
 use base::decision::Explanation;
+use base::{Blocked, PathId};
 
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
@@ -47,6 +47,24 @@ impl Scheduler for Lrf {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let compat = self.kernel_compat;
         serve(view, &mut self.opportunistic, |offer| choose(view, offer, compat)).decision
+    }
+
+    /// While the others stay as they are, the path is the best one until a window is full.
+    fn repetitions(&self, view: &View<'_>, path: PathId) -> u64 {
+        let offer = view.offered().filter(|offer| !offer.reinject);
+        let Some((offer, path)) = offer.zip(view.path(path)) else { return 0 };
+        let (window, mss) = (&path.window, u64::from(path.window.mss));
+        // An idle path restarts its window with the first segment.
+        if window.inflight_segs == 0 || path.continues_at.is_some() {
+            return 0;
+        }
+        // A short segment may go where a whole one of any path has no room.
+        let longest = view.paths.iter().map(|path| path.window.mss).max().unwrap_or(0);
+        let whole = (offer.end - offer.offset).saturating_sub(u64::from(longest));
+        let own = (u64::from(path.free_segs()) * mss).saturating_sub(path.queue.unsent_bytes);
+        let shared = view.data.window_end.saturating_sub(offer.offset);
+        let left = shared.min(window.send_window_bytes).saturating_sub(mss);
+        whole.min(own).min(left) / mss
     }
 
     fn makes_copies(&self) -> bool {

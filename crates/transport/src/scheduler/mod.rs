@@ -60,6 +60,13 @@ pub trait Scheduler {
     /// What to do now.
     fn next(&mut self, view: &View<'_>) -> Decision;
 
+    /// How many new segments [`next`](Scheduler::next) would send on `path` after the one that it
+    /// decided on for this view, one after the other, at least, if each changes only what is unsent
+    /// on the path and what the path's own window permits. An answer of zero costs speed only.
+    fn repetitions(&self, _view: &View<'_>, _path: PathId) -> u64 {
+        0
+    }
+
     /// The explanation of the decision that [`next`](Scheduler::next) would give for this view.
     /// Called before it, and only if decisions are recorded. `None`: the scheduler gives none.
     fn explain(&self, _view: &View<'_>) -> Option<Explanation> {

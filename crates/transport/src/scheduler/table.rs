@@ -50,6 +50,7 @@ macro_rules! schedulers {
 
         dispatch! { $($arm)+ Reinjecting Custom;
             fn next(&mut self, view: &View<'_>) -> Decision;
+            fn repetitions(&self, view: &View<'_>, path: PathId) -> u64;
             fn explain(&self, view: &View<'_>) -> Option<Explanation>;
             fn makes_copies(&self) -> bool;
             fn plans_ahead(&self) -> bool;

@@ -65,7 +65,8 @@ impl Stack {
         }
     }
 
-    #[inline]
+    // Saves a call a packet.
+    #[inline(always)]
     pub(super) fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
         let marks = match self.sockets.get_mut(flow.socket) {
             Some(Socket::Tcp(connection)) => {

@@ -92,8 +92,8 @@ impl Stack {
     }
 
     /// Handles one input. The caller drains `poll_transmit` and `poll_event` afterwards.
-    // Inlined: callers know which input it is.
-    #[inline]
+    // Callers know which input it is, and a departure costs half as much without the others.
+    #[inline(always)]
     pub fn handle(&mut self, cx: &mut Context<'_>, input: Input) {
         match input {
             Input::Packet { interface, mut packet } => {

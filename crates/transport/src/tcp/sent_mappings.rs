@@ -76,10 +76,10 @@ impl SentMappings {
         }
     }
 
-    /// The mapping of the byte at `offset`, with its index. The mapping of the last segment and the
-    /// one after it are tried first.
+    /// The mapping of the byte at `offset`, with its index. The mapping of the last segment, which
+    /// may be that of many, and the one after it are tried first.
     pub(crate) fn find(&self, offset: u64) -> Option<(usize, &SentMapping)> {
-        for index in [self.last_used + 1, self.last_used] {
+        for index in [self.last_used, self.last_used + 1] {
             if let Some(mapping) = self.mappings.get(index).filter(|map| map.covers(offset)) {
                 return Some((index, mapping));
             }

@@ -49,7 +49,7 @@ impl TcpOptions {
     /// Length of the options in a header, padded to a multiple of four, in the layout of Linux:
     /// `MSS, SACK-permitted + TS or NOP NOP TS, NOP WScale, NOP NOP SACK, MPTCP`. If that exceeds
     /// a header, there are no NOPs between options.
-    #[inline]
+    #[inline(always)]
     pub fn padded_len(&self) -> u32 {
         match self.aligned_len() {
             len if len <= MAX_OPTIONS => len,
@@ -74,7 +74,7 @@ impl TcpOptions {
         self.aligned_len() <= MAX_OPTIONS
     }
 
-    #[inline]
+    #[inline(always)]
     fn aligned_len(&self) -> u32 {
         let mut len = 0;
         if self.mss.is_some() {
@@ -95,6 +95,7 @@ impl TcpOptions {
         len + self.mptcp.padded_len()
     }
 
+    #[cold]
     fn natural_len(&self) -> u32 {
         let sack = if self.sack.is_empty() { 0 } else { 2 + 8 * self.sack.len() as u32 };
         4 * u32::from(self.mss.is_some())

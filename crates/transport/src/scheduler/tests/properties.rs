@@ -159,6 +159,43 @@ fn heal(model: &mut Model, scheduler: &mut AnyScheduler, keep: usize) {
     }
 }
 
+/// Asks as often as the scheduler says it would repeat its decision, with what the executor would
+/// change in between. How often that was; `Err` if it decides otherwise.
+fn repeat(model: &Model, scheduler: &mut AnyScheduler) -> Result<u64, Decision> {
+    let (mut view, mut paths) = (model.view(), model.paths.clone());
+    let first = scheduler.next(&view);
+    let Step::Send { path, what: What::New, bind: Bind::Now, max_bytes } = first.step else {
+        return Ok(0);
+    };
+    let times = scheduler.repetitions(&view, path);
+    for _ in 0..times {
+        view.data.snd_nxt += u64::from(max_bytes);
+        let changed = paths.iter_mut().find(|view| view.id == path).expect("it is in the view");
+        changed.queue.unsent_bytes += u64::from(max_bytes);
+        changed.window.send_window_bytes -= u64::from(max_bytes);
+        let again = scheduler.next(&View { paths: &paths, ..view.clone() });
+        if again != first {
+            return Err(again);
+        }
+    }
+    Ok(times)
+}
+
+#[test]
+fn lrf_repeats_its_decision_until_a_window_is_full() {
+    let mut lrf = by_name("lrf", &Options::default()).expect("a name of the table");
+    let mut times = |inflight, segments, window| {
+        let paths = vec![path(0, 10, 10, inflight), path(1, 50, 10, 0)];
+        let mut model = Model::new(paths, segments);
+        model.window = window * u64::from(MSS);
+        repeat(&model, &mut lrf).expect("the same decision")
+    };
+    assert_eq!(times(6, 20, 100), 4, "one more may wait behind the window");
+    assert_eq!(times(6, 20, 3), 2, "the connection's window");
+    assert_eq!(times(6, 3, 100), 2, "everything that was written");
+    assert_eq!(times(0, 20, 100), 0, "an idle path restarts its window first");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
     #[test]
@@ -179,6 +216,26 @@ proptest! {
                 prop_assert_eq!(nothing, model.view().offered().is_none());
                 let patient = model.view().offered().is_some_and(|offer| offer.reinject);
                 prop_assert!(patient || why != Blocked::SchedulerWaits);
+            }
+        }
+    }
+
+    #[test]
+    fn repetitions_are_decided_the_same(
+        paths in prop::collection::vec((0..300u64, 1..20u32), 1..5),
+        ops in prop::collection::vec((0..30u8, 0..4usize, 0..400u32), 1..80),
+    ) {
+        for (name, mut scheduler) in schedulers() {
+            let paths = paths.iter().enumerate();
+            let paths = paths.map(|(id, (srtt, cwnd))| path(id as u8 * 2, *srtt, *cwnd, 0));
+            let mut model = Model::new(paths.collect(), 20);
+            for op in &ops {
+                apply(&mut model, &mut scheduler, *op);
+                let mut fresh = by_name(name, &Options::default());
+                if let Some(fresh) = &mut fresh {
+                    prop_assert!(repeat(&model, fresh).is_ok(), "{name}");
+                }
+                model.push(&mut scheduler);
             }
         }
     }

@@ -169,7 +169,7 @@ impl Subflow {
         Some(segment)
     }
 
-    #[inline]
+    #[inline(always)]
     fn poll_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if !self.tx.has_unsent() {
             self.tx.bursts.on_nothing_unsent();
@@ -482,6 +482,7 @@ impl Subflow {
     }
 
     /// Payload `offset..offset + len`, with a FIN if `fin`, and the acknowledgement.
+    #[inline]
     fn data_segment(&mut self, cx: &Context<'_>, offset: u64, len: u32, fin: bool) -> Box<Packet> {
         let mut flags = Flags::ACK;
         if fin {
@@ -534,12 +535,13 @@ impl Subflow {
 
     /// The datagram around a segment.
     // Inlined, so that a segment is written where it will be kept.
-    #[inline]
+    #[inline(always)]
     fn packet(&mut self, segment: TcpSegment) -> Box<Packet> {
         let (local, remote) = (self.tuple.local.ip(), self.tuple.remote.ip());
         let ip = if local.is_ipv4() { 20 } else { 40 };
         self.tx.nic.last_len = ip + segment.wire_len();
-        let mut packet = Box::new(Packet::new(local, remote, Body::Tcp(segment)));
+        let place = Box::new_uninit();
+        let mut packet = Box::write(place, Packet::new(local, remote, Body::Tcp(segment)));
         packet.flow = self.id.socket.0 + 1;
         debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
         packet

@@ -432,7 +432,8 @@ impl Subflow {
     }
 
     /// The view of a scheduler. Fields that belong to the connection have their defaults.
-    #[inline]
+    // It is large, and written where it will be kept.
+    #[inline(always)]
     pub fn view(&self, cc: &Controller) -> PathView {
         let mut view = PathView {
             id: self.id.path,
