@@ -118,7 +118,6 @@ impl Flights {
             prefetch(&**packet);
             prefetch(&packet.body);
             prefetch(&packet.flow);
-            prefetch(&packet.dst);
         }
     }
 

@@ -363,7 +363,7 @@ impl Ready {
         let first = self.messages.front().map_or(0, |first| first.payload.len());
         if self.messages.len() <= 1 && first <= max {
             self.bytes -= u64::from(first);
-            return self.messages.pop_front().map_or(Payload::Empty, |first| first.payload);
+            return self.messages.pop_front().map_or(Payload::EMPTY, |first| first.payload);
         }
         let (mut joined, mut left) = (Joined::default(), max);
         while let Some(first) = self.messages.front_mut()

@@ -3,6 +3,7 @@
 use super::*;
 use crate::sctp::streams::{Message, OutboundStreams, Reliability, StreamOrder};
 use proptest::prelude::*;
+use wire::payload::Content;
 use wire::sctp::{Chunk, Tsn};
 
 const NONE: DataFlags = DataFlags(0);
@@ -139,7 +140,7 @@ fn bytes_are_read_without_regard_to_messages() {
     assert_eq!(streams.read(25), Payload::virtual_range(9, 0, 25));
     assert_eq!((streams.readable(), streams.held_bytes()), (25, 25));
     assert_eq!(streams.pop().map(|rest| rest.payload), Some(Payload::virtual_range(9, 25, 5)));
-    assert_eq!(streams.read(0), Payload::Empty);
+    assert_eq!(streams.read(0), Payload::EMPTY);
     assert_eq!(streams.read(u32::MAX), Payload::virtual_range(9, 30, 20));
     assert_eq!(streams.held_bytes(), 0);
 }
@@ -275,7 +276,7 @@ fn contradictory_data_is_a_violation() {
         assert_eq!(streams.held_bytes(), held, "{name}");
     }
     let mut streams = streams(Framing::Data);
-    let mut empty = Data { payload: Payload::Empty, ..data(0, 0, WHOLE) };
+    let mut empty = Data { payload: Payload::EMPTY, ..data(0, 0, WHOLE) };
     assert!(streams.insert(0, &mut empty).is_err());
     assert!(streams.insert_interleaved(0, &mut idata(0, 0, 0, WHOLE)).is_err());
 }
@@ -448,8 +449,8 @@ trait FirstOffset {
 
 impl FirstOffset for Payload {
     fn first_offset(&self) -> u64 {
-        match self {
-            Payload::Virtual(range) => range.offset,
+        match self.content() {
+            Content::Virtual(range) => range.offset,
             other => panic!("{other:?}"),
         }
     }
