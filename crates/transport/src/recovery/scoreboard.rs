@@ -7,13 +7,13 @@
 //! owner.
 
 use crate::buffer::RangeSet;
-use base::{Instant, prefetch, ring};
-use std::collections::{BTreeSet, VecDeque};
+use base::{ChunkQueue, Instant, prefetch};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// One transmitted segment. It is small, because a connection has as many as its window and uses
 /// each again only after a round trip: two numbers are a word each with what is beside them.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SentSegment {
     /// Offset of the first byte, then in `LEN_BITS` the length in sequence space: payload bytes,
     /// plus one for a FIN.
@@ -146,7 +146,7 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// End of the highest segment ever selectively acknowledged.
     highest_sacked: u64,
-    segments: VecDeque<SentSegment>,
+    segments: ChunkQueue<SentSegment>,
     /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
     first_id: u64,
     /// Oldest entry of the list by time, if it has any.
@@ -240,9 +240,25 @@ impl Scoreboard {
             self.segments.back().is_none_or(|last| last.end() == offset && last.sent_at() <= now),
             "offsets are contiguous and time does not run backwards"
         );
-        let (id, segment) = (self.end_id(), SentSegment::new(now, offset, len, fin));
-        ring::push_back(&mut self.segments, segment);
-        self.link_last(id);
+        let half = self.end_id() as u32;
+        let mut segment = SentSegment::new(now, offset, len, fin);
+        // The last one of the list by time, too.
+        segment.sent |= OPEN;
+        if self.open == 0 {
+            self.time_head = half;
+        } else {
+            segment.prev = self.time_tail;
+            let before = match half.wrapping_sub(self.time_tail) {
+                1 => self.segments.back_mut(),
+                _ => self.linked_mut(self.time_tail),
+            };
+            if let Some(before) = before {
+                before.next = half;
+            }
+        }
+        self.time_tail = half;
+        self.open += 1;
+        self.segments.push_back(segment);
     }
 
     /// Segment `id` is sent again. `counted`: it repairs a loss, as opposed to a tail loss probe,
@@ -302,8 +318,14 @@ impl Scoreboard {
             self.trim_head(up_to);
             return None;
         }
-        self.unlink(id);
-        ring::pop_front(&mut self.segments);
+        if head.has(OPEN) && id as u32 == self.time_head && self.open > 1 {
+            // The usual one; what precedes the first of the list is never asked for.
+            self.time_head = head.next;
+            self.open -= 1;
+        } else {
+            self.unlink(id);
+        }
+        self.segments.pop_front();
         self.first_id += 1;
         self.forget_counts(id, &head);
         Some(head)
