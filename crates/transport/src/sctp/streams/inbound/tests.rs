@@ -227,7 +227,7 @@ fn discarded_fragment_of_i_data_is_accepted_again() {
     streams.insert_interleaved(7, &mut idata(0, 1, 2, END)).unwrap();
     streams.insert_interleaved(1, &mut idata(0, 0, 0, WHOLE)).unwrap();
     assert_eq!(pop(&mut streams), [(0, 10), (0, 30)]);
-    assert!(streams.waiting.is_empty());
+    assert!(streams.index().is_empty() && is_indexed(&streams));
 }
 
 #[test]
@@ -408,7 +408,8 @@ proptest! {
             };
             prop_assert_eq!(of(&received), of(&expected));
         }
-        prop_assert_eq!((streams.held_bytes(), streams.waiting.len()), (0, 0));
+        prop_assert_eq!((streams.held_bytes(), streams.index().len()), (0, 0));
+        prop_assert!(is_indexed(&streams));
         prop_assert!(streams.partial.is_empty());
     }
 
@@ -435,12 +436,18 @@ proptest! {
             }
             prop_assert!(streams.held_bytes() <= carried);
             prop_assert!(streams.readable() <= streams.held_bytes());
+            prop_assert!(is_indexed(&streams));
         }
         drop(streams.read(u32::MAX));
         let places: Vec<u64> = (0..40).collect();
         let discarded: u64 = places.iter().map(|at| streams.discard(*at)).sum();
         prop_assert_eq!((discarded, streams.held_bytes()), (streams.held_bytes() + discarded, 0));
     }
+}
+
+/// Whether the index of what waits, once there is one, is up to date.
+fn is_indexed(streams: &InboundStreams) -> bool {
+    streams.waiting.as_ref().is_none_or(|waiting| *waiting == streams.index())
 }
 
 trait FirstOffset {
