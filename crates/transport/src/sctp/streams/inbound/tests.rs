@@ -445,6 +445,21 @@ proptest! {
     }
 }
 
+#[test]
+fn discard_of_a_message_whose_first_fragment_came_twice_leaves_nothing() {
+    let mut streams = InboundStreams::new(1, Framing::Interleaved);
+    for (at, fsn, flags) in
+        [(0, 1, DataFlags::END), (1, 0, DataFlags::BEGIN), (2, 0, DataFlags::BEGIN)]
+    {
+        let payload = Payload::virtual_range(1, 0, 1);
+        let (ppid_or_fsn, mid) = (fsn, Mid(5));
+        let mut data = IData { flags, tsn: Tsn(0), stream: 0, mid, ppid_or_fsn, payload };
+        streams.insert_interleaved(at, &mut data).unwrap();
+    }
+    let discarded: u64 = (0..3).map(|at| streams.discard(at)).sum();
+    assert_eq!((discarded, streams.held_bytes()), (3, 0));
+}
+
 /// Whether the index of what waits, once there is one, is up to date.
 fn is_indexed(streams: &InboundStreams) -> bool {
     streams.waiting.as_ref().is_none_or(|waiting| *waiting == streams.index())
