@@ -118,15 +118,15 @@ impl Associations {
 
     fn carry(&mut self, side: usize, packet: Packet) {
         assert!(packet.wire_len() <= 1500, "{} bytes", packet.wire_len());
-        let known = (0..INTERFACES).any(|index| packet.dst == address(1 - side, index));
+        let known = (0..INTERFACES).any(|index| packet.dst() == address(1 - side, index));
         let Body::Sctp(sctp) = &packet.body else { return };
         let has_data =
             sctp.chunks.iter().any(|chunk| matches!(chunk, Chunk::Data(_) | Chunk::IData(_)));
-        assert!(known || !has_data, "data to an address that nobody verified: {}", packet.dst);
+        assert!(known || !has_data, "data to an address that nobody verified: {}", packet.dst());
         if self.models.len() < 64 {
             self.models.push((side, packet.clone()));
         }
-        let interface = match packet.dst {
+        let interface = match packet.dst() {
             IpAddr::V4(v4) => v4.octets()[2].wrapping_sub(1),
             IpAddr::V6(_) => 0,
         };

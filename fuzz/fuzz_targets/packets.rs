@@ -139,7 +139,7 @@ fn data_number(u: &mut Unstructured<'_>) -> Result<DataNumber> {
 
 /// Any payload, virtual ranges and bytes.
 pub fn payload(u: &mut Unstructured<'_>) -> Result<Payload> {
-    let mut payload = Payload::Empty;
+    let mut payload = Payload::EMPTY;
     for _ in 0..u.int_in_range(0..=3)? {
         payload.append(if u.arbitrary()? {
             Payload::virtual_range(u.arbitrary()?, u.arbitrary()?, u.int_in_range(0..=9000)?)

@@ -120,9 +120,9 @@ fn forge(u: &mut Unstructured<'_>, pair: &mut Associations) -> Result<()> {
         return Ok(());
     }
     let (side, packet) = &pair.models[u.choose_index(pair.models.len())?];
-    let (to, dst) = (1 - side, packet.dst);
+    let (to, dst) = (1 - side, packet.dst());
     let src = match u.arbitrary()? {
-        true => packet.src,
+        true => packet.src(),
         false => IpAddr::from([10, 0, 66, u.arbitrary()?]),
     };
     let Body::Sctp(model) = &packet.body else { return Ok(()) };

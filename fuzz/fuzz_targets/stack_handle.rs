@@ -298,7 +298,7 @@ impl World {
         original.truncate(usize::from(u.arbitrary::<u8>()?));
         let (code, next_hop_mtu) = (u.int_in_range(0..=15)?, u.arbitrary()?);
         let body = Body::Icmp(Icmp::Unreachable { code, next_hop_mtu, original: original.into() });
-        self.arrive(1 - to, Packet::new(quoted.dst, quoted.src, body), u)
+        self.arrive(1 - to, Packet::new(quoted.dst(), quoted.src(), body), u)
     }
 
     fn model(&self, u: &mut Unstructured<'_>) -> Result<Option<(usize, Packet)>> {

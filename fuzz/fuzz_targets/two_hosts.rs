@@ -321,7 +321,7 @@ fn take(application: &mut Application, payload: Payload, writer: usize, forged: 
         if forged {
             continue;
         }
-        if let Payload::Virtual(range) = &piece {
+        if let Some(range) = piece.as_virtual() {
             assert_eq!((range.stream, range.offset), (writer as u32 + 1, from), "virtual bytes");
             continue;
         }

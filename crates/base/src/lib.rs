@@ -6,6 +6,7 @@
 mod prefetch;
 
 pub mod chance;
+mod chunk_queue;
 pub mod decision;
 mod id;
 mod rate;
@@ -14,6 +15,7 @@ pub mod ring;
 mod time;
 
 pub use chance::{Chance, Purpose};
+pub use chunk_queue::ChunkQueue;
 pub use id::{HostId, InterfaceId, LinkId, PathId, SocketId};
 pub use prefetch::prefetch;
 pub use rate::Rate;

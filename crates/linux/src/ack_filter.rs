@@ -12,7 +12,7 @@ pub(crate) fn supersedes(next: &Packet, earlier: &Packet) -> bool {
     let (Some(new), Some(old)) = (pure_ack(next), pure_ack(earlier)) else { return false };
     let advance = new.ack.0.wrapping_sub(old.ack.0);
     (new.src_port, new.dst_port, new.seq) == (old.src_port, old.dst_port, old.seq)
-        && (next.src, next.dst, next.ecn) == (earlier.src, earlier.dst, earlier.ecn)
+        && (&next.ends, next.ecn) == (&earlier.ends, earlier.ecn)
         && advance > 0
         && advance < 1 << 31
         && new.options.timestamps.is_some() == old.options.timestamps.is_some()

@@ -368,7 +368,7 @@ impl<A: Application> LiveHost<A> {
         match self.interfaces.get_mut(number).map(|interface| &mut interface.port) {
             Some(Port::Tun(path)) => path.send(packet, &mut self.counters),
             Some(Port::Udp(path)) => match &packet.body {
-                Body::Sctp(sctp) => path.send(packet.dst, sctp, &mut self.counters),
+                Body::Sctp(sctp) => path.send(packet.dst(), sctp, &mut self.counters),
                 // A host that has SCTP in UDP only.
                 _ => self.counters.unsent += 1,
             },

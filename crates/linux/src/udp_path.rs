@@ -451,7 +451,7 @@ mod tests {
             here.receive(&mut buffer).expect("a socket")
         });
         let Some(Received::Unreachable(message)) = received else { panic!("{received:?}") };
-        assert_eq!((message.src, message.dst), (closed.ip(), here.local().ip()));
+        assert_eq!((message.src(), message.dst()), (closed.ip(), here.local().ip()));
         let Body::Icmp(Icmp::Unreachable { code: 3, original, .. }) = message.body else {
             panic!("{message:?}")
         };

@@ -4,6 +4,7 @@
 //! checksum. If the bit is one of real payload, it is flipped as well, so that a receiver that
 //! ignores the mark reads wrong data.
 
+use wire::payload::Content;
 use wire::sctp::Chunk;
 use wire::{Body, Packet, Payload, SctpPacket};
 
@@ -38,24 +39,27 @@ fn corrupt_data(packet: &mut SctpPacket, draw: u64) {
 }
 
 fn flip(payload: &mut Payload, bit: u64) {
-    match payload {
-        Payload::Empty | Payload::Virtual(_) => {}
-        Payload::Real(bytes) => {
+    match payload.content() {
+        Content::Empty | Content::Virtual(_) => {}
+        Content::Real(bytes) => {
             let mut damaged = bytes.to_vec();
             if let Some(byte) = damaged.get_mut((bit / 8) as usize) {
                 *byte ^= 1 << (bit % 8);
             }
-            **bytes = damaged.into();
+            *payload = damaged.into();
         }
-        Payload::Mixed(pieces) => {
+        Content::Mixed(_) => {
             let mut bit = bit;
-            for piece in pieces.iter_mut() {
+            let mut pieces = std::mem::take(payload).into_pieces();
+            for piece in &mut pieces {
                 let here = u64::from(piece.len()) * 8;
                 if bit < here {
-                    return flip(piece, bit);
+                    flip(piece, bit);
+                    break;
                 }
                 bit -= here;
             }
+            *payload = Payload::from_pieces(pieces);
         }
     }
 }
@@ -76,7 +80,7 @@ mod tests {
     fn payload(packet: Packet) -> Payload {
         match packet.body {
             Body::Udp(datagram) => datagram.payload,
-            _ => Payload::Empty,
+            _ => Payload::EMPTY,
         }
     }
 
@@ -97,7 +101,7 @@ mod tests {
         let chunks = vec![Chunk::CookieAck, data(2), data(1)];
         let body = Body::Sctp(SctpPacket { chunks, ..SctpPacket::default() });
         for (draw, expected) in [(3, vec![8, 0, 0]), (24 + 17, vec![0, 0, 2])] {
-            let mut damaged = Packet { body: body.clone(), ..packet(Payload::Empty) };
+            let mut damaged = Packet { body: body.clone(), ..packet(Payload::EMPTY) };
             corrupt(&mut damaged, draw);
             assert!(damaged.corrupted);
             let Body::Sctp(packet) = damaged.body else { panic!("an SCTP packet") };

@@ -3,13 +3,13 @@
 //!
 //! Packets stay boxed, since they are large and pass several links.
 
-use base::{Instant, prefetch, ring};
+use base::{ChunkQueue, Instant, prefetch};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use wire::Packet;
 
 /// A packet in flight. Ordered by arrival, as the fields are.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Flight {
     /// When it arrives at the far end.
     pub arrival: Instant,
@@ -20,7 +20,7 @@ pub(crate) struct Flight {
 /// The place of a packet in the order of acceptance, and its IP length. Ordered by place. In one
 /// word, because a full queue has two of them a packet: together they are a tenth of the memory of
 /// a connection.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Accepted(u64);
 
 /// More than the longest IP datagram takes (an IPv6 header and 65,535 bytes).
@@ -56,7 +56,8 @@ pub(crate) enum Flights {
 /// Packets that arrive in the order they left.
 #[derive(Debug, Default)]
 pub(crate) struct Fifo {
-    flights: VecDeque<(Flight, Box<Packet>)>,
+    /// None only of those that were taken.
+    flights: ChunkQueue<(Flight, Option<Box<Packet>>)>,
 }
 
 /// Packets that may overtake each other.
@@ -87,7 +88,7 @@ impl Flights {
     #[inline(always)]
     pub(crate) fn push(&mut self, flight: Flight, packet: Box<Packet>) {
         match self {
-            Flights::Fifo(fifo) => ring::push_back(&mut fifo.flights, (flight, packet)),
+            Flights::Fifo(fifo) => fifo.flights.push_back((flight, Some(packet))),
             Flights::Heap(heap) => heap.push(flight, packet),
         }
     }
@@ -113,12 +114,11 @@ impl Flights {
     /// Prefetch the first packet.
     pub(crate) fn prefetch_packet(&self) {
         if let Flights::Fifo(fifo) = self
-            && let Some((_, packet)) = fifo.flights.front()
+            && let Some((_, Some(packet))) = fifo.flights.front()
         {
             prefetch(&**packet);
             prefetch(&packet.body);
             prefetch(&packet.flow);
-            prefetch(&packet.dst);
         }
     }
 
@@ -173,7 +173,7 @@ impl Flights {
         match self {
             Flights::Fifo(fifo) => {
                 let (flight, packet) = fifo.flights.front()?;
-                (flight.arrival <= now).then_some((*flight, packet))
+                (flight.arrival <= now).then_some((*flight, packet.as_deref()?))
             }
             Flights::Heap(heap) => {
                 let Reverse((flight, place)) = heap.flights.peek()?;
@@ -189,7 +189,7 @@ impl Flights {
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Box<Packet>> {
         match self {
-            Flights::Fifo(fifo) => ring::pop_front(&mut fifo.flights).map(|(_, packet)| packet),
+            Flights::Fifo(fifo) => fifo.flights.pop_front()?.1,
             Flights::Heap(heap) => heap.pop(),
         }
     }
@@ -199,7 +199,7 @@ impl Flights {
     pub(crate) fn reschedule(&mut self, mut arrival_of: impl FnMut(u64) -> Option<Instant>) {
         match self {
             Flights::Fifo(fifo) => {
-                for (flight, _) in &mut fifo.flights {
+                for (flight, _) in fifo.flights.iter_mut() {
                     if let Some(arrival) = arrival_of(flight.accepted.number()) {
                         flight.arrival = arrival;
                     }

@@ -19,9 +19,8 @@ use crate::loss::{Draw, Loss, LossModel};
 use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, Tail, TailDiscipline};
 use crate::server::Server;
 use base::{
-    Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch, ring,
+    ChunkQueue, Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch,
 };
-use std::collections::VecDeque;
 use wire::{Body, Packet};
 
 /// A one-way link.
@@ -36,7 +35,7 @@ pub struct Link {
     stats: LinkStats,
     /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
     /// itself. Packets whose departure has passed are removed at the next call.
-    service: VecDeque<Service>,
+    service: ChunkQueue<Service>,
     /// Bytes in `service`.
     service_bytes: u64,
     server: Server,
@@ -71,7 +70,7 @@ struct Rare {
 }
 
 /// The service of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Service {
     depart: Instant,
     accepted: Accepted,
@@ -86,7 +85,7 @@ impl Link {
             flights: Flights::new(variation.overtakes()),
             queue: Queue::new(config.queue, packet_time),
             stats: LinkStats::default(),
-            service: VecDeque::new(),
+            service: ChunkQueue::new(),
             service_bytes: 0,
             server: Server::new(config.capacity),
             delay: config.delay,
@@ -162,7 +161,7 @@ impl Link {
         let accepted = Accepted::new(self.count_accepted(cx, len), len);
         let depart = self.server.finish(cx.now, len);
         if depart > cx.now {
-            ring::push_back(&mut self.service, Service { depart, accepted });
+            self.service.push_back(Service { depart, accepted });
             self.service_bytes += u64::from(len);
         }
         self.flights.push(Flight { arrival: depart + self.delay, accepted }, packet);
@@ -363,7 +362,7 @@ impl Link {
             && first.depart <= now
         {
             self.service_bytes -= u64::from(first.accepted.len());
-            ring::pop_front(&mut self.service);
+            self.service.pop_front();
         }
     }
 
@@ -375,7 +374,7 @@ impl Link {
                     return;
                 }
                 self.service_bytes -= u64::from(first.accepted.len());
-                ring::pop_front(&mut self.service);
+                self.service.pop_front();
             }
             let Queue::Head(head) = &mut self.queue else { return };
             if head.backlog().packets == 0 {
@@ -406,7 +405,7 @@ impl Link {
         let depart = self.server.finish(at, len);
         if depart > cx.now {
             let accepted = Accepted::new(number, len);
-            ring::push_back(&mut self.service, Service { depart, accepted });
+            self.service.push_back(Service { depart, accepted });
             self.service_bytes += u64::from(len);
         }
         // A packet that never leaves (rate zero) must not advance a model that runs on time to
@@ -527,7 +526,7 @@ impl Link {
 
     /// Suspend service; queued packets stay queued.
     fn suspend(&mut self) {
-        for service in &mut self.service {
+        for service in self.service.iter_mut() {
             service.depart = Instant::FAR_FUTURE;
         }
         let base = self.service.front().map_or(u64::MAX, |first| first.accepted.number());
@@ -540,7 +539,7 @@ impl Link {
     /// (in 10^-9 bits) to be served, if that is known; otherwise it is served again.
     fn reschedule(&mut self, cx: &Context<'_>, mut left: Option<u64>) {
         self.server.reset(cx.now);
-        for service in &mut self.service {
+        for service in self.service.iter_mut() {
             service.depart = match left.take() {
                 Some(work) => self.server.finish_work(cx.now, 0, work),
                 None => self.server.finish(cx.now, service.accepted.len()),
@@ -590,7 +589,7 @@ impl Link {
 
 /// The place of packet `number` in `service`, whose first is `base`. A tail discipline accepts and
 /// serves in one order, so numbers are consecutive; a head discipline has one packet in service.
-fn position(service: &VecDeque<Service>, base: u64, number: u64) -> Option<usize> {
+fn position(service: &ChunkQueue<Service>, base: u64, number: u64) -> Option<usize> {
     let index = usize::try_from(number.checked_sub(base)?).ok()?;
     (service.get(index)?.accepted.number() == number).then_some(index)
 }

@@ -161,7 +161,7 @@ impl Topology {
     /// loops of routes.
     #[inline]
     pub fn forward(&self, link: LinkId, packet: &mut Packet) -> Hop {
-        let hop = self.next_hop(link, (packet.src, packet.dst));
+        let hop = self.next_hop(link, (packet.src(), packet.dst()));
         if let Hop::Link(_) = hop {
             if packet.hop_limit <= 1 {
                 return Hop::Drop;

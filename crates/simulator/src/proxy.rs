@@ -72,7 +72,7 @@ impl Proxy {
     /// A packet of the client arrived.
     pub(crate) fn outward(&mut self, cx: &mut Context<'_>, packet: Box<Packet>) {
         let Body::Tcp(segment) = &packet.body else { return self.to_server.push_back(packet) };
-        let ends = (packet.src, packet.dst, segment.dst_port);
+        let ends = (packet.src(), packet.dst(), segment.dst_port);
         let begins = segment.flags.contains(Flags::SYN);
         if begins && !self.pairs.contains_key(&ends) {
             self.pairs.insert(ends, Pair::new(ends, &self.config, self.mtu));
@@ -85,7 +85,7 @@ impl Proxy {
     /// A packet of the server arrived.
     pub(crate) fn inward(&mut self, cx: &mut Context<'_>, packet: Box<Packet>) {
         let Body::Tcp(segment) = &packet.body else { return self.to_client.push_back(packet) };
-        let ends = (packet.dst, packet.src, segment.src_port);
+        let ends = (packet.dst(), packet.src(), segment.src_port);
         self.input(cx, ends, |pair| {
             (&mut pair.outer, Input::Packet { interface: INTERFACE, packet })
         });

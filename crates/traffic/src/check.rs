@@ -5,7 +5,7 @@
 //! on. Real bytes (from kernel sockets) are compared with the bytes of the stream.
 
 use wire::Payload;
-use wire::payload::VirtualRange;
+use wire::payload::{Content, VirtualRange};
 
 /// The reading end of one virtual stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,16 +66,16 @@ impl StreamCheck {
 
     /// Check a piece that was read.
     pub fn advance(&mut self, payload: &Payload) -> Result<(), StreamMismatch> {
-        match payload {
-            Payload::Empty => Ok(()),
-            Payload::Virtual(range) => {
+        match payload.content() {
+            Content::Empty => Ok(()),
+            Content::Virtual(range) => {
                 if range.stream != self.stream || range.offset != self.offset {
                     return Err(self.mismatch(range.stream, range.offset));
                 }
                 self.offset += u64::from(range.len);
                 Ok(())
             }
-            Payload::Real(bytes) => {
+            Content::Real(bytes) => {
                 let (stream, offset, len) = (self.stream, self.offset, bytes.len() as u32);
                 if !(VirtualRange { stream, len, offset }).matches(bytes) {
                     return Err(StreamMismatch::Content { stream, offset, len });
@@ -83,7 +83,7 @@ impl StreamCheck {
                 self.offset += u64::from(len);
                 Ok(())
             }
-            Payload::Mixed(pieces) => pieces.iter().try_for_each(|piece| self.advance(piece)),
+            Content::Mixed(pieces) => pieces.iter().try_for_each(|piece| self.advance(piece)),
         }
     }
 
@@ -105,9 +105,9 @@ mod tests {
     fn pieces_in_order_advance_the_check() {
         let mut check = StreamCheck::new(2);
         assert_eq!(check.advance(&Payload::virtual_range(2, 0, 100)), Ok(()));
-        assert_eq!(check.advance(&Payload::Empty), Ok(()));
+        assert_eq!(check.advance(&Payload::EMPTY), Ok(()));
         let pieces = [Payload::virtual_range(2, 100, 1), Payload::virtual_range(2, 101, 9)];
-        assert_eq!(check.advance(&Payload::Mixed(Box::new(pieces))), Ok(()));
+        assert_eq!(check.advance(&Payload::from_pieces(pieces.into())), Ok(()));
         assert_eq!(check.bytes_read(), 110);
     }
 

@@ -5,6 +5,7 @@
 //! a virtual payload is left to `virtual_stream`.
 
 use crate::Payload;
+use crate::payload::Content;
 use std::net::IpAddr;
 
 /// A running ones-complement sum over consecutive pieces, at any alignment.
@@ -48,11 +49,11 @@ impl Checksum {
 
     /// Append a payload; a virtual one costs O(1).
     pub fn add_payload(&mut self, payload: &Payload) {
-        match payload {
-            Payload::Empty => {}
-            Payload::Virtual(range) => self.add_aligned(range.sum().into(), range.len as usize),
-            Payload::Real(bytes) => self.add_bytes(bytes),
-            Payload::Mixed(pieces) => pieces.iter().for_each(|piece| self.add_payload(piece)),
+        match payload.content() {
+            Content::Empty => {}
+            Content::Virtual(range) => self.add_aligned(range.sum().into(), range.len as usize),
+            Content::Real(bytes) => self.add_bytes(bytes),
+            Content::Mixed(pieces) => pieces.iter().for_each(|piece| self.add_payload(piece)),
         }
     }
 
@@ -134,7 +135,7 @@ mod tests {
             proptest::collection::vec(any::<u8>(), 0..100).prop_map(Payload::from),
         ];
         proptest::collection::vec(piece, 0..5).prop_map(|pieces| {
-            let mut payload = Payload::Empty;
+            let mut payload = Payload::EMPTY;
             pieces.into_iter().for_each(|piece| payload.append(piece));
             payload
         })

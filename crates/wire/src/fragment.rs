@@ -49,7 +49,7 @@ impl Packet {
     pub fn fragmented(self, mtu: u32, identification: u16) -> Vec<Packet> {
         let room = mtu.saturating_sub(IPV4_HEADER) / UNIT * UNIT;
         let unit = match &self.body {
-            Body::Udp(_) if self.src.is_ipv4() && room > 0 && self.wire_len() > mtu => self.unit(),
+            Body::Udp(_) if self.is_ipv4() && room > 0 && self.wire_len() > mtu => self.unit(),
             _ => return vec![self],
         };
         let len = unit.len();
@@ -63,19 +63,19 @@ impl Packet {
                 more: offset + here < len,
                 payload: unit.slice(offset, here),
             };
-            let (src, dst, body) = (self.src, self.dst, Body::Fragment(fragment));
-            Packet { src, dst, body, ..self }
+            let (ends, body) = (self.ends.clone(), Body::Fragment(fragment));
+            Packet { ends, body, ..self }
         };
         (0..len).step_by(room as usize).map(part).collect()
     }
 
     /// A UDP datagram with its header as real bytes, checksum included; empty for other packets.
     fn unit(&self) -> Payload {
-        let Body::Udp(datagram) = &self.body else { return Payload::Empty };
+        let Body::Udp(datagram) = &self.body else { return Payload::EMPTY };
         let mut header = Vec::new();
         let field = datagram.emit_header(&mut header);
         let len = datagram.wire_len();
-        let mut sum = Checksum::pseudo_header(self.src, self.dst, UDP, len);
+        let mut sum = Checksum::pseudo_header(self.src(), self.dst(), UDP, len);
         sum.add_bytes(&header);
         sum.add_payload(&datagram.payload);
         // Zero would mean that there is none (RFC 768).
@@ -88,7 +88,7 @@ impl Packet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ParseError, UdpDatagram};
+    use crate::{Ends, ParseError, UdpDatagram};
     use std::net::IpAddr;
 
     fn datagram(len: u32) -> Packet {
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(datagram(1472).fragmented(1500, 1), [datagram(1472)]);
         assert_eq!(fragments(&datagram(1473), 1500).len(), 2);
         let v6: [IpAddr; 2] = [[0xFD00, 0, 0, 0, 0, 0, 0, 1].into(), [0xFD00; 8].into()];
-        let v6 = Packet { src: v6[0], dst: v6[1], ..datagram(5000) };
+        let v6 = Packet { ends: Ends::new(v6[0], v6[1]), ..datagram(5000) };
         assert_eq!(v6.clone().fragmented(1500, 1), [v6]);
         assert_eq!(datagram(5000).fragmented(27, 1), [datagram(5000)], "no room for 8 bytes");
     }

@@ -97,7 +97,7 @@ impl Packet {
         let len = self.wire_len();
         assert!(len <= MAX_LEN, "a datagram of {len} bytes");
         out.reserve(len as usize);
-        match (self.src, self.dst) {
+        match (self.src(), self.dst()) {
             (IpAddr::V4(src), IpAddr::V4(dst)) => self.emit_ipv4(src, dst, len as u16, out),
             (IpAddr::V6(src), IpAddr::V6(dst)) if !matches!(self.body, Body::Fragment(_)) => {
                 self.emit_ipv6(src, dst, len as u16, out);
@@ -181,7 +181,7 @@ impl Packet {
         protocol: u8,
         unit: &Payload,
     ) -> Result<Packet, ParseError> {
-        let (src, dst) = (header.src, header.dst);
+        let (src, dst) = (header.src(), header.dst());
         let body = if protocol == UDP && unit.len() >= UdpDatagram::HEADER_BYTES {
             reassembled_udp(src, dst, unit)?
         } else {
@@ -201,7 +201,7 @@ impl Packet {
             Body::Udp(_) => UDP,
             Body::Sctp(ref packet) if packet.udp.is_some() => UDP,
             Body::Sctp(_) => SCTP,
-            Body::Icmp(_) if self.src.is_ipv4() => ICMP,
+            Body::Icmp(_) if self.is_ipv4() => ICMP,
             Body::Icmp(_) => ICMPV6,
             Body::Fragment(ref fragment) => fragment.protocol,
             Body::Opaque(ref datagram) => datagram.protocol,
@@ -256,7 +256,7 @@ impl Packet {
                     (carrier.emit(out), &carrier.payload)
                 }
             },
-            Body::Icmp(message) => (message.emit(self.src.is_ipv6(), out), &Payload::Empty),
+            Body::Icmp(message) => (message.emit(!self.is_ipv4(), out), &Payload::EMPTY),
             Body::Fragment(fragment) => return self.emit_part(fragment, out),
             // Has no unit apart from the datagram, which is emitted whole.
             Body::Opaque(_) => return,
@@ -264,7 +264,7 @@ impl Packet {
         let unit = out.len() - start;
         let pseudo = match self.protocol() {
             ICMP => Checksum::new(),
-            protocol => Checksum::pseudo_header(self.src, self.dst, protocol, unit as u32),
+            protocol => Checksum::pseudo_header(self.src(), self.dst(), protocol, unit as u32),
         };
         if summing == Summing::Device {
             let field = start + field;
@@ -331,7 +331,7 @@ fn parse(bytes: &[u8], trust: Trust) -> Result<Packet, ParseError> {
     };
     let (body, intact) = parse_unit(&envelope, trust)?;
     let Envelope { src, dst, hop_limit, ecn, .. } = envelope;
-    let packet = Packet { src, dst, hop_limit, ecn, corrupted: !intact, flow: 0, body };
+    let packet = Packet { hop_limit, ecn, corrupted: !intact, ..Packet::new(src, dst, body) };
     // Our layout of the TCP options may take more padding than theirs did.
     if packet.wire_len() > MAX_LEN {
         let layer = if version == 4 { Layer::Ipv4 } else { Layer::Ipv6 };

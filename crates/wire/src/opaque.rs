@@ -46,7 +46,7 @@ impl Packet {
         };
         let unit = header.min(bytes.len());
         let body = Body::Opaque(Box::new(Opaque { bytes, protocol, unit }));
-        Ok(Packet { src, dst, hop_limit, ecn, corrupted: false, flow: 0, body })
+        Ok(Packet { hop_limit, ecn, ..Packet::new(src, dst, body) })
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
         for v6 in [false, true] {
             let opaque = Packet::opaque(udp(v6)).unwrap();
             let parsed = Packet::parse(&udp(v6)).unwrap();
-            assert_eq!((opaque.src, opaque.dst), (parsed.src, parsed.dst));
+            assert_eq!((opaque.src(), opaque.dst()), (parsed.src(), parsed.dst()));
             assert_eq!(opaque.wire_len(), parsed.wire_len());
             assert_eq!(ports(&opaque), (4000, 53));
             assert_eq!(opaque.roundtrip(), Ok(opaque));

@@ -3,15 +3,14 @@
 //! Its bytes are left to `ip` (emit and parse).
 
 use crate::{Fragment, Icmp, Opaque, SctpPacket, TcpSegment, UdpDatagram};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
-/// An IPv4 or IPv6 datagram. Source and destination are of one family.
+/// An IPv4 or IPv6 datagram. Source and destination are of one family. At most 128 bytes, because
+/// full queues have most of the memory of a world.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Source address.
-    pub src: IpAddr,
-    /// Destination address.
-    pub dst: IpAddr,
+    /// Source and destination address.
+    pub ends: Ends,
     /// Time to live or hop limit.
     pub hop_limit: u8,
     /// The two ECN bits (RFC 3168): 0 not capable, 1 and 2 capable, 3 congestion experienced.
@@ -23,6 +22,29 @@ pub struct Packet {
     pub flow: u32,
     /// The transport unit.
     pub body: Body,
+}
+
+/// Source and destination address. Those of IPv6 are boxed: they take 32 bytes, which the packets
+/// of IPv4 would have for nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ends(Addresses);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Addresses {
+    V4(Ipv4Addr, Ipv4Addr),
+    /// Not both of IPv4.
+    Other(Box<(IpAddr, IpAddr)>),
+}
+
+impl Ends {
+    /// From `src` to `dst`.
+    #[inline]
+    pub fn new(src: IpAddr, dst: IpAddr) -> Ends {
+        Ends(match (src, dst) {
+            (IpAddr::V4(src), IpAddr::V4(dst)) => Addresses::V4(src, dst),
+            other => Addresses::Other(Box::new(other)),
+        })
+    }
 }
 
 /// What an IP datagram carries.
@@ -69,14 +91,43 @@ impl Body {
 
 impl Packet {
     /// A datagram from `src` to `dst` with the usual hop limit of 64.
-    pub const fn new(src: IpAddr, dst: IpAddr, body: Body) -> Self {
-        Packet { src, dst, hop_limit: 64, ecn: 0, corrupted: false, flow: 0, body }
+    #[inline]
+    pub fn new(src: IpAddr, dst: IpAddr, body: Body) -> Self {
+        let ends = Ends::new(src, dst);
+        Packet { ends, hop_limit: 64, ecn: 0, corrupted: false, flow: 0, body }
+    }
+
+    /// Source address.
+    #[inline]
+    pub fn src(&self) -> IpAddr {
+        match &self.ends.0 {
+            Addresses::V4(src, _) => (*src).into(),
+            Addresses::Other(ends) => ends.0,
+        }
+    }
+
+    /// Destination address.
+    #[inline]
+    pub fn dst(&self) -> IpAddr {
+        match &self.ends.0 {
+            Addresses::V4(_, dst) => (*dst).into(),
+            Addresses::Other(ends) => ends.1,
+        }
+    }
+
+    /// Whether the source is an IPv4 address.
+    #[inline]
+    pub fn is_ipv4(&self) -> bool {
+        match &self.ends.0 {
+            Addresses::V4(..) => true,
+            Addresses::Other(ends) => ends.0.is_ipv4(),
+        }
     }
 
     /// Length of the datagram in bytes, IP header included, no link header.
     #[inline]
     pub fn wire_len(&self) -> u32 {
-        let ip = if self.src.is_ipv4() { 20 } else { 40 };
+        let ip = if self.is_ipv4() { 20 } else { 40 };
         let body = match &self.body {
             Body::Tcp(segment) => segment.wire_len(),
             Body::Udp(datagram) => datagram.wire_len(),

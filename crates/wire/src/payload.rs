@@ -4,19 +4,48 @@
 //! defined in `virtual_stream`; buffering is left to `transport`.
 
 use bytes::Bytes;
+use std::num::NonZeroU32;
 
-/// The payload of one segment or datagram, or a piece of a stream.
+/// The payload of one segment or datagram, or a piece of a stream. 16 bytes, because it is in every
+/// packet and in every buffer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub enum Payload {
-    /// No bytes.
-    #[default]
-    Empty,
-    /// Bytes `offset..offset + len` of the virtual stream `stream`.
-    Virtual(VirtualRange),
-    /// Real bytes; boxed, since packets are moved often and simulated ones have none.
-    Real(Box<Bytes>),
+pub struct Payload(Repr);
+
+/// The compiler keeps the other variant where the length is zero.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Repr {
+    /// A range of a virtual stream.
+    Virtual { stream: u32, len: NonZeroU32, offset: u64 },
+    /// Real bytes or several pieces; `None`: no bytes. Boxed, since packets are moved often and
+    /// simulated ones have none.
+    Other(Option<Box<Stored>>),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Stored {
+    /// At least one byte.
+    Real(Bytes),
     /// Several pieces in order; never nested, never with empty pieces.
-    Mixed(Box<[Payload]>),
+    Mixed(Vec<Payload>),
+}
+
+/// What a payload is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content<'a> {
+    /// No bytes.
+    Empty,
+    /// Bytes of a virtual stream.
+    Virtual(VirtualRange),
+    /// Real bytes.
+    Real(&'a Bytes),
+    /// Several pieces in order; never nested, never with empty pieces.
+    Mixed(&'a [Payload]),
+}
+
+impl Default for Repr {
+    fn default() -> Repr {
+        Repr::Other(None)
+    }
 }
 
 /// A range of a virtual stream: `len` bytes from `offset`.
@@ -31,12 +60,60 @@ pub struct VirtualRange {
 }
 
 impl Payload {
+    /// No bytes.
+    pub const EMPTY: Payload = Payload(Repr::Other(None));
+
     /// Bytes `offset..offset + len` of virtual stream `stream`; empty if `len` is 0.
+    #[inline]
     pub const fn virtual_range(stream: u32, offset: u64, len: u32) -> Self {
-        if len == 0 {
-            return Payload::Empty;
+        match NonZeroU32::new(len) {
+            Some(len) => Payload(Repr::Virtual { stream, len, offset }),
+            None => Payload::EMPTY,
         }
-        Payload::Virtual(VirtualRange { stream, len, offset })
+    }
+
+    /// Pieces in order, of which none is empty or several pieces itself.
+    pub fn from_pieces(mut pieces: Vec<Payload>) -> Payload {
+        debug_assert!(
+            pieces.iter().all(|piece| !piece.is_empty() && !piece.is_mixed()),
+            "the pieces of a payload are plain"
+        );
+        if pieces.len() > 1 {
+            return Payload(Repr::Other(Some(Box::new(Stored::Mixed(pieces)))));
+        }
+        pieces.pop().unwrap_or_default()
+    }
+
+    /// What it is.
+    #[inline]
+    pub fn content(&self) -> Content<'_> {
+        match &self.0 {
+            Repr::Virtual { stream, len, offset } => {
+                let (stream, len, offset) = (*stream, len.get(), *offset);
+                Content::Virtual(VirtualRange { stream, len, offset })
+            }
+            Repr::Other(None) => Content::Empty,
+            Repr::Other(Some(stored)) => match &**stored {
+                Stored::Real(bytes) => Content::Real(bytes),
+                Stored::Mixed(pieces) => Content::Mixed(pieces),
+            },
+        }
+    }
+
+    /// The range of a virtual stream, if it is one.
+    #[inline]
+    pub const fn as_virtual(&self) -> Option<VirtualRange> {
+        match self.0 {
+            Repr::Virtual { stream, len, offset } => {
+                Some(VirtualRange { stream, len: len.get(), offset })
+            }
+            Repr::Other(_) => None,
+        }
+    }
+
+    /// Whether it has several pieces.
+    pub fn is_mixed(&self) -> bool {
+        matches!(self.content(), Content::Mixed(_))
     }
 
     /// Number of bytes.
@@ -44,26 +121,17 @@ impl Payload {
     // comparisons, not by a jump table, which is hard to predict.
     #[inline]
     pub fn len(&self) -> u32 {
-        match self {
-            Payload::Empty => 0,
-            Payload::Virtual(range) => range.len,
-            other => other.len_of_real(),
-        }
-    }
-
-    #[inline(never)]
-    fn len_of_real(&self) -> u32 {
-        match self {
-            Payload::Empty | Payload::Virtual(_) => 0,
-            Payload::Real(bytes) => bytes.len() as u32,
-            Payload::Mixed(pieces) => pieces.iter().map(Payload::len).sum(),
+        match &self.0 {
+            Repr::Virtual { len, .. } => len.get(),
+            Repr::Other(None) => 0,
+            Repr::Other(Some(stored)) => stored.len(),
         }
     }
 
     /// Whether there are no bytes.
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub const fn is_empty(&self) -> bool {
+        matches!(self.0, Repr::Other(None))
     }
 
     /// The bytes `from..from + len` of this payload.
@@ -72,40 +140,49 @@ impl Payload {
     /// If the range is not within the payload.
     #[inline]
     pub fn slice(&self, from: u32, len: u32) -> Payload {
-        match self {
-            Payload::Virtual(range)
-                if len > 0 && from.checked_add(len).is_some_and(|end| end <= range.len) =>
+        match &self.0 {
+            Repr::Virtual { stream, len: whole, offset }
+                if from.checked_add(len).is_some_and(|end| end <= whole.get()) =>
             {
-                let offset = range.offset.wrapping_add(from.into());
-                Payload::virtual_range(range.stream, offset, len)
+                Payload::virtual_range(*stream, offset.wrapping_add(from.into()), len)
             }
-            other => other.slice_of_any(from, len),
+            _ => self.slice_of_real(from, len),
         }
     }
 
-    fn slice_of_any(&self, from: u32, len: u32) -> Payload {
+    fn slice_of_real(&self, from: u32, len: u32) -> Payload {
         assert!(
             from.checked_add(len).is_some_and(|end| end <= self.len()),
             "slice within the payload"
         );
-        if len == 0 {
-            return Payload::Empty;
-        }
-        match self {
-            Payload::Empty => Payload::Empty,
-            Payload::Virtual(range) => {
-                Payload::virtual_range(range.stream, range.offset.wrapping_add(from.into()), len)
-            }
-            Payload::Real(bytes) => bytes.slice(from as usize..(from + len) as usize).into(),
-            Payload::Mixed(pieces) => slice_pieces(pieces, from, len),
+        match self.content() {
+            _ if len == 0 => Payload::EMPTY,
+            Content::Empty | Content::Virtual(_) => Payload::EMPTY,
+            Content::Real(bytes) => bytes.slice(from as usize..(from + len) as usize).into(),
+            Content::Mixed(pieces) => slice_pieces(pieces, from, len),
         }
     }
 
     /// Whether `next` and this are ranges of a virtual stream that make up one range.
     #[inline]
     pub const fn is_continued_by(&self, next: &Payload) -> bool {
-        matches!((self, next), (Payload::Virtual(last), Payload::Virtual(next))
-            if last.continues_with(next))
+        matches!((self.as_virtual(), next.as_virtual()), (Some(last), Some(next))
+            if last.continues_with(&next))
+    }
+
+    /// Extends a range of a virtual stream by `next` if that is the range after it; returns whether
+    /// it did. No bytes are copied.
+    #[inline]
+    pub const fn join(&mut self, next: &Payload) -> bool {
+        if !self.is_continued_by(next) {
+            return false;
+        }
+        if let (Repr::Virtual { len, .. }, Repr::Virtual { len: more, .. }) = (&mut self.0, &next.0)
+        {
+            // No overflow: that was a condition.
+            *len = len.saturating_add(more.get());
+        }
+        true
     }
 
     /// Append `other`, joining consecutive pieces.
@@ -117,10 +194,7 @@ impl Payload {
             *self = other;
             return;
         }
-        if let (Payload::Virtual(last), Payload::Virtual(next)) = (&mut *self, &other)
-            && last.continues_with(next)
-        {
-            last.len += next.len;
+        if self.join(&other) {
             return;
         }
         let mut pieces = std::mem::take(self).into_pieces();
@@ -130,8 +204,8 @@ impl Payload {
 
     /// The bytes; copied or generated unless this is one piece of real bytes.
     pub fn to_bytes(&self) -> Bytes {
-        if let Payload::Real(bytes) = self {
-            return (**bytes).clone();
+        if let Content::Real(bytes) = self.content() {
+            return bytes.clone();
         }
         let mut out = Vec::new();
         self.write_to(&mut out);
@@ -140,21 +214,21 @@ impl Payload {
 
     /// Append the bytes to `out`.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        match self {
-            Payload::Empty => {}
-            Payload::Virtual(range) => range.write_to(out),
-            Payload::Real(bytes) => out.extend_from_slice(bytes),
-            Payload::Mixed(pieces) => pieces.iter().for_each(|piece| piece.write_to(out)),
+        match self.content() {
+            Content::Empty => {}
+            Content::Virtual(range) => range.write_to(out),
+            Content::Real(bytes) => out.extend_from_slice(bytes),
+            Content::Mixed(pieces) => pieces.iter().for_each(|piece| piece.write_to(out)),
         }
     }
 
     /// The byte at `index`, `None` beyond the end.
     pub fn byte_at(&self, index: u32) -> Option<u8> {
-        match self {
-            Payload::Empty => None,
-            Payload::Virtual(range) => (index < range.len).then(|| range.byte_at(index)),
-            Payload::Real(bytes) => bytes.get(index as usize).copied(),
-            Payload::Mixed(pieces) => {
+        match self.content() {
+            Content::Empty => None,
+            Content::Virtual(range) => (index < range.len).then(|| range.byte_at(index)),
+            Content::Real(bytes) => bytes.get(index as usize).copied(),
+            Content::Mixed(pieces) => {
                 let mut index = index;
                 for piece in pieces {
                     match index.checked_sub(piece.len()) {
@@ -171,43 +245,45 @@ impl Payload {
     /// become that piece again, so that a parsed packet equals the one sent.
     #[must_use]
     pub fn reshaped_like(self, original: &Payload) -> Payload {
-        if original.is_empty() && self.is_empty() {
-            return original.clone();
-        }
-        let bytes = match self {
-            Payload::Real(bytes) if bytes.len() == original.len() as usize => bytes,
-            other => return other,
+        let bytes = match self.content() {
+            Content::Real(bytes) if bytes.len() == original.len() as usize => bytes,
+            _ => return self,
         };
-        match original {
-            Payload::Virtual(range) if range.matches(&bytes) => original.clone(),
-            Payload::Mixed(pieces) => {
+        match original.content() {
+            Content::Virtual(range) if range.matches(bytes) => original.clone(),
+            Content::Mixed(pieces) => {
                 let mut from = 0;
                 let reshaped = pieces.iter().map(|piece| {
                     let part = bytes.slice(from..from + piece.len() as usize);
                     from += part.len();
                     Payload::from(part).reshaped_like(piece)
                 });
-                Payload::Mixed(reshaped.collect())
+                Payload::from_pieces(reshaped.collect())
             }
-            _ => Payload::Real(bytes),
+            _ => self,
         }
     }
 
     /// The pieces in order, none empty, none mixed.
     pub fn into_pieces(self) -> Vec<Payload> {
-        match self {
-            Payload::Empty => Vec::new(),
-            Payload::Mixed(pieces) => pieces.into_vec(),
-            piece => vec![piece],
+        match self.0 {
+            Repr::Other(None) => Vec::new(),
+            Repr::Other(Some(stored)) => match *stored {
+                Stored::Mixed(pieces) => pieces,
+                real @ Stored::Real(_) => vec![Payload(Repr::Other(Some(Box::new(real))))],
+            },
+            plain => vec![Payload(plain)],
         }
     }
+}
 
-    /// The simplest form of pieces of which none is empty or mixed.
-    fn from_pieces(mut pieces: Vec<Payload>) -> Payload {
-        if pieces.len() > 1 {
-            return Payload::Mixed(pieces.into_boxed_slice());
+impl Stored {
+    #[inline(never)]
+    fn len(&self) -> u32 {
+        match self {
+            Stored::Real(bytes) => bytes.len() as u32,
+            Stored::Mixed(pieces) => pieces.iter().map(Payload::len).sum(),
         }
-        pieces.pop().unwrap_or_default()
     }
 }
 
@@ -233,7 +309,10 @@ impl FromIterator<Payload> for Payload {
 impl From<Bytes> for Payload {
     /// Real bytes; `Empty` if there are none.
     fn from(bytes: Bytes) -> Payload {
-        if bytes.is_empty() { Payload::Empty } else { Payload::Real(Box::new(bytes)) }
+        if bytes.is_empty() {
+            return Payload::EMPTY;
+        }
+        Payload(Repr::Other(Some(Box::new(Stored::Real(bytes)))))
     }
 }
 
@@ -264,11 +343,7 @@ fn slice_pieces(pieces: &[Payload], mut from: u32, mut len: u32) -> Payload {
 
 /// Appends a piece that is neither empty nor mixed.
 fn push_piece(pieces: &mut Vec<Payload>, piece: Payload) {
-    if let (Some(Payload::Virtual(last)), Payload::Virtual(next)) = (pieces.last_mut(), &piece)
-        && last.continues_with(next)
-    {
-        last.len += next.len;
-    } else {
+    if !pieces.last_mut().is_some_and(|last| last.join(&piece)) {
         pieces.push(piece);
     }
 }
@@ -310,7 +385,7 @@ mod tests {
     fn appending_joins_ranges_that_continue_and_skips_nothing() {
         let mut payload = Payload::from(Bytes::new());
         payload.append(Payload::virtual_range(1, 0, 5));
-        payload.append(Payload::Real(Box::default()));
+        payload.append(Payload::from(Bytes::new()));
         payload.append(Payload::virtual_range(1, 5, 5));
         assert_eq!(payload, Payload::virtual_range(1, 0, 10));
         let mut real = Payload::from(vec![7]);
@@ -322,8 +397,8 @@ mod tests {
 
     #[test]
     fn collected_pieces_are_those_appended_one_by_one() {
-        let parts = [mixed(), Payload::Empty, mixed().slice(2, 7), Payload::Real(Box::default())];
-        let mut appended = Payload::Empty;
+        let parts = [mixed(), Payload::EMPTY, mixed().slice(2, 7), Payload::from(Bytes::new())];
+        let mut appended = Payload::EMPTY;
         parts.iter().for_each(|part| appended.append(part.clone()));
         assert_eq!(parts.into_iter().collect::<Payload>(), appended);
         let halves = [Payload::virtual_range(1, 0, 5), Payload::virtual_range(1, 5, 5)];

@@ -122,14 +122,15 @@ fn found(datagram: &[u8]) -> Result<Found, ParseError> {
         Packet::parse_captured(datagram)?
     };
     let cut = whole.saturating_sub(datagram.len());
+    let (src, dst) = (packet.src(), packet.dst());
     match packet.body {
         Body::Tcp(segment) => {
             let len = u64::from(segment.payload.len());
             Ok(Found::Segment(Segment {
                 time: Instant::ZERO,
                 interface: 0,
-                src: SocketAddr::new(packet.src, segment.src_port),
-                dst: SocketAddr::new(packet.dst, segment.dst_port),
+                src: SocketAddr::new(src, segment.src_port),
+                dst: SocketAddr::new(dst, segment.dst_port),
                 seq: segment.seq,
                 ack: segment.ack,
                 flags: segment.flags,
@@ -195,7 +196,7 @@ fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Found, Pars
     for payload in sctp.chunks.iter_mut().filter_map(Chunk::payload_mut) {
         *payload = Payload::virtual_range(0, 0, payload.len());
     }
-    let (src, dst) = (packet.src, packet.dst);
+    let (src, dst) = (packet.src(), packet.dst());
     Ok(Found::Unit(Unit { time: Instant::ZERO, interface: 0, src, dst, packet: sctp }))
 }
 

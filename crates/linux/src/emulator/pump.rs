@@ -295,7 +295,7 @@ impl Running {
 /// Whether it is neighbour discovery or other link-local traffic, which no router forwards: the
 /// kernel sends it unasked, and it would shift the draws of the packets after it.
 fn stays_at_home(packet: &Packet) -> bool {
-    match (packet.src, packet.dst) {
+    match (packet.src(), packet.dst()) {
         (IpAddr::V4(_), IpAddr::V4(dst)) => dst.octets()[..3] == [224, 0, 0],
         (IpAddr::V6(src), IpAddr::V6(dst)) => {
             let to_neighbours = dst.is_multicast() && dst.octets()[1] & 0x0F <= 2;

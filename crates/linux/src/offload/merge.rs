@@ -112,7 +112,7 @@ impl Held {
         let len = next.payload.len();
         let is_next = next.seq.0 == head.seq.0.wrapping_add(self.len)
             && (next.src_port, next.dst_port) == (head.src_port, head.dst_port)
-            && (packet.src, packet.dst) == (self.head.src, self.head.dst);
+            && packet.ends == self.head.ends;
         let ends_alike = (packet.hop_limit, packet.ecn) == (self.head.hop_limit, self.head.ecn)
             && (next.ack, next.window) == (head.ack, head.window)
             && sort(next.flags) == sort(head.flags)
@@ -149,7 +149,7 @@ impl Merged {
         }
         header.gso_type = GSO_NONE;
         if self.count > 1 {
-            header.gso_type = if self.packet.src.is_ipv4() { GSO_TCPV4 } else { GSO_TCPV6 };
+            header.gso_type = if self.packet.is_ipv4() { GSO_TCPV4 } else { GSO_TCPV6 };
             header.gso_size = self.size as u16;
             header.hdr_len = (self.packet.wire_len() - self.packet.payload_len()) as u16;
         }
@@ -171,7 +171,7 @@ mod tests {
     use std::net::Ipv4Addr;
     use wire::mptcp::{DataNumber, Dss, Mapping};
     use wire::sctp::Chunk;
-    use wire::{SackBlocks, SctpPacket, SeqNumber, Timestamps};
+    use wire::{Ends, SackBlocks, SctpPacket, SeqNumber, Timestamps};
 
     const MSS: u32 = 1400;
 
@@ -248,8 +248,12 @@ mod tests {
         let changes: [(&str, Change); 12] = [
             ("gap", |_, next| next.seq.0 += 1),
             ("flow", |_, next| next.dst_port = 9),
-            ("source", |packet, _| packet.src = Ipv4Addr::new(10, 0, 0, 7).into()),
-            ("destination", |packet, _| packet.dst = Ipv4Addr::new(10, 0, 0, 7).into()),
+            ("source", |packet, _| {
+                packet.ends = Ends::new(Ipv4Addr::new(10, 0, 0, 7).into(), packet.dst())
+            }),
+            ("destination", |packet, _| {
+                packet.ends = Ends::new(packet.src(), Ipv4Addr::new(10, 0, 0, 7).into())
+            }),
             ("mark", |packet, _| packet.ecn = 2),
             ("hop limit", |packet, _| packet.hop_limit = 1),
             ("acknowledgement", |_, next| next.ack = SeqNumber(5)),

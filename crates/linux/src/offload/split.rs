@@ -59,7 +59,7 @@ impl Pieces {
         let payload = match &mut packet.body {
             Body::Tcp(segment) => std::mem::take(&mut segment.payload),
             Body::Udp(datagram) => std::mem::take(&mut datagram.payload),
-            _ => Payload::Empty,
+            _ => Payload::EMPTY,
         };
         Pieces { head: packet, payload, size: size.max(1), at: 0, begun: false }
     }

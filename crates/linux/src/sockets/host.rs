@@ -316,7 +316,7 @@ impl StreamHost for Sockets {
         }
         let clock = self.clock;
         let Some(connection) = self.connections.get_mut(socket.index()) else {
-            return Payload::Empty;
+            return Payload::EMPTY;
         };
         connection.read(&mut self.buffer[..max], || clock.now()).into()
     }

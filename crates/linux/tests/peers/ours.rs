@@ -202,5 +202,5 @@ fn to_datagram(packet: &Packet) -> Option<Datagram> {
     let Body::Sctp(sctp) = &packet.body else { return None };
     let mut bytes = Vec::new();
     sctp.emit(&mut bytes);
-    Some(Datagram { src: packet.src, dst: packet.dst, udp: sctp.udp, bytes })
+    Some(Datagram { src: packet.src(), dst: packet.dst(), udp: sctp.udp, bytes })
 }

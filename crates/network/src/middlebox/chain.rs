@@ -86,13 +86,13 @@ mod tests {
         let mut cx = Context::quiet(Instant::ZERO, Chance::new(1, 0));
         let mut out = Vec::new();
         outward.handle(&mut cx, segment((client, 4000), (server, 80)), &mut out);
-        assert_eq!(out[0].src, outside(2), "the second one is the outer one");
+        assert_eq!(out[0].src(), outside(2), "the second one is the outer one");
         let Body::Tcp(sent) = &out[0].body else { unreachable!() };
         let back = segment((server, 80), (outside(2), sent.src_port));
         let mut out = Vec::new();
         inward.handle(&mut cx, back, &mut out);
         let Body::Tcp(answer) = &out[0].body else { unreachable!() };
-        assert_eq!((out[0].dst, answer.dst_port), (client, 4000));
+        assert_eq!((out[0].dst(), answer.dst_port), (client, 4000));
         assert!(chain(&[]).is_none());
     }
 }

@@ -41,8 +41,7 @@ impl Coalescer {
     /// Whether `next` may be appended to the held segment.
     fn joins(&self, held: &Packet, next: &Packet) -> bool {
         let (Some(first), Some(second)) = (tcp(held), tcp(next)) else { return false };
-        let same_flow = held.src == next.src
-            && held.dst == next.dst
+        let same_flow = held.ends == next.ends
             && first.src_port == second.src_port
             && first.dst_port == second.dst_port;
         same_flow

@@ -15,8 +15,8 @@ impl Flow {
     /// The flow of a TCP packet in direction `way`.
     pub(super) fn of(packet: &Packet, way: Way) -> Option<Flow> {
         let segment = tcp(packet)?;
-        let src = SocketAddr::new(packet.src, segment.src_port);
-        let dst = SocketAddr::new(packet.dst, segment.dst_port);
+        let src = SocketAddr::new(packet.src(), segment.src_port);
+        let dst = SocketAddr::new(packet.dst(), segment.dst_port);
         Some(match way {
             Way::Outward => Flow { inside: src, outside: dst },
             Way::Inward => Flow { inside: dst, outside: src },

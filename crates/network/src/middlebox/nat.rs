@@ -11,7 +11,7 @@ use base::{Context, Duration, Instant};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
-use wire::{Body, Flags, Icmp, Packet};
+use wire::{Body, Ends, Flags, Icmp, Packet};
 
 /// The first outside port; those below belong to servers (RFC 6335 s6).
 const FIRST_PORT: u16 = 1024;
@@ -77,15 +77,15 @@ impl Nat {
 
     fn outward(&mut self, now: Instant, packet: &mut Packet) -> Option<()> {
         let (protocol, src_port, dst_port) = ports(&packet.body)?;
-        let inside = SocketAddr::new(packet.src, src_port);
-        let remote = SocketAddr::new(packet.dst, dst_port);
+        let inside = SocketAddr::new(packet.src(), src_port);
+        let remote = SocketAddr::new(packet.dst(), dst_port);
         let flow = NatFlow { protocol, inside, remote };
         let port = match self.port_of(now, &flow) {
             Some(port) => port,
             None if may_begin(&packet.body) => self.begin(now, flow)?,
             None => return None,
         };
-        packet.src = self.outside;
+        packet.ends = Ends::new(self.outside, packet.dst());
         set_source(&mut packet.body, port);
         Some(())
     }
@@ -98,13 +98,13 @@ impl Nat {
         };
         self.forget_if_idle(now, (protocol, port));
         let mapping = self.mappings.get_mut(&(protocol, port))?;
-        if packet.dst != self.outside
-            || mapping.flow.remote != SocketAddr::new(packet.src, src_port)
+        if packet.dst() != self.outside
+            || mapping.flow.remote != SocketAddr::new(packet.src(), src_port)
         {
             return None;
         }
         mapping.used = now;
-        packet.dst = mapping.flow.inside.ip();
+        packet.ends = Ends::new(packet.src(), mapping.flow.inside.ip());
         set_destination(&mut packet.body, mapping.flow.inside.port());
         Some(())
     }
@@ -154,7 +154,7 @@ impl TwoWay for Nat {
             self.mappings.clear();
             self.ports.clear();
         }
-        let concerned = packet.src.is_ipv4() == self.outside.is_ipv4();
+        let concerned = packet.is_ipv4() == self.outside.is_ipv4();
         let passes = match way {
             _ if !concerned => Some(()),
             Way::Outward => self.outward(cx.now, &mut packet),

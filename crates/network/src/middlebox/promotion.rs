@@ -73,7 +73,7 @@ mod tests {
     use wire::{Body, Payload, UdpDatagram};
 
     fn packet(number: u16) -> Box<Packet> {
-        let body = UdpDatagram { src_port: number, dst_port: 0, payload: Payload::Empty };
+        let body = UdpDatagram { src_port: number, dst_port: 0, payload: Payload::EMPTY };
         Box::new(Packet::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), Body::Udp(body)))
     }
 

@@ -88,7 +88,7 @@ impl StreamEdits {
     /// The bytes that the receiver gets for `payload`, sent at `start`.
     pub(super) fn apply(&self, start: u64, payload: &Payload) -> Payload {
         let end = start + u64::from(payload.len());
-        let mut edited = Payload::Empty;
+        let mut edited = Payload::EMPTY;
         let mut done = start;
         // In range: offsets between `start` and `end`.
         let part = |from: u64, to: u64| payload.slice((from - start) as u32, (to - from) as u32);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_word_taken_out_is_acknowledged_with_what_precedes_it() {
         let mut edits = StreamEdits::default();
-        edits.push(10, 3, Payload::Empty);
+        edits.push(10, 3, Payload::EMPTY);
         assert_eq!([10, 11, 13, 20].map(|at| edits.after(at)), [10, 10, 10, 17]);
         assert_eq!([9, 10, 17].map(|at| edits.before(at)), [9, 13, 20]);
     }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn edits_are_bounded() {
         let mut edits = StreamEdits::default();
-        let made = (0..1000).filter(|at| edits.push(2 * at, 1, Payload::Empty)).count();
+        let made = (0..1000).filter(|at| edits.push(2 * at, 1, Payload::EMPTY)).count();
         assert_eq!(made, MAX_EDITS);
     }
 

@@ -138,7 +138,7 @@ impl HeadDiscipline for FqCoDel {
 fn flow_of(packet: &Packet) -> u16 {
     let (protocol, src, dst) = packet.body.flow();
     let mut hash = u64::from(protocol) << 32 | ports(src, dst);
-    for part in [address(packet.src), address(packet.dst)] {
+    for part in [address(packet.src()), address(packet.dst())] {
         hash = (hash ^ part as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
         hash = (hash ^ (part >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
     }

@@ -30,7 +30,7 @@ pub(super) type Numbered = (Option<u32>, Arrival);
 impl Line {
     /// An empty stream.
     pub(super) fn stream() -> Line {
-        Line::Stream { waiting: Payload::Empty, reader: Reader::default() }
+        Line::Stream { waiting: Payload::EMPTY, reader: Reader::default() }
     }
 
     pub(super) const fn is_stream(&self) -> bool {

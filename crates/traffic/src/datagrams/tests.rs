@@ -175,7 +175,7 @@ fn what_is_no_datagram_of_ours_is_ignored() {
     half.on_connected(&mut host, SOCKET);
     let beyond = Kind::Message.datagram(200);
     let foreign: [Payload; 4] =
-        [Payload::Empty, vec![1; 7].into(), vec![9; 8].into(), vec![0xFF; 100].into()];
+        [Payload::EMPTY, vec![1; 7].into(), vec![9; 8].into(), vec![0xFF; 100].into()];
     for datagram in foreign.into_iter().chain([beyond]) {
         half.take_in(&mut host, &datagram);
     }

@@ -81,7 +81,7 @@ impl Outbox {
             Http::Streams(streams) => Some(streams.max(1)),
             Http::One { .. } | Http::Two => None,
         };
-        let (messages, pending) = (Vec::new(), Payload::Empty);
+        let (messages, pending) = (Vec::new(), Payload::EMPTY);
         Outbox { way, longest, streams, messages, pending, stream: 0, turn: 0 }
     }
 
@@ -111,7 +111,7 @@ impl Outbox {
                 if !host.send_message(socket, &self.pending, info) {
                     return;
                 }
-                self.pending = Payload::Empty;
+                self.pending = Payload::EMPTY;
                 continue;
             }
             let offered = self.pending.len().min(WRITE_BYTES);

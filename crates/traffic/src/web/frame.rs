@@ -115,7 +115,7 @@ impl FrameReader {
             self.frame = Some(header);
             self.left = header.len;
             if header.len == 0 {
-                pieces.push(self.piece(header, Payload::Empty));
+                pieces.push(self.piece(header, Payload::EMPTY));
             }
         }
         Ok(take)
@@ -136,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn stream_of(frames: &[(u32, u32)]) -> Payload {
-        let mut stream = Payload::Empty;
+        let mut stream = Payload::EMPTY;
         for (object, len) in frames {
             let header = Header { kind: Kind::Data, len: *len, object: *object, ends: true };
             let mut bytes = Vec::new();

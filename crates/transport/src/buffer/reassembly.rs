@@ -149,7 +149,7 @@ impl Reassembly {
         let payload = if cut { payload.slice(0, new_bytes as u32) } else { payload };
         let last = self.waiting.last_entry();
         let touching = last.filter(|last| last.key() + u64::from(last.get().len()) == range.start);
-        if !touching.is_some_and(|mut last| join(last.get_mut(), &payload)) {
+        if !touching.is_some_and(|mut last| last.get_mut().join(&payload)) {
             keep(&mut self.waiting, range.start, payload);
         }
         match self.recent.first_mut() {
@@ -221,24 +221,19 @@ impl Reassembly {
 
     #[inline]
     fn push_ready(&mut self, payload: Payload) {
-        if self.ready.is_empty() && matches!(payload, Payload::Virtual(_)) {
+        if self.ready.is_empty() && payload.as_virtual().is_some() {
             return self.ready.push_back(payload);
         }
         self.push_piece(payload);
     }
 
     fn push_piece(&mut self, payload: Payload) {
-        match payload {
-            Payload::Mixed(_) => {
-                for piece in payload.into_pieces() {
-                    self.push_ready(piece);
-                }
+        if payload.is_mixed() {
+            for piece in payload.into_pieces() {
+                self.push_ready(piece);
             }
-            piece => {
-                if !self.ready.back_mut().is_some_and(|last| join(last, &piece)) {
-                    self.ready.push_back(piece);
-                }
-            }
+        } else if !self.ready.back_mut().is_some_and(|last| last.join(&payload)) {
+            self.ready.push_back(payload);
         }
     }
 
@@ -262,7 +257,7 @@ impl Reassembly {
     fn read_pieces(&mut self, max: u32) -> Payload {
         let mut left = max;
         let mut pieces = Vec::new();
-        let mut first = Payload::Empty;
+        let mut first = Payload::EMPTY;
         while left > 0
             && let Some(front) = self.ready.front_mut()
         {
@@ -286,7 +281,7 @@ impl Reassembly {
             return first;
         }
         pieces.push(first);
-        Payload::Mixed(pieces.into_boxed_slice())
+        Payload::from_pieces(pieces)
     }
 }
 
@@ -297,22 +292,11 @@ fn keep(waiting: &mut BTreeMap<u64, Payload>, offset: u64, payload: Payload) {
         let len = u64::from(piece.len());
         let before = waiting.range_mut(..at).next_back();
         let touching = before.filter(|(start, before)| *start + u64::from(before.len()) == at);
-        if !touching.is_some_and(|(_, before)| join(before, &piece)) {
+        if !touching.is_some_and(|(_, before)| before.join(&piece)) {
             waiting.insert(at, piece);
         }
         at += len;
     }
-}
-
-/// Extends `last` by `next` if that copies no bytes; returns whether it did.
-fn join(last: &mut Payload, next: &Payload) -> bool {
-    if let (Payload::Virtual(last), Payload::Virtual(next)) = (last, next)
-        && last.continues_with(next)
-    {
-        last.len += next.len;
-        return true;
-    }
-    false
 }
 
 #[cfg(test)]
@@ -320,6 +304,7 @@ mod tests {
     use super::*;
     use bytes::Bytes;
     use proptest::prelude::*;
+    use wire::payload::Content;
 
     fn real(bytes: &[u8]) -> Payload {
         Bytes::copy_from_slice(bytes).into()
@@ -350,7 +335,7 @@ mod tests {
         assert_eq!((buffer.readable(), buffer.out_of_order_bytes()), (0, 3));
         let filling = buffer.insert(0, real(b"abc"));
         assert_eq!((filling.advanced, filling.out_of_order), (6, false));
-        assert_eq!(buffer.read(4), Payload::Mixed(vec![real(b"abc"), real(b"d")].into()));
+        assert_eq!(buffer.read(4), Payload::from_pieces(vec![real(b"abc"), real(b"d")]));
         assert_eq!(buffer.read(9), real(b"ef"));
     }
 
@@ -435,13 +420,13 @@ mod tests {
         let mut out = Vec::new();
         for piece in payload.into_pieces() {
             let len = u64::from(piece.len());
-            match piece {
-                Payload::Real(bytes) => out.extend_from_slice(&bytes),
-                Payload::Virtual(range) => {
+            match piece.content() {
+                Content::Real(bytes) => out.extend_from_slice(bytes),
+                Content::Virtual(range) => {
                     assert_eq!((range.stream, range.offset), (5, at), "its own place");
                     out.extend(stream(at..at + len));
                 }
-                Payload::Empty | Payload::Mixed(_) => unreachable!("pieces are plain"),
+                Content::Empty | Content::Mixed(_) => unreachable!("pieces are plain"),
             }
             at += len;
         }

@@ -8,7 +8,7 @@ use base::prefetch;
 use bytes::Bytes;
 use std::cell::Cell;
 use std::collections::VecDeque;
-use wire::Payload;
+use wire::{Payload, payload};
 
 /// Bytes `start()..end()` of a stream.
 #[derive(Clone, Debug, Default)]
@@ -69,14 +69,16 @@ impl SendBuffer {
 
     /// Appends bytes.
     pub fn append(&mut self, payload: Payload) {
-        match payload {
-            Payload::Empty => {}
-            Payload::Virtual(range) => {
+        match payload.content() {
+            payload::Content::Empty => {}
+            payload::Content::Virtual(range) => {
                 self.append_virtual(range.stream, range.offset, u64::from(range.len));
             }
-            Payload::Real(bytes) => self.push(bytes.len() as u64, Content::Real(*bytes)),
-            mixed @ Payload::Mixed(_) => {
-                for piece in mixed.into_pieces() {
+            payload::Content::Real(bytes) => {
+                self.push(bytes.len() as u64, Content::Real(bytes.clone()));
+            }
+            payload::Content::Mixed(_) => {
+                for piece in payload.into_pieces() {
                     self.append(piece);
                 }
             }
@@ -118,7 +120,7 @@ impl SendBuffer {
         let start = offset.max(self.start);
         let end = offset.saturating_add(u64::from(len)).min(self.end);
         if start >= end {
-            return Payload::Empty;
+            return Payload::EMPTY;
         }
         let index = self.index_of(start);
         match self.pieces.get(index) {
@@ -133,7 +135,7 @@ impl SendBuffer {
 
     /// The bytes `start..end`, the first of which is in piece `index`.
     fn gather(&self, index: usize, start: u64, end: u64) -> Payload {
-        let mut out = Payload::Empty;
+        let mut out = Payload::EMPTY;
         for (index, piece) in self.pieces.iter().enumerate().skip(index) {
             if piece.start >= end {
                 break;
@@ -197,13 +199,15 @@ mod tests {
     fn bytes_of(payload: Payload) -> Vec<u8> {
         let mut out = Vec::new();
         for piece in payload.into_pieces() {
-            match piece {
-                Payload::Real(bytes) => out.extend_from_slice(&bytes),
+            match piece.content() {
+                payload::Content::Real(bytes) => out.extend_from_slice(bytes),
                 // Virtual streams represent their offsets here.
-                Payload::Virtual(range) => {
+                payload::Content::Virtual(range) => {
                     out.extend((0..u64::from(range.len)).map(|i| (range.offset + i) as u8));
                 }
-                Payload::Empty | Payload::Mixed(_) => unreachable!("pieces are plain"),
+                payload::Content::Empty | payload::Content::Mixed(_) => {
+                    unreachable!("pieces are plain")
+                }
             }
         }
         out
@@ -228,8 +232,8 @@ mod tests {
         buffer.release_below(2);
         assert_eq!(bytes_of(buffer.slice(0, 4)), b"cd");
         assert_eq!(bytes_of(buffer.slice(4, 100)), b"ef");
-        assert_eq!(buffer.slice(6, 1), Payload::Empty);
-        assert_eq!(buffer.slice(u64::MAX, 9), Payload::Empty);
+        assert_eq!(buffer.slice(6, 1), Payload::EMPTY);
+        assert_eq!(buffer.slice(u64::MAX, 9), Payload::EMPTY);
         buffer.release_below(u64::MAX);
         assert!(buffer.is_empty());
         assert_eq!(buffer.start, 6);

@@ -77,7 +77,7 @@ impl SendNumbers {
     /// The mapping of the DATA_FIN behind `end`, which covers no byte (RFC 8684 s3.3.3).
     pub(super) fn fin_mapping(&self, end: u64, checksum: bool) -> Mapping {
         let dsn = self.dsn(end);
-        let checksum = checksum.then(|| Mapping::checksum_of(dsn, 0, 1, &Payload::Empty));
+        let checksum = checksum.then(|| Mapping::checksum_of(dsn, 0, 1, &Payload::EMPTY));
         Mapping { dsn: DataNumber::Long(dsn), subflow_seq: 0, len: 1, checksum }
     }
 

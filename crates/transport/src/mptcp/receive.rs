@@ -360,7 +360,7 @@ impl DataReceive {
     ) -> Mapped {
         let (dsn, data) = self.expand(mapping.dsn);
         let bytes = u32::from(mapping.len) - u32::from(fin);
-        if bytes == 0 && !mapping.matches(dsn, &Payload::Empty) {
+        if bytes == 0 && !mapping.matches(dsn, &Payload::EMPTY) {
             return Mapped::Invalid;
         }
         let mut refused = 0;

@@ -7,63 +7,133 @@
 //! owner.
 
 use crate::buffer::RangeSet;
-use base::{Instant, prefetch, ring};
-use std::collections::{BTreeSet, VecDeque};
+use base::{ChunkQueue, Instant, prefetch};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What is known about the delivery of an outstanding segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
-    Unknown,
-    /// The segment is selectively acknowledged.
-    Sacked,
-    /// The segment is declared lost, and no acknowledgement of its retransmission came.
-    Lost,
-}
-
 /// One transmitted segment. It is small, because a connection has as many as its window and uses
-/// each again only after a round trip.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// each again only after a round trip: two numbers are a word each with what is beside them.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SentSegment {
-    /// Offset of the first byte.
-    pub offset: u64,
-    /// Time of the last transmission.
-    pub sent_at: Instant,
+    /// Offset of the first byte, then in `LEN_BITS` the length in sequence space: payload bytes,
+    /// plus one for a FIN.
+    place: u64,
+    /// Time of the last transmission in nanoseconds, then in `MARK_BITS` the marks.
+    sent: u64,
     /// Lower half of the identifier of the previous segment in the list by time, if any.
     prev: u32,
     /// Lower half of the identifier of the next segment in the list by time, if any.
     next: u32,
-    /// Length in sequence space: payload bytes, plus one for a FIN.
-    pub len: u16,
-    /// The segment is in the list by time: its delivery is open.
-    open: bool,
-    pub fin: bool,
-    fate: Fate,
-    /// The segment was transmitted more than once.
-    pub ever_retransmitted: bool,
-    /// A retransmission is outstanding (counted in `retrans_out`).
-    pub retransmission_out: bool,
 }
 
+/// A segment fits into a datagram.
+const LEN_BITS: u32 = 16;
+/// As many as there are marks, rounded up to a byte.
+const MARK_BITS: u32 = 8;
+
+/// The segment is in the list by time: its delivery is open.
+const OPEN: u64 = 1;
+/// The segment ends the stream.
+const FIN: u64 = 1 << 1;
+/// The segment is selectively acknowledged.
+const SACKED: u64 = 1 << 2;
+/// The segment is declared lost, and no acknowledgement of its retransmission came.
+const LOST: u64 = 1 << 3;
+/// The segment was transmitted more than once.
+const EVER_RETRANSMITTED: u64 = 1 << 4;
+/// A retransmission is outstanding (counted in `retrans_out`).
+const RETRANSMISSION_OUT: u64 = 1 << 5;
+
 impl SentSegment {
+    /// A segment that is sent for the first time.
+    #[inline]
+    fn new(now: Instant, offset: u64, len: u32, fin: bool) -> SentSegment {
+        // 256 TiB and two years; a length is below 2^16.
+        let beyond = offset >> (u64::BITS - LEN_BITS)
+            | now.as_nanos() >> (u64::BITS - MARK_BITS)
+            | u64::from(len >> LEN_BITS);
+        assert!(beyond == 0, "a segment at {offset} of {len} bytes, sent at {now}");
+        let fin = if fin { FIN } else { 0 };
+        let (place, sent) =
+            (offset << LEN_BITS | u64::from(len), now.as_nanos() << MARK_BITS | fin);
+        SentSegment { place, sent, prev: 0, next: 0 }
+    }
+
+    /// Offset of the first byte.
+    #[inline]
+    pub(crate) const fn offset(&self) -> u64 {
+        self.place >> LEN_BITS
+    }
+
+    /// Length in sequence space: payload bytes, plus one for a FIN.
+    #[inline]
+    pub(crate) const fn len(&self) -> u32 {
+        self.place as u16 as u32
+    }
+
     /// Offset after the last byte.
+    #[inline]
     pub(crate) const fn end(&self) -> u64 {
-        self.offset + self.len as u64
+        self.offset() + self.len() as u64
+    }
+
+    /// Time of the last transmission.
+    #[inline]
+    pub(crate) const fn sent_at(&self) -> Instant {
+        Instant::from_nanos(self.sent >> MARK_BITS)
+    }
+
+    /// Whether the segment ends the stream.
+    #[inline]
+    pub(crate) const fn fin(&self) -> bool {
+        self.has(FIN)
     }
 
     /// Whether the segment is selectively acknowledged.
-    pub(crate) fn is_sacked(&self) -> bool {
-        self.fate == Fate::Sacked
+    #[inline]
+    pub(crate) const fn is_sacked(&self) -> bool {
+        self.has(SACKED)
     }
 
     /// Whether the segment is lost, retransmitted or not.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.fate == Fate::Lost
+    #[inline]
+    pub(crate) const fn is_lost(&self) -> bool {
+        self.has(LOST)
     }
 
-    /// Sets the fate; returns whether it was `Lost` before.
-    fn settle(&mut self, fate: Fate) -> bool {
-        std::mem::replace(&mut self.fate, fate) == Fate::Lost
+    /// Whether the segment was transmitted more than once.
+    #[inline]
+    pub(crate) const fn ever_retransmitted(&self) -> bool {
+        self.has(EVER_RETRANSMITTED)
+    }
+
+    /// Whether a retransmission is outstanding (counted in `retrans_out`).
+    #[inline]
+    pub(crate) const fn retransmission_out(&self) -> bool {
+        self.has(RETRANSMISSION_OUT)
+    }
+
+    const fn has(&self, mark: u64) -> bool {
+        self.sent & mark != 0
+    }
+
+    /// Removes marks; returns whether one of them was set.
+    const fn clear(&mut self, marks: u64) -> bool {
+        let had = self.has(marks);
+        self.sent &= !marks;
+        had
+    }
+
+    const fn send_again(&mut self, now: Instant) {
+        let marks = self.sent & ((1 << MARK_BITS) - 1) | EVER_RETRANSMITTED;
+        self.sent = now.as_nanos() << MARK_BITS | marks;
+    }
+}
+
+impl std::fmt::Debug for SentSegment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let marks = self.sent & ((1 << MARK_BITS) - 1);
+        write!(f, "{}..{} at {}, marks {marks:#b}", self.offset(), self.end(), self.sent_at())
     }
 }
 
@@ -76,7 +146,7 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// End of the highest segment ever selectively acknowledged.
     highest_sacked: u64,
-    segments: VecDeque<SentSegment>,
+    segments: ChunkQueue<SentSegment>,
     /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
     first_id: u64,
     /// Oldest entry of the list by time, if it has any.
@@ -167,25 +237,28 @@ impl Scoreboard {
     /// A segment is sent for the first time. Offsets are contiguous.
     pub(crate) fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
         debug_assert!(
-            self.segments.back().is_none_or(|last| last.end() == offset && last.sent_at <= now),
+            self.segments.back().is_none_or(|last| last.end() == offset && last.sent_at() <= now),
             "offsets are contiguous and time does not run backwards"
         );
-        debug_assert!(len <= u32::from(u16::MAX), "a segment fits into a datagram");
-        let id = self.end_id();
-        let segment = SentSegment {
-            offset,
-            sent_at: now,
-            prev: 0,
-            next: 0,
-            len: len as u16,
-            open: false,
-            fin,
-            fate: Fate::Unknown,
-            ever_retransmitted: false,
-            retransmission_out: false,
-        };
-        ring::push_back(&mut self.segments, segment);
-        self.link_last(id);
+        let half = self.end_id() as u32;
+        let mut segment = SentSegment::new(now, offset, len, fin);
+        // The last one of the list by time, too.
+        segment.sent |= OPEN;
+        if self.open == 0 {
+            self.time_head = half;
+        } else {
+            segment.prev = self.time_tail;
+            let before = match half.wrapping_sub(self.time_tail) {
+                1 => self.segments.back_mut(),
+                _ => self.linked_mut(self.time_tail),
+            };
+            if let Some(before) = before {
+                before.next = half;
+            }
+        }
+        self.time_tail = half;
+        self.open += 1;
+        self.segments.push_back(segment);
     }
 
     /// Segment `id` is sent again. `counted`: it repairs a loss, as opposed to a tail loss probe,
@@ -195,10 +268,9 @@ impl Scoreboard {
         self.awaiting_retransmission.remove(&id);
         let newly_out = {
             let Some(segment) = self.segment_mut(id) else { return };
-            segment.sent_at = now;
-            segment.ever_retransmitted = true;
-            let newly_out = counted && !segment.retransmission_out;
-            segment.retransmission_out |= counted;
+            let newly_out = counted && !segment.retransmission_out();
+            segment.send_again(now);
+            segment.sent |= if counted { RETRANSMISSION_OUT } else { 0 };
             newly_out
         };
         self.retrans_out += u32::from(newly_out);
@@ -209,11 +281,12 @@ impl Scoreboard {
     /// changed anything.
     pub(crate) fn mark_lost(&mut self, id: u64) -> bool {
         let Some(segment) = self.segment_mut(id) else { return false };
-        if segment.is_sacked() || (segment.is_lost() && !segment.retransmission_out) {
+        if segment.is_sacked() || (segment.is_lost() && !segment.retransmission_out()) {
             return false;
         }
-        let was_lost = segment.settle(Fate::Lost);
-        let was_out = std::mem::replace(&mut segment.retransmission_out, false);
+        let was_lost = segment.is_lost();
+        let was_out = segment.clear(RETRANSMISSION_OUT);
+        segment.sent |= LOST;
         self.lost_out += u32::from(!was_lost);
         self.retrans_out -= u32::from(was_out);
         self.unlink(id);
@@ -225,11 +298,10 @@ impl Scoreboard {
     pub(crate) fn unmark_all_lost(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
-            if !segment.is_lost() {
+            if !segment.clear(LOST) {
                 continue;
             }
-            segment.fate = Fate::Unknown;
-            if !segment.retransmission_out {
+            if !segment.retransmission_out() {
                 self.insert_by_time(id);
             }
         }
@@ -246,8 +318,14 @@ impl Scoreboard {
             self.trim_head(up_to);
             return None;
         }
-        self.unlink(id);
-        ring::pop_front(&mut self.segments);
+        if head.has(OPEN) && id as u32 == self.time_head && self.open > 1 {
+            // The usual one; what precedes the first of the list is never asked for.
+            self.time_head = head.next;
+            self.open -= 1;
+        } else {
+            self.unlink(id);
+        }
+        self.segments.pop_front();
         self.first_id += 1;
         self.forget_counts(id, &head);
         Some(head)
@@ -264,7 +342,7 @@ impl Scoreboard {
     /// first, as it was before. Only whole segments count.
     pub(crate) fn sack(&mut self, block: Range<u64>, mut visit: impl FnMut(&SentSegment)) {
         let Some(first) = self.segments.front() else { return };
-        let block = block.start.max(first.offset)..block.end;
+        let block = block.start.max(first.offset())..block.end;
         if block.start >= block.end {
             return;
         }
@@ -272,7 +350,7 @@ impl Scoreboard {
         for part in parts {
             let mut index = self.index_at(part.start);
             while let Some(segment) = self.segments.get(index).copied() {
-                if segment.offset < part.start {
+                if segment.offset() < part.start {
                     index += 1;
                     continue;
                 }
@@ -297,8 +375,7 @@ impl Scoreboard {
     pub(crate) fn forget_sacks(&mut self) {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
-            if segment.is_sacked() {
-                segment.fate = Fate::Unknown;
+            if segment.clear(SACKED) {
                 self.insert_by_time(id);
             }
         }
@@ -311,9 +388,10 @@ impl Scoreboard {
         self.unlink(id);
         self.awaiting_retransmission.remove(&id);
         let Some(segment) = self.segment_mut(id) else { return };
-        let was_lost = segment.settle(Fate::Sacked);
-        let was_out = std::mem::replace(&mut segment.retransmission_out, false);
-        let range = segment.offset..segment.end();
+        let was_lost = segment.clear(LOST);
+        let was_out = segment.clear(RETRANSMISSION_OUT);
+        segment.sent |= SACKED;
+        let range = segment.offset()..segment.end();
         self.sacked_out += 1;
         self.lost_out -= u32::from(was_lost);
         self.retrans_out -= u32::from(was_out);
@@ -324,7 +402,7 @@ impl Scoreboard {
     fn forget_counts(&mut self, id: u64, segment: &SentSegment) {
         self.sacked_out -= u32::from(segment.is_sacked());
         self.lost_out -= u32::from(segment.is_lost());
-        self.retrans_out -= u32::from(segment.retransmission_out);
+        self.retrans_out -= u32::from(segment.retransmission_out());
         if segment.is_lost() {
             self.awaiting_retransmission.remove(&id);
         }
@@ -332,10 +410,9 @@ impl Scoreboard {
 
     fn trim_head(&mut self, up_to: u64) {
         if let Some(head) = self.segments.front_mut()
-            && up_to > head.offset
+            && up_to > head.offset()
         {
-            head.len -= (up_to - head.offset) as u16;
-            head.offset = up_to;
+            head.place = up_to << LEN_BITS | (head.end() - up_to);
         }
     }
 
@@ -351,12 +428,12 @@ impl Scoreboard {
     /// nearly always finds it; otherwise a binary search does.
     fn index_at(&self, offset: u64) -> usize {
         if let Some(first) = self.segments.front()
-            && first.len > 0
-            && offset >= first.offset
+            && first.len() > 0
+            && offset >= first.offset()
         {
-            let guess = ((offset - first.offset) / u64::from(first.len)) as usize;
+            let guess = ((offset - first.offset()) / u64::from(first.len())) as usize;
             if let Some(segment) = self.segments.get(guess)
-                && segment.offset <= offset
+                && segment.offset() <= offset
                 && offset < segment.end()
             {
                 return guess;
@@ -381,11 +458,11 @@ impl Scoreboard {
 
     /// Inserts `id` into the list by time at its transmission time (after undo and reneging).
     fn insert_by_time(&mut self, id: u64) {
-        let Some(sent_at) = self.segment(id).map(|segment| segment.sent_at) else { return };
+        let Some(sent_at) = self.segment(id).map(|segment| segment.sent_at()) else { return };
         let mut after = (self.open > 0).then_some(self.time_tail);
         while let Some(half) = after
             && let Some(before) = self.linked(half)
-            && before.sent_at > sent_at
+            && before.sent_at() > sent_at
         {
             after = (half != self.time_head).then_some(before.prev);
         }
@@ -407,7 +484,8 @@ impl Scoreboard {
             following.prev = half;
         }
         if let Some(segment) = self.segment_mut(id) {
-            (segment.prev, segment.next, segment.open) = (prev, next, true);
+            (segment.prev, segment.next) = (prev, next);
+            segment.sent |= OPEN;
             self.open += 1;
         }
         debug_assert!(self.open <= self.packets_out(), "the list by time has outstanding segments");
@@ -416,7 +494,7 @@ impl Scoreboard {
     /// Removes `id` from the list by time, if it is there.
     fn unlink(&mut self, id: u64) {
         let Some(segment) = self.segment_mut(id) else { return };
-        if !std::mem::replace(&mut segment.open, false) {
+        if !segment.clear(OPEN) {
             return;
         }
         let (half, prev, next) = (id as u32, segment.prev, segment.next);
@@ -453,7 +531,7 @@ impl<'a> Iterator for ByTime<'a> {
     }
 }
 
-const _: () = assert!(size_of::<SentSegment>() == 32);
+const _: () = assert!(size_of::<SentSegment>() == 24);
 
 #[cfg(test)]
 mod tests;

@@ -168,10 +168,7 @@ impl Receiver {
     fn position(&mut self, payload: &Payload) -> u64 {
         let arrived = self.arrived;
         self.arrived += u64::from(payload.len());
-        match payload {
-            Payload::Virtual(range) => range.offset,
-            _ => arrived,
-        }
+        payload.as_virtual().map_or(arrived, |range| range.offset)
     }
 
     /// Whether a chunk is kept: the offset of its TSN.

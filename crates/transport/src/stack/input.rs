@@ -31,7 +31,7 @@ impl Stack {
         if packet.corrupted && !matches!(packet.body, Body::Fragment(_)) {
             return;
         }
-        let (src, dst) = (packet.src, packet.dst);
+        let (src, dst) = (packet.src(), packet.dst());
         match &mut packet.body {
             Body::Tcp(segment) => {
                 let (local, remote) = ((dst, segment.dst_port), (src, segment.src_port));

@@ -66,10 +66,10 @@ enum Effect {
 impl Reassembly {
     /// Takes a fragment out of its packet; the datagram if it is whole now. It may be corrupted.
     pub(super) fn handle(&mut self, now: Instant, packet: &mut Packet) -> Option<Packet> {
+        let (src, dst) = (packet.src(), packet.dst());
         let Body::Fragment(part) = &mut packet.body else { return None };
         let Fragment { identification, protocol, .. } = *part;
         self.expire(now);
-        let (src, dst) = (packet.src, packet.dst);
         let key = Key { src, dst, protocol, identification };
         let age = (now, self.next);
         let partial = self.waiting.entry(key).or_insert_with(|| Partial::new(age));
@@ -206,7 +206,7 @@ const fn joined_ecn(seen: u8) -> Option<u8> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use wire::UdpDatagram;
+    use wire::{Ends, UdpDatagram};
 
     const UDP: u8 = 17;
 
@@ -287,7 +287,7 @@ mod tests {
         let mut reassembly = Reassembly::default();
         let all = parts(5000, 9);
         let mut empty = all[1].clone();
-        fragment(&mut empty).payload = Payload::Empty;
+        fragment(&mut empty).payload = Payload::EMPTY;
         let mut odd = all[1].clone();
         fragment(&mut odd).payload = Payload::virtual_range(1, 0, 1001);
         assert_eq!(feed(&mut reassembly, 0, vec![empty.clone(), odd.clone()]), []);
@@ -328,7 +328,7 @@ mod tests {
         damaged[2].corrupted = true;
         assert_eq!(feed(&mut reassembly, 0, damaged), []);
         let mut mixed = parts(5000, 9);
-        mixed[1] = Packet { src: mixed[1].src, ..parts(5000, 8)[1].clone() };
+        mixed[1] = Packet { ends: mixed[1].ends.clone(), ..parts(5000, 8)[1].clone() };
         fragment(&mut mixed[1]).identification = 9;
         assert_eq!(feed(&mut reassembly, 0, mixed), [], "the checksum of UDP finds it");
         assert!(is_empty(&reassembly));
@@ -356,7 +356,10 @@ mod tests {
         let mut reassembly = Reassembly::default();
         let [one, other] = [1, 3].map(|last| {
             let parts = parts(3000, 9).into_iter();
-            parts.map(move |part| Packet { src: [10, 0, 0, last].into(), ..part })
+            parts.map(move |part| Packet {
+                ends: Ends::new([10, 0, 0, last].into(), part.dst()),
+                ..part
+            })
         });
         let between: Vec<Packet> = one.zip(other).flat_map(|(a, b)| [a, b]).collect();
         // The addresses enter the checksum.

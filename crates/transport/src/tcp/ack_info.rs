@@ -72,20 +72,21 @@ impl AckInfo {
     /// A segment is cumulatively acknowledged.
     pub(super) fn on_acked(&mut self, segment: &SentSegment) {
         self.delivered.newly_acked += 1;
-        self.delivered.retransmitted_acked |= segment.ever_retransmitted;
+        self.delivered.retransmitted_acked |= segment.ever_retransmitted();
     }
 
     /// A segment is delivered. `high_seq`: the recovery point.
     pub(super) fn on_delivered(&mut self, segment: &SentSegment, high_seq: u64) {
         let delivered = &mut self.delivered;
         delivered.segs += 1;
-        delivered.bytes += u64::from(segment.len);
-        if segment.ever_retransmitted {
+        delivered.bytes += u64::from(segment.len());
+        if segment.ever_retransmitted() {
             return;
         }
         delivered.original |= segment.end() <= high_seq;
-        if segment.offset < self.prior.highest_sacked {
-            let lowest = delivered.reordered.map_or(segment.offset, |low| low.min(segment.offset));
+        if segment.offset() < self.prior.highest_sacked {
+            let lowest =
+                delivered.reordered.map_or(segment.offset(), |low| low.min(segment.offset()));
             delivered.reordered = Some(lowest);
         }
     }

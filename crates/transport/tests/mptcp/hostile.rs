@@ -234,7 +234,7 @@ fn apply(raw: &mut Raw, honest: &mut Honest, step: &Step) {
         Step::Reset(sub, bads) => {
             let Some(sub) = pick(*sub) else { return };
             let options = build(raw, sub, bads, honest.sent);
-            let mut segment = raw.segment(sub, options, Payload::Empty);
+            let mut segment = raw.segment(sub, options, Payload::EMPTY);
             segment.flags = Flags::RST | Flags::ACK;
             raw.put(sub, segment);
         }
@@ -271,7 +271,7 @@ fn apply(raw: &mut Raw, honest: &mut Honest, step: &Step) {
 fn mp_fail_after_the_fin_of_the_only_subflow_means_no_tcp() {
     for written_before in [true, false] {
         let mut raw = Raw::server(&config());
-        let mut fin = raw.segment(0, raw.data_ack(0), Payload::Empty);
+        let mut fin = raw.segment(0, raw.data_ack(0), Payload::EMPTY);
         fin.flags = fin.flags | Flags::FIN;
         raw.put(0, fin);
         raw.subs[0].sent += 1;

@@ -206,7 +206,7 @@ fn options_that_cannot_be_read_are_counted() {
     let mut raw = client();
     let priority = MptcpOption::Prio { backup: true };
     for (count, other) in [(1, 0xE1), (2, 0x31)] {
-        let segment = raw.segment(0, priority.clone().into(), Payload::Empty);
+        let segment = raw.segment(0, priority.clone().into(), Payload::EMPTY);
         let [ours, theirs] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(std::net::IpAddr::from);
         let mut bytes = Vec::new();
         Packet::new(ours, theirs, Body::Tcp(segment)).emit(&mut bytes);
@@ -370,7 +370,7 @@ fn fast_close_with_the_right_key_ends_with_the_wrong_key_nothing() {
         raw.send_mapped(0, 0, 100);
         assert_eq!(raw.read(0), 100);
         let right = MptcpOption::FastClose { receiver: raw.their_key };
-        let mut segment = raw.segment(sub, right.into(), Payload::Empty);
+        let mut segment = raw.segment(sub, right.into(), Payload::EMPTY);
         if reset {
             segment.flags = Flags::RST | Flags::ACK;
         }
@@ -385,7 +385,7 @@ fn fast_close_with_the_wrong_key_on_a_reset_ends_only_that_subflow() {
     let mut raw = client();
     let sub = raw.join(5);
     let wrong = MptcpOption::FastClose { receiver: Key(1) };
-    let mut segment = raw.segment(sub, wrong.into(), Payload::Empty);
+    let mut segment = raw.segment(sub, wrong.into(), Payload::EMPTY);
     segment.flags = Flags::RST | Flags::ACK;
     raw.put(sub, segment);
     assert_eq!(raw.failed, None);
@@ -398,7 +398,7 @@ fn options_out_of_the_window_are_not_heard() {
     // RFC 8684 s3: TCP's acceptance tests come first.
     let mut raw = client();
     let fast_close = MptcpOption::FastClose { receiver: raw.their_key };
-    let mut segment = raw.segment(0, fast_close.into(), Payload::Empty);
+    let mut segment = raw.segment(0, fast_close.into(), Payload::EMPTY);
     segment.seq += 1 << 30;
     raw.put(0, segment);
     assert_eq!(raw.failed, None);
@@ -438,7 +438,7 @@ fn joins_beyond_the_limit_are_refused_with_reason_3() {
     let (third, answer) = raw.begin_join(3, token, 1);
     assert_eq!(answer, None);
     assert_eq!(raw.reason(third), Some(ResetReason::ADMINISTRATIVELY_PROHIBITED.0));
-    let mut reset = raw.segment(second, MptcpOptions::default(), Payload::Empty);
+    let mut reset = raw.segment(second, MptcpOptions::default(), Payload::EMPTY);
     reset.flags = Flags::RST;
     raw.put(second, reset);
     let fourth = raw.join(4);
@@ -567,7 +567,7 @@ fn reset_without_fast_close_leaves_a_minute_for_a_new_subflow() {
         let mut raw = client();
         raw.send_mapped(0, 0, 100);
         raw.write(3000);
-        let mut reset = raw.segment(0, MptcpOptions::default(), Payload::Empty);
+        let mut reset = raw.segment(0, MptcpOptions::default(), Payload::EMPTY);
         reset.flags = Flags::RST;
         raw.put(0, reset);
         assert_eq!(raw.failed, None);
@@ -599,7 +599,7 @@ fn subflow_fin_after_all_data_keeps_the_other_direction() {
     let options = data_fin(&raw, 100, 0, 1);
     raw.say(0, options);
     assert_eq!(raw.read(0), 100);
-    let mut fin = raw.segment(0, raw.data_ack(0), Payload::Empty);
+    let mut fin = raw.segment(0, raw.data_ack(0), Payload::EMPTY);
     fin.flags = Flags::ACK | Flags::FIN;
     raw.put(0, fin);
     raw.subs[0].sent += 1;

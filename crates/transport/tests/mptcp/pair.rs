@@ -539,7 +539,7 @@ impl Pair {
 fn follow(writer: Side, offset: u64, payload: Payload) -> u64 {
     let mut at = offset;
     for piece in payload.into_pieces() {
-        let Payload::Virtual(range) = piece else { panic!("a real piece at {at}") };
+        let Some(range) = piece.as_virtual() else { panic!("a real piece at {at}") };
         assert_eq!((range.stream, range.offset), (writer as u32, at));
         at += u64::from(range.len);
     }

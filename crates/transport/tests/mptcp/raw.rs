@@ -164,7 +164,7 @@ impl Raw {
         let (irs, ack) = (syn.seq, syn.seq + 1);
         self.subs.push(Sub { ours, theirs, isn, sent: 0, irs, ack, reset: None });
         let sub = self.subs.len() - 1;
-        let mut segment = self.segment(sub, options(self), Payload::Empty);
+        let mut segment = self.segment(sub, options(self), Payload::EMPTY);
         segment.seq = isn;
         segment.flags = Flags::SYN | Flags::ACK;
         segment.options.mss = Some(1460);
@@ -186,7 +186,7 @@ impl Raw {
         let irs = SeqNumber(0);
         self.subs.push(Sub { ours, theirs, isn, sent: 0, irs, ack: irs, reset: None });
         let sub = self.subs.len() - 1;
-        let mut syn = self.segment(sub, option.into(), Payload::Empty);
+        let mut syn = self.segment(sub, option.into(), Payload::EMPTY);
         syn.seq = isn;
         syn.flags = Flags::SYN;
         syn.options.mss = Some(1460);
@@ -258,7 +258,7 @@ impl Raw {
 
     /// An acknowledgement with these options.
     pub(crate) fn say(&mut self, sub: usize, options: MptcpOptions) {
-        let segment = self.segment(sub, options, Payload::Empty);
+        let segment = self.segment(sub, options, Payload::EMPTY);
         self.put(sub, segment);
     }
 
@@ -324,7 +324,7 @@ impl Raw {
     }
 
     fn take(&mut self, packet: Packet) {
-        let (src, dst) = (packet.src, packet.dst);
+        let (src, dst) = (packet.src(), packet.dst());
         let Body::Tcp(segment) = packet.body else { return };
         let is = |sub: &Sub| {
             sub.ours == SocketAddr::new(dst, segment.dst_port)

@@ -388,7 +388,7 @@ impl Pair {
         let passed = packet.roundtrip().expect("what was emitted");
         assert_eq!(passed, *packet, "the bytes of a packet are the packet");
         let Body::Sctp(sctp) = &passed.body else { return };
-        let (src, dst) = (passed.src, passed.dst);
+        let (src, dst) = (passed.src(), passed.dst());
         let packet = sctp.clone();
         let mut passing = Passing { at: self.now, from, src, dst, packet, dropped: false };
         let fate = self.rule.as_mut().map_or(Fate::Pass, |rule| rule(&passing));

@@ -155,7 +155,7 @@ impl Bare {
             flags,
             window: self.window,
             options: TcpOptions { timestamps, ..TcpOptions::default() },
-            payload: Payload::Empty,
+            payload: Payload::EMPTY,
         }
     }
 

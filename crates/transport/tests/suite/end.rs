@@ -161,7 +161,7 @@ impl End {
     fn take(&mut self, payload: Payload) {
         for piece in payload.into_pieces() {
             let len = piece.len();
-            if let Payload::Virtual(range) = &piece {
+            if let Some(range) = piece.as_virtual() {
                 assert_eq!((range.stream, range.offset), (self.expects_stream, self.received));
             } else {
                 piece.write_to(&mut self.bytes);

@@ -7,7 +7,7 @@ use base::Context;
 use bytes::Bytes;
 use std::net::SocketAddr;
 use transport::{ProtocolConfig, SocketError, SocketEventKind, TcpConfig};
-use wire::{Body, Icmp, Packet, Payload, UdpDatagram};
+use wire::{Body, Ends, Icmp, Packet, Payload, UdpDatagram};
 
 fn datagram(dst_port: u16, payload: Payload) -> Packet {
     Packet::new(PEER, HERE, Body::Udp(UdpDatagram { src_port: 5000, dst_port, payload }))
@@ -147,7 +147,7 @@ fn datagram_to_a_closed_port_is_unreachable() {
     let Body::Icmp(Icmp::Unreachable { code, original, .. }) = &answers[0].body else {
         panic!("{answers:?}")
     };
-    assert_eq!((*code, answers[0].dst), (3, PEER));
+    assert_eq!((*code, answers[0].dst()), (3, PEER));
     assert_eq!(original[20..24], [19, 136, 0, 54], "the ports of what came");
 }
 
@@ -167,7 +167,7 @@ fn packet_for_another_host_is_ignored() {
     let mut bare = Bare::listening(TcpConfig::default());
     let elsewhere = "10.9.9.9".parse().unwrap();
     let mut packet = datagram(54, vec![1].into());
-    packet.dst = elsewhere;
+    packet.ends = Ends::new(packet.src(), elsewhere);
     bare.send_packet(packet);
     assert!(bare.drain_packets().is_empty());
 }

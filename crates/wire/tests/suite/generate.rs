@@ -184,7 +184,7 @@ pub(crate) fn payload() -> impl Strategy<Value = Payload> {
         vec(any::<u8>(), 0..100).prop_map(Payload::from),
     ];
     vec(piece, 0..4).prop_map(|pieces| {
-        let mut payload = Payload::Empty;
+        let mut payload = Payload::EMPTY;
         pieces.into_iter().for_each(|piece| payload.append(piece));
         payload
     })

@@ -27,7 +27,7 @@ fn segment(options: TcpOptions) -> TcpSegment {
         flags: Flags::ACK,
         window: 502,
         options,
-        payload: Payload::Empty,
+        payload: Payload::EMPTY,
     }
 }
 

@@ -66,18 +66,18 @@ fn packets(src: IpAddr, dst: IpAddr) -> Vec<Packet> {
     mixed.append(Payload::virtual_range(4, 131_001, 702));
     let echo = |reply| Icmp::Echo { reply, identifier: 7, sequence: 9, data: vec![5; 33].into() };
     let mut bodies = vec![
-        segment(Flags::SYN, syn_options(), Payload::Empty),
-        segment(Flags::ACK, ack_options(), Payload::Empty),
+        segment(Flags::SYN, syn_options(), Payload::EMPTY),
+        segment(Flags::ACK, ack_options(), Payload::EMPTY),
         segment(Flags::ACK | Flags::PSH, data.clone(), Payload::virtual_range(1, 13, 1448)),
         segment(Flags::ACK, data, mixed),
-        segment(Flags::RST, TcpOptions::default(), Payload::Empty),
+        segment(Flags::RST, TcpOptions::default(), Payload::EMPTY),
         datagram(Payload::virtual_range(2, 1, 1001)),
-        datagram(Payload::Empty),
+        datagram(Payload::EMPTY),
         Body::Icmp(echo(false)),
         Body::Icmp(echo(true)),
     ];
     let mut original = Vec::new();
-    Packet::new(dst, src, datagram(Payload::Empty)).emit(&mut original);
+    Packet::new(dst, src, datagram(Payload::EMPTY)).emit(&mut original);
     let unreachable = |code, next_hop_mtu| {
         let original = original.clone().into();
         Body::Icmp(Icmp::Unreachable { code, next_hop_mtu, original })
@@ -145,7 +145,7 @@ fn tshark_finds_our_packets_whole_and_their_checksums_good() {
         assert_eq!(row[9], "", "{packet:?} is malformed");
         // Every packet shows the status of its transport unit, and of its IPv4 header.
         let shown = row[2..7].iter().filter(|column| !column.is_empty()).count();
-        assert!(shown >= if packet.src.is_ipv4() { 2 } else { 1 }, "{row:?}");
+        assert!(shown >= if packet.is_ipv4() { 2 } else { 1 }, "{row:?}");
         if let Body::Tcp(segment) = &packet.body {
             assert_eq!(row[7], segment.payload.len().to_string());
         }

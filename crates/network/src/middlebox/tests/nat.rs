@@ -2,7 +2,7 @@
 
 use super::*;
 use wire::sctp::{Chunk, UdpPorts};
-use wire::{Icmp, SctpPacket, UdpDatagram};
+use wire::{Ends, Icmp, SctpPacket, UdpDatagram};
 
 const IDLE: Duration = Duration::from_secs(100);
 
@@ -20,17 +20,17 @@ fn out(port: u16, segment: TcpSegment) -> Packet {
 fn answer(packet: &Packet, answer: TcpSegment) -> Packet {
     let asked = segment(packet);
     let answer = TcpSegment { src_port: asked.dst_port, dst_port: asked.src_port, ..answer };
-    Packet::new(packet.dst, packet.src, Body::Tcp(answer))
+    Packet::new(packet.dst(), packet.src(), Body::Tcp(answer))
 }
 
 #[test]
 fn syn_from_inside_makes_a_mapping_that_answers_go_back_by() {
     let mut nat = nat();
     let outside = nat.through(Way::Outward, out(4000, syn(7)));
-    assert_eq!((outside[0].src, outside[0].dst), (ip(100), ip(2)));
+    assert_eq!((outside[0].src(), outside[0].dst()), (ip(100), ip(2)));
     assert_eq!(segment(&outside[0]).seq, SeqNumber(7));
     let inside = nat.through(Way::Inward, answer(&outside[0], ack(1, 8)));
-    assert_eq!((inside[0].src, inside[0].dst), (ip(2), ip(1)));
+    assert_eq!((inside[0].src(), inside[0].dst()), (ip(2), ip(1)));
     assert_eq!(segment(&inside[0]).dst_port, 4000);
     let again = nat.through(Way::Outward, out(4000, data(0, 10)));
     assert_eq!(segment(&again[0]).src_port, segment(&outside[0]).src_port, "the same mapping");
@@ -41,12 +41,12 @@ fn flows_of_one_inside_port_have_ports_of_their_own() {
     let mut nat = nat();
     let first = nat.through(Way::Outward, out(4000, syn(7)));
     let mut other = out(4000, syn(7));
-    other.dst = ip(3);
+    other.ends = Ends::new(other.src(), ip(3));
     let second = nat.through(Way::Outward, other);
     assert_ne!(segment(&first[0]).src_port, segment(&second[0]).src_port);
     // Filtering: the port of the first flow is not open to the second one's server.
     let mut foreign = answer(&first[0], ack(1, 8));
-    foreign.src = ip(3);
+    foreign.ends = Ends::new(ip(3), foreign.dst());
     assert_eq!(nat.through(Way::Inward, foreign), []);
 }
 
@@ -56,7 +56,7 @@ fn a_restart_gives_datagrams_another_port_and_ends_connections() {
     let config = MiddleBoxConfig::Nat { outside: ip(100), idle: IDLE, rebind };
     let mut nat = Bench::new(&config);
     let datagram = || {
-        let body = UdpDatagram { src_port: 4000, dst_port: 80, payload: Payload::Empty };
+        let body = UdpDatagram { src_port: 4000, dst_port: 80, payload: Payload::EMPTY };
         Packet::new(ip(1), ip(2), Body::Udp(body))
     };
     let port = |packets: &[Packet]| {
@@ -118,7 +118,7 @@ fn datagrams_and_echoes_are_translated_both_ways() {
     let datagram = UdpDatagram { src_port: 5000, dst_port: 53, payload: b"?".to_vec().into() };
     let outside = nat.through(Way::Outward, Packet::new(ip(1), ip(2), Body::Udp(datagram)));
     let Body::Udp(asked) = &outside[0].body else { panic!("{outside:?}") };
-    let reply = UdpDatagram { src_port: 53, dst_port: asked.src_port, payload: Payload::Empty };
+    let reply = UdpDatagram { src_port: 53, dst_port: asked.src_port, payload: Payload::EMPTY };
     let inside = nat.through(Way::Inward, Packet::new(ip(2), ip(100), Body::Udp(reply)));
     assert!(matches!(&inside[0].body, Body::Udp(reply) if reply.dst_port == 5000));
 
@@ -146,7 +146,7 @@ fn sctp_is_translated_only_if_udp_carries_it() {
     let outside = nat.through(Way::Outward, asked);
     let Body::Sctp(packet) = &outside[0].body else { panic!("{outside:?}") };
     let seen = packet.udp.unwrap();
-    assert_eq!((outside[0].src, packet.src_port, seen.dst), (ip(100), 5000, 9900));
+    assert_eq!((outside[0].src(), packet.src_port, seen.dst), (ip(100), 5000, 9900));
     let answer = Packet::new(ip(2), ip(100), sctp(ports(9900, seen.src)));
     let inside = nat.through(Way::Inward, answer);
     assert_eq!(inside, [Packet::new(ip(2), ip(1), sctp(ports(9900, 9899)))]);

@@ -37,7 +37,7 @@ fn pieces_carry_the_whole_and_its_end_only_last() {
         pieces.iter().map(|piece| piece.flags).collect::<Vec<_>>(),
         [Flags::ACK, Flags::ACK, Flags::ACK | Flags::PSH | Flags::FIN]
     );
-    let mut payload = Payload::Empty;
+    let mut payload = Payload::EMPTY;
     pieces.into_iter().for_each(|piece| payload.append(piece.payload));
     assert_eq!(payload, whole.payload);
 }

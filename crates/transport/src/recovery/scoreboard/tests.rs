@@ -204,7 +204,7 @@ impl Rig {
         let start = segments[from].offset + jag;
         let end = segments[to - 1].end() - jag.min(u64::from(segments[to - 1].len) - 1);
         let mut seen = Vec::new();
-        self.board.sack(start..end, |segment| seen.push(segment.offset));
+        self.board.sack(start..end, |segment| seen.push(segment.offset()));
         if start < end {
             assert_eq!(seen, self.model.sack(start..end), "lowest first, once each");
         } else {
@@ -219,7 +219,7 @@ impl Rig {
         let expected = self.model.ack(up_to);
         let mut acked = Vec::new();
         while let Some(segment) = self.board.pop_acked(up_to) {
-            acked.push(segment.offset);
+            acked.push(segment.offset());
         }
         self.board.forget_below(up_to);
         assert_eq!(acked, expected);
@@ -261,18 +261,18 @@ impl Rig {
         assert_eq!(board.head().map(|(id, _)| id), model.segments.first().map(|s| s.id));
         assert_eq!(board.last().map(|(id, _)| id), model.segments.last().map(|s| s.id));
         for ((id, segment), naive) in board.iter().zip(&model.segments) {
-            assert_eq!((id, segment.offset), (naive.id, naive.offset));
-            assert_eq!(u32::from(segment.len), naive.len);
+            assert_eq!((id, segment.offset()), (naive.id, naive.offset));
+            assert_eq!(segment.len(), naive.len);
             assert_eq!((segment.is_sacked(), segment.is_lost()), (naive.sacked, naive.lost));
-            assert_eq!(segment.ever_retransmitted, naive.ever);
-            assert_eq!(segment.retransmission_out, naive.out);
-            assert_eq!((segment.sent_at, segment.fin), (naive.sent_at, naive.fin));
-            assert_eq!(board.segment(id).map(|s| s.offset), Some(naive.offset));
+            assert_eq!(segment.ever_retransmitted(), naive.ever);
+            assert_eq!(segment.retransmission_out(), naive.out);
+            assert_eq!((segment.sent_at(), segment.fin()), (naive.sent_at, naive.fin));
+            assert_eq!(board.segment(id).map(|s| s.offset()), Some(naive.offset));
         }
         // Segments of one instant may swap places where an undo put them back.
         let times = |ids: &mut dyn Iterator<Item = u64>| {
             let mut pairs: Vec<(Instant, u64)> =
-                ids.map(|id| (board.segment(id).map(|s| s.sent_at).unwrap(), id)).collect();
+                ids.map(|id| (board.segment(id).map(|s| s.sent_at()).unwrap(), id)).collect();
             assert!(pairs.is_sorted_by_key(|(at, _)| *at), "oldest first: {pairs:?}");
             pairs.sort_unstable();
             pairs
@@ -320,6 +320,6 @@ fn sack_of_a_part_of_a_segment_counts_nothing() {
     (0..3).for_each(|n| board.on_sent(Instant::ZERO, n * 100, 100, false));
     board.sack(50..199, |_| panic!("neither is covered whole"));
     assert_eq!(board.sacked_out(), 0);
-    board.sack(50..200, |segment| assert_eq!(segment.offset, 100));
+    board.sack(50..200, |segment| assert_eq!(segment.offset(), 100));
     assert_eq!(board.sacked_out(), 1);
 }

@@ -1,7 +1,7 @@
 //! `InboundStreams`: fragments received, put together and delivered (RFC 9260 s6.6, s6.9).
 //!
 //! A message without fragments that is in order is delivered at once, without a search in a tree
-//! of fragments; everything else is O(log n). Streams cost memory from their first ordered message
+//! of fragments, and one that is not takes one entry in a tree; everything else is O(log n). Streams cost memory from their first ordered message
 //! on. Which TSNs have arrived is left to `ReceivedTsns`, the window to the association.
 
 use super::joined::Joined;
@@ -19,8 +19,9 @@ pub struct InboundStreams {
     count: u16,
     streams: StreamTable<Stream>,
     partial: Partial,
-    /// Whole messages that wait for others, by the offsets of their TSNs: stream and key.
-    waiting: BTreeMap<u64, (u16, u64)>,
+    /// Whole messages that wait for others, by the offsets of their TSNs: stream and key. None
+    /// until the first one is discarded, which in most associations never happens.
+    waiting: Option<BTreeMap<u64, (u16, u64)>>,
     ready: Ready,
     held: u64,
     /// DATA: offset behind the last TSN of the message completed last.
@@ -33,7 +34,16 @@ struct Stream {
     /// Key of the message expected; its low bits are the SSN or MID.
     next: u64,
     /// Whole messages behind it, by key.
-    waiting: BTreeMap<u64, Run>,
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+/// A whole message that waits for others.
+#[derive(Clone, Debug)]
+enum Waiting {
+    /// It came in one chunk, whose TSN has the offset `at`.
+    Single { at: u64, ppid: u32, payload: Payload },
+    /// It came in fragments.
+    Fragments(Box<Run>),
 }
 
 /// Messages delivered and not yet taken, and their bytes.
@@ -74,7 +84,7 @@ impl InboundStreams {
             count: streams,
             streams: StreamTable::new(),
             partial: Partial::default(),
-            waiting: BTreeMap::new(),
+            waiting: None,
             ready: Ready::default(),
             held: 0,
             boundary: 0,
@@ -122,31 +132,51 @@ impl InboundStreams {
     fn accept(&mut self, arrived: Arrived) -> Result<(), Violation> {
         let bytes = u64::from(arrived.payload.len());
         if arrived.flags.contains(DataFlags::WHOLE) && self.partial.is_empty() {
-            let (is_next, is_awaited) = match arrived.head {
-                Head { unordered: true, .. } => (true, false),
-                Head { stream, number, .. } => {
-                    let stream = self.streams.entry(stream);
-                    let is_next = stream.key(self.framing, number) == Some(stream.next);
-                    stream.next += u64::from(is_next);
-                    (is_next, !stream.waiting.is_empty())
-                }
-            };
-            if is_next {
-                self.held += bytes;
-                self.boundary = arrived.at + 1;
-                let Head { stream, unordered, .. } = arrived.head;
-                let (ppid, payload) = (arrived.ppid, arrived.payload);
-                self.ready.push(Received { stream, ppid, unordered, payload });
-                if is_awaited {
-                    self.release(stream);
-                }
-                return Ok(());
-            }
+            return self.accept_whole(arrived, bytes);
         }
         let Arrived { at, place, head, flags, ppid, payload } = arrived;
         let whole = self.partial.insert(place, Run::new(at, head, flags, ppid, payload))?;
         self.held += bytes;
         whole.map_or(Ok(()), |run| self.complete(run))
+    }
+
+    /// A message arrives in one chunk, and there are no fragments of others.
+    fn accept_whole(&mut self, arrived: Arrived, bytes: u64) -> Result<(), Violation> {
+        let Arrived { at, head, ppid, payload, .. } = arrived;
+        let Head { stream: id, unordered, number } = head;
+        self.boundary = at + 1;
+        let mut is_awaited = false;
+        if !unordered {
+            let stream = self.streams.entry(id);
+            let key = stream.key(self.framing, number);
+            if key != Some(stream.next) {
+                let single = Waiting::Single { at, ppid, payload };
+                return self.keep(id, key, single).map(|()| self.held += bytes);
+            }
+            stream.next += 1;
+            is_awaited = !stream.waiting.is_empty();
+        }
+        self.held += bytes;
+        self.ready.push(Received { stream: id, ppid, unordered, payload });
+        if is_awaited {
+            self.release(id);
+        }
+        Ok(())
+    }
+
+    /// Keeps a message with this key for its turn; without one it is before the one expected.
+    fn keep(&mut self, id: u16, key: Option<u64>, message: Waiting) -> Result<(), Violation> {
+        let stream = self.streams.entry(id);
+        match key {
+            Some(key) if !stream.waiting.contains_key(&key) => {
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.extend(message.offsets().map(|at| (at, (id, key))));
+                }
+                stream.waiting.insert(key, message);
+                Ok(())
+            }
+            _ => Err(Violation::Malformed("two messages with one number")),
+        }
     }
 
     /// A message is whole: delivers it, or keeps it for its turn.
@@ -165,14 +195,11 @@ impl InboundStreams {
                 self.release(id);
                 Ok(())
             }
-            Some(key) if !stream.waiting.contains_key(&key) => {
-                self.waiting.extend(run.offsets().map(|at| (at, (id, key))));
-                stream.waiting.insert(key, run);
-                Ok(())
-            }
-            _ => {
-                self.held -= run.bytes();
-                Err(Violation::Malformed("two messages with one number"))
+            key => {
+                let bytes = run.bytes();
+                let kept = self.keep(id, key, Waiting::Fragments(Box::new(run)));
+                self.held -= if kept.is_err() { bytes } else { 0 };
+                kept
             }
         }
     }
@@ -184,11 +211,13 @@ impl InboundStreams {
             && *first.key() <= stream.next
         {
             stream.next = stream.next.max(*first.key() + 1);
-            let run = first.remove();
-            for at in run.offsets() {
-                self.waiting.remove(&at);
+            let message = first.remove();
+            if let Some(waiting) = &mut self.waiting {
+                for at in message.offsets() {
+                    waiting.remove(&at);
+                }
             }
-            self.ready.push(run.into_received());
+            self.ready.push(message.into_received(id));
         }
     }
 
@@ -261,19 +290,35 @@ impl InboundStreams {
     /// Drops the chunk whose TSN has the offset `at`, which the peer will send again; returns its
     /// bytes, 0 if it is delivered.
     pub fn discard(&mut self, at: u64) -> u64 {
-        let waiting = self.waiting.get(&at).copied();
-        let run = waiting.and_then(|(id, key)| self.streams.get_mut(id)?.waiting.remove(&key));
-        let bytes = match run {
+        let index = self.waiting.take().unwrap_or_else(|| self.index());
+        let place = index.get(&at).copied();
+        let index = self.waiting.insert(index);
+        let message = place
+            .and_then(|(id, key)| Some((id, key, self.streams.get_mut(id)?.waiting.remove(&key)?)));
+        let bytes = match message {
             None => self.partial.discard(at),
-            Some(run) => {
-                for at in run.offsets() {
-                    self.waiting.remove(&at);
+            Some((id, key, message)) => {
+                for at in message.offsets() {
+                    index.remove(&at);
                 }
+                let run = message.into_run(id, number_of(self.framing, key));
                 self.partial.insert_without(run.place(self.framing), run, at)
             }
         };
         self.held -= bytes;
         bytes
+    }
+
+    /// Messages that wait, by the offsets of their TSNs.
+    fn index(&self) -> BTreeMap<u64, (u16, u64)> {
+        let mut index = BTreeMap::new();
+        for id in self.streams.keys() {
+            let waiting = self.streams.get(id).map(|stream| &stream.waiting);
+            for (key, message) in waiting.into_iter().flatten() {
+                index.extend(message.offsets().map(|at| (at, (id, *key))));
+            }
+        }
+        index
     }
 
     /// The peer numbers messages of these streams, or of all if there are none, from zero again
@@ -300,10 +345,12 @@ impl InboundStreams {
         for id in all {
             let Some(stream) = self.streams.get_mut(id) else { continue };
             stream.next = 0;
-            for run in std::mem::take(&mut stream.waiting).into_values() {
-                let key = u64::from(run.head.number);
-                self.waiting.extend(run.offsets().map(|at| (at, (id, key))));
-                stream.waiting.insert(key, run);
+            for (key, message) in std::mem::take(&mut stream.waiting) {
+                let key = number_of(self.framing, key).into();
+                if let Some(waiting) = &mut self.waiting {
+                    waiting.extend(message.offsets().map(|at| (at, (id, key))));
+                }
+                stream.waiting.insert(key, message);
             }
             self.release(id);
         }
@@ -317,6 +364,46 @@ impl InboundStreams {
     /// Number of streams.
     pub const fn streams(&self) -> u16 {
         self.count
+    }
+}
+
+impl Waiting {
+    /// Offsets of the TSNs of its chunks.
+    fn offsets(&self) -> impl Iterator<Item = u64> {
+        let (single, fragments) = match self {
+            Waiting::Single { at, .. } => (Some(*at), None),
+            Waiting::Fragments(run) => (None, Some(run.offsets())),
+        };
+        single.into_iter().chain(fragments.into_iter().flatten())
+    }
+
+    /// The message of a stream.
+    fn into_received(self, stream: u16) -> Received {
+        match self {
+            Waiting::Single { ppid, payload, .. } => {
+                Received { stream, ppid, unordered: false, payload }
+            }
+            Waiting::Fragments(run) => run.into_received(),
+        }
+    }
+
+    /// Its fragments, `number` being its SSN or MID.
+    fn into_run(self, stream: u16, number: u32) -> Run {
+        match self {
+            Waiting::Single { at, ppid, payload } => {
+                let head = Head { stream, unordered: false, number };
+                Run::new(at, head, DataFlags::WHOLE, ppid, payload)
+            }
+            Waiting::Fragments(run) => *run,
+        }
+    }
+}
+
+/// The SSN or MID of the message with this key.
+const fn number_of(framing: Framing, key: u64) -> u32 {
+    match framing {
+        Framing::Data => key as u16 as u32,
+        Framing::Interleaved => key as u32,
     }
 }
 
@@ -363,7 +450,7 @@ impl Ready {
         let first = self.messages.front().map_or(0, |first| first.payload.len());
         if self.messages.len() <= 1 && first <= max {
             self.bytes -= u64::from(first);
-            return self.messages.pop_front().map_or(Payload::Empty, |first| first.payload);
+            return self.messages.pop_front().map_or(Payload::EMPTY, |first| first.payload);
         }
         let (mut joined, mut left) = (Joined::default(), max);
         while let Some(first) = self.messages.front_mut()

@@ -14,10 +14,10 @@ pub(super) struct Joined {
 impl Joined {
     /// Appends a payload.
     pub(super) fn push(&mut self, payload: Payload) {
-        match payload {
-            Payload::Empty => {}
-            Payload::Mixed(pieces) => pieces.into_vec().into_iter().for_each(|p| self.push(p)),
-            piece => self.push_plain(piece),
+        if payload.is_mixed() {
+            payload.into_pieces().into_iter().for_each(|piece| self.push_plain(piece));
+        } else if !payload.is_empty() {
+            self.push_plain(payload);
         }
     }
 
@@ -35,7 +35,7 @@ impl Joined {
             return self.last;
         }
         self.pieces.push(self.last);
-        Payload::Mixed(self.pieces.into_boxed_slice())
+        Payload::from_pieces(self.pieces)
     }
 }
 
@@ -49,14 +49,14 @@ mod tests {
         mixed.append(Payload::virtual_range(1, 30, 10));
         let pieces = [
             Payload::virtual_range(1, 0, 10),
-            Payload::Empty,
+            Payload::EMPTY,
             Payload::virtual_range(1, 10, 10),
             Payload::from(vec![1, 2, 3]),
             mixed,
             Payload::virtual_range(1, 40, 10),
         ];
         for count in 0..=pieces.len() {
-            let (mut joined, mut appended) = (Joined::default(), Payload::Empty);
+            let (mut joined, mut appended) = (Joined::default(), Payload::EMPTY);
             for piece in &pieces[..count] {
                 joined.push(piece.clone());
                 appended.append(piece.clone());

@@ -169,24 +169,30 @@ impl Partial {
     }
 
     /// Adds a run that begins at `start`, without its fragment whose TSN has the offset `at`;
-    /// returns the bytes of that.
+    /// returns the bytes of that. What a peer has sent a second time in its place goes, too.
     pub(super) fn insert_without(&mut self, start: Place, mut run: Run, at: u64) -> u64 {
         self.forget(&run);
         let Some(index) = run.pieces.iter().position(|piece| piece.at == at) else { return 0 };
         let after = run.pieces.split_off(index + 1);
-        let discarded = run.pieces.pop_back().map_or(0, |piece| u64::from(piece.payload.len()));
+        let mut discarded = run.pieces.pop_back().map_or(0, |piece| u64::from(piece.payload.len()));
         let ends = std::mem::replace(&mut run.ends, false);
         if !after.is_empty() {
             let place = Place { at: start.at + index as u64 + 1, ..start };
             let after = Run { begins: false, ends, pieces: after, ..run };
-            self.remember(place, &after);
-            self.runs.insert(place, after);
+            discarded += self.put(place, after);
         }
         if index > 0 {
-            self.remember(start, &run);
-            self.runs.insert(start, run);
+            discarded += self.put(start, run);
         }
         discarded
+    }
+
+    /// Enters a run; returns the bytes of one that it replaces.
+    fn put(&mut self, start: Place, run: Run) -> u64 {
+        self.remember(start, &run);
+        let Some(replaced) = self.runs.insert(start, run) else { return 0 };
+        self.forget(&replaced);
+        replaced.bytes()
     }
 
     fn remember(&mut self, start: Place, run: &Run) {

@@ -23,9 +23,9 @@ impl Delivery<'_> {
     fn rack_sample(&self, segment: &SentSegment, echo_older: bool) -> RackSample {
         RackSample {
             now: self.now,
-            sent_at: segment.sent_at,
+            sent_at: segment.sent_at(),
             end_offset: segment.end(),
-            retransmitted: segment.ever_retransmitted,
+            retransmitted: segment.ever_retransmitted(),
             echo_older,
             min_rtt: self.min_rtt,
         }
@@ -49,19 +49,19 @@ impl LossRecovery {
         info.restart_timer = true;
         while let Some(segment) = self.board.pop_acked(ack) {
             info.on_acked(&segment);
-            fin_acked |= segment.fin;
+            fin_acked |= segment.fin();
             if segment.is_sacked() {
                 continue;
             }
             info.on_delivered(&segment, self.high_seq);
-            if !segment.ever_retransmitted {
-                info.delivered.on_acked_sent_at(segment.sent_at);
+            if !segment.ever_retransmitted() {
+                info.delivered.on_acked_sent_at(segment.sent_at());
             }
-            let older = segment.ever_retransmitted
-                && at.handshake.is_echo_older(info.echo, segment.sent_at);
+            let older = segment.ever_retransmitted()
+                && at.handshake.is_echo_older(info.echo, segment.sent_at());
             let sample = at.rack_sample(&segment, older);
             info.delivered.rack_advanced |= self.rack.on_delivered(&sample);
-            self.rack.on_fack_order(segment.end(), segment.ever_retransmitted);
+            self.rack.on_fack_order(segment.end(), segment.ever_retransmitted());
         }
         self.board.forget_below(ack);
         self.timeouts = 0;
@@ -83,10 +83,10 @@ impl LossRecovery {
             let sample = at.rack_sample(segment, false);
             info.delivered.rack_advanced |= rack.on_delivered(&sample);
             if in_fack_order {
-                rack.on_fack_order(segment.end(), segment.ever_retransmitted);
+                rack.on_fack_order(segment.end(), segment.ever_retransmitted());
             }
-            if !segment.ever_retransmitted {
-                info.delivered.on_sacked_sent_at(segment.sent_at);
+            if !segment.ever_retransmitted() {
+                info.delivered.on_sacked_sent_at(segment.sent_at());
             }
         });
     }
@@ -103,7 +103,7 @@ impl LossRecovery {
         let now = rcx.cx.now;
         let (una, nxt) = (rcx.sender.una(), rcx.sender.nxt());
         self.check(una, nxt);
-        let head_sent_at = self.board.head().map(|(_, head)| head.sent_at);
+        let head_sent_at = self.board.head().map(|(_, head)| head.sent_at());
         if let Some(samples) = RoundTrip::samples_of(now, info, rcx.handshake, head_sent_at) {
             rcx.rtt.on_samples(now, &samples, una, nxt);
             self.tlp.on_rtt_sample();
@@ -204,7 +204,7 @@ impl LossRecovery {
     fn check(&self, una: u64, nxt: u64) {
         debug_assert!(una <= nxt, "acknowledged data were sent");
         debug_assert_eq!(self.board.is_empty(), una == nxt, "outstanding = sent - acknowledged");
-        debug_assert!(self.board.head().is_none_or(|(_, head)| head.offset == una));
+        debug_assert!(self.board.head().is_none_or(|(_, head)| head.offset() == una));
         debug_assert!(self.board.last().is_none_or(|(_, last)| last.end() == nxt));
     }
 

@@ -45,10 +45,10 @@ impl LossRecovery {
         let mut lost: Vec<u64> = Vec::new();
         let mut latest: Option<Instant> = None;
         for (id, segment) in self.board.by_time() {
-            if !self.rack.overtook(segment.sent_at, segment.end()) {
+            if !self.rack.overtook(segment.sent_at(), segment.end()) {
                 break;
             }
-            let deadline = self.rack.deadline_of(segment.sent_at, reo_wnd);
+            let deadline = self.rack.deadline_of(segment.sent_at(), reo_wnd);
             if deadline <= now {
                 lost.push(id);
             } else {
@@ -116,7 +116,7 @@ impl LossRecovery {
         reason: LossReason,
     ) -> bool {
         let Some(segment) = self.board.segment(id) else { return false };
-        let (offset, len) = (segment.offset, u32::from(segment.len));
+        let (offset, len) = (segment.offset(), segment.len());
         let FlowId { socket, path } = rcx.id;
         let marked = self.board.mark_lost(id);
         if marked {
@@ -146,7 +146,7 @@ impl LossRecovery {
             .iter()
             .enumerate()
             .filter(|(position, (_, segment))| {
-                let recent = rack && segment.sent_at + rtt > now;
+                let recent = rack && segment.sent_at() + rtt > now;
                 *position == 0 || head_sacked || !recent
             })
             .filter(|(_, (_, segment))| !segment.is_sacked())

@@ -101,7 +101,7 @@ impl LossRecovery {
     /// Time until the RTO of the lowest outstanding segment, counted from its last transmission.
     fn rto_left(&self, rcx: &RecoveryContext<'_, '_>) -> Duration {
         let Some((_, head)) = self.board.head() else { return rcx.rtt.rto() };
-        (head.sent_at + rcx.rtt.rto()) - rcx.cx.now
+        (head.sent_at() + rcx.rtt.rto()) - rcx.cx.now
     }
 
     /// Sets the RTO. In place of a probe or a reordering timer it does not begin anew (Linux

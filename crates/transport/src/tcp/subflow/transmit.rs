@@ -305,7 +305,7 @@ impl Subflow {
             return false;
         }
         let Some((_, oldest)) = self.loss.board().head() else { return false };
-        let due = oldest.sent_at + self.rtt.srtt();
+        let due = oldest.sent_at() + self.rtt.srtt();
         if due - cx.now > DEFER_WITHIN.min(self.rtt.srtt() / 2) {
             return false;
         }
@@ -435,7 +435,7 @@ impl Subflow {
     fn retransmit(&mut self, cx: &mut Context<'_>, id: u64, repairs: bool) -> Box<Packet> {
         let segment = self.loss.board().segment(id);
         let (offset, len, fin) = segment.map_or((self.tx.una(), 0, false), |segment| {
-            (segment.offset, u32::from(segment.len), segment.fin)
+            (segment.offset(), segment.len(), segment.fin())
         });
         let payload = len - u32::from(fin);
         self.loss.on_retransmitted(cx.now, id, repairs);
@@ -502,14 +502,14 @@ impl Subflow {
 
     /// An acknowledgement without data.
     fn pure_ack(&mut self, cx: &Context<'_>) -> Box<Packet> {
-        self.segment(cx, self.tx.nxt(), Flags::ACK, Payload::Empty)
+        self.segment(cx, self.tx.nxt(), Flags::ACK, Payload::EMPTY)
     }
 
     /// A probe of a closed window: an old sequence number makes the peer answer
     /// (RFC 9293 s3.8.6.1).
     fn window_probe(&mut self, cx: &Context<'_>) -> Box<Packet> {
         let before = self.tx.una().wrapping_sub(1);
-        self.segment(cx, before, Flags::ACK, Payload::Empty)
+        self.segment(cx, before, Flags::ACK, Payload::EMPTY)
     }
 
     /// A reset (RFC 9293 s3.5.2).

@@ -47,7 +47,7 @@ impl Subflow {
     pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
         if self.rx.data().readable() == 0 || max == 0 {
             let ended = self.rx.is_fin_received() || self.fsm.is_closed();
-            return if ended { Err(SocketError::Closed) } else { Ok(Payload::Empty) };
+            return if ended { Err(SocketError::Closed) } else { Ok(Payload::EMPTY) };
         }
         let offset = self.rx.data().read_offset();
         let (payload, opened) = self.rx.read(cx.now, max, self.handshake.our_shift());

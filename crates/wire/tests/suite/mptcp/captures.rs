@@ -155,8 +155,8 @@ fn every_header_of_a_kernel_is_emitted_bit_by_bit() {
 
 fn way(packet: &Packet) -> Way {
     let tcp = segment(packet);
-    let from = SocketAddr::new(packet.src, tcp.src_port);
-    Way { from, to: SocketAddr::new(packet.dst, tcp.dst_port) }
+    let from = SocketAddr::new(packet.src(), tcp.src_port);
+    Way { from, to: SocketAddr::new(packet.dst(), tcp.dst_port) }
 }
 
 /// One way of a subflow.

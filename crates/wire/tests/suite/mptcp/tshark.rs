@@ -96,16 +96,16 @@ impl Script {
         subtypes: &'static str,
     ) {
         let options: MptcpOptions = mptcp.into_iter().collect();
-        self.send((subflow, from), Flags::ACK, options, Payload::Empty, subtypes);
+        self.send((subflow, from), Flags::ACK, options, Payload::EMPTY, subtypes);
     }
 
     fn open(&mut self) {
         let flags = CapableFlags::HMAC_SHA256.with(CapableFlags::CHECKSUM);
         let capable = |form| MptcpOption::Capable(Capable::V1 { flags, form });
         let (sender, receiver) = (KEY_A, KEY_B);
-        self.send((0, 0), Flags::SYN, capable(CapableForm::Syn), Payload::Empty, "0");
+        self.send((0, 0), Flags::SYN, capable(CapableForm::Syn), Payload::EMPTY, "0");
         let syn_ack = capable(CapableForm::SynAck { sender: KEY_B });
-        self.send((0, 1), Flags::SYN | Flags::ACK, syn_ack, Payload::Empty, "0");
+        self.send((0, 1), Flags::SYN | Flags::ACK, syn_ack, Payload::EMPTY, "0");
         self.ack(0, 0, vec![capable(CapableForm::Ack { sender, receiver })], "0");
         let payload = Payload::virtual_range(1, 0, 500);
         let checksum = Some(Mapping::checksum_of(KEY_A.idsn() + 1, 1, 500, &payload));
@@ -118,11 +118,11 @@ impl Script {
     fn join(&mut self) {
         let (backup, address_id) = (false, 3);
         let syn = Join::Syn { backup, address_id, token: KEY_B.token(), nonce: NONCE_A };
-        self.send((1, 0), Flags::SYN, MptcpOption::Join(syn), Payload::Empty, "1");
+        self.send((1, 0), Flags::SYN, MptcpOption::Join(syn), Payload::EMPTY, "1");
         let hmac = join_hmac((KEY_B, NONCE_B), (KEY_A, NONCE_A)).left8();
         let syn_ack = Join::SynAck { backup, address_id: 0, hmac, nonce: NONCE_B };
         let flags = Flags::SYN | Flags::ACK;
-        self.send((1, 1), flags, MptcpOption::Join(syn_ack), Payload::Empty, "1");
+        self.send((1, 1), flags, MptcpOption::Join(syn_ack), Payload::EMPTY, "1");
         let hmac = join_hmac((KEY_A, NONCE_A), (KEY_B, NONCE_B)).left20();
         self.ack(1, 0, vec![MptcpOption::Join(Join::Ack { hmac })], "1");
         self.ack(1, 1, vec![acked(true)], "2");
@@ -165,7 +165,7 @@ impl Script {
 
     fn close(&mut self) {
         let mapping = |dsn, len| {
-            let checksum = Some(Mapping::checksum_of(dsn, 0, len, &Payload::Empty));
+            let checksum = Some(Mapping::checksum_of(dsn, 0, len, &Payload::EMPTY));
             Mapping { dsn: DataNumber::Long(dsn), subflow_seq: 0, len, checksum }
         };
         let next = KEY_B.idsn() + 1 + 4 * 700;
@@ -177,10 +177,10 @@ impl Script {
         );
         let reason = ResetReason::MIDDLEBOX_INTERFERENCE;
         let reset = MptcpOption::TcpRst { transient: true, reason };
-        self.send((1, 0), Flags::RST | Flags::ACK, reset.clone(), Payload::Empty, "8");
+        self.send((1, 0), Flags::RST | Flags::ACK, reset.clone(), Payload::EMPTY, "8");
         let both: MptcpOptions =
             [MptcpOption::FastClose { receiver: KEY_A }, reset].into_iter().collect();
-        self.send((0, 1), Flags::RST | Flags::ACK, both, Payload::Empty, "7,8");
+        self.send((0, 1), Flags::RST | Flags::ACK, both, Payload::EMPTY, "7,8");
     }
 }
 

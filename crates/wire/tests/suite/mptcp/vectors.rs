@@ -147,7 +147,7 @@ fn dss_data_fin_and_infinite_mapping() {
     let next = IDSN_A + 6;
     let fin = |checksum| acked.with_mapping(mapping(next, 0, 1, checksum)).with_fin();
     holds_dss("1e1a201f535beea38e087c8ff5a101d3d29d6f78000000000001", fin(None));
-    let checksum = Mapping::checksum_of(next, 0, 1, &Payload::Empty);
+    let checksum = Mapping::checksum_of(next, 0, 1, &Payload::EMPTY);
     holds_dss("1e1c201f535beea38e087c8ff5a101d3d29d6f78000000000001c673", fin(Some(checksum)));
     assert_eq!(checksum, 0xc673);
     assert!(fin(None).fin() && !acked.fin());

@@ -3,6 +3,7 @@
 use super::*;
 use crate::sctp::streams::{Message, OutboundStreams, Reliability, StreamOrder};
 use proptest::prelude::*;
+use wire::payload::Content;
 use wire::sctp::{Chunk, Tsn};
 
 const NONE: DataFlags = DataFlags(0);
@@ -139,7 +140,7 @@ fn bytes_are_read_without_regard_to_messages() {
     assert_eq!(streams.read(25), Payload::virtual_range(9, 0, 25));
     assert_eq!((streams.readable(), streams.held_bytes()), (25, 25));
     assert_eq!(streams.pop().map(|rest| rest.payload), Some(Payload::virtual_range(9, 25, 5)));
-    assert_eq!(streams.read(0), Payload::Empty);
+    assert_eq!(streams.read(0), Payload::EMPTY);
     assert_eq!(streams.read(u32::MAX), Payload::virtual_range(9, 30, 20));
     assert_eq!(streams.held_bytes(), 0);
 }
@@ -226,7 +227,7 @@ fn discarded_fragment_of_i_data_is_accepted_again() {
     streams.insert_interleaved(7, &mut idata(0, 1, 2, END)).unwrap();
     streams.insert_interleaved(1, &mut idata(0, 0, 0, WHOLE)).unwrap();
     assert_eq!(pop(&mut streams), [(0, 10), (0, 30)]);
-    assert!(streams.waiting.is_empty());
+    assert!(streams.index().is_empty() && is_indexed(&streams));
 }
 
 #[test]
@@ -275,7 +276,7 @@ fn contradictory_data_is_a_violation() {
         assert_eq!(streams.held_bytes(), held, "{name}");
     }
     let mut streams = streams(Framing::Data);
-    let mut empty = Data { payload: Payload::Empty, ..data(0, 0, WHOLE) };
+    let mut empty = Data { payload: Payload::EMPTY, ..data(0, 0, WHOLE) };
     assert!(streams.insert(0, &mut empty).is_err());
     assert!(streams.insert_interleaved(0, &mut idata(0, 0, 0, WHOLE)).is_err());
 }
@@ -407,7 +408,8 @@ proptest! {
             };
             prop_assert_eq!(of(&received), of(&expected));
         }
-        prop_assert_eq!((streams.held_bytes(), streams.waiting.len()), (0, 0));
+        prop_assert_eq!((streams.held_bytes(), streams.index().len()), (0, 0));
+        prop_assert!(is_indexed(&streams));
         prop_assert!(streams.partial.is_empty());
     }
 
@@ -434,6 +436,7 @@ proptest! {
             }
             prop_assert!(streams.held_bytes() <= carried);
             prop_assert!(streams.readable() <= streams.held_bytes());
+            prop_assert!(is_indexed(&streams));
         }
         drop(streams.read(u32::MAX));
         let places: Vec<u64> = (0..40).collect();
@@ -442,14 +445,34 @@ proptest! {
     }
 }
 
+#[test]
+fn discard_of_a_message_whose_first_fragment_came_twice_leaves_nothing() {
+    let mut streams = InboundStreams::new(1, Framing::Interleaved);
+    for (at, fsn, flags) in
+        [(0, 1, DataFlags::END), (1, 0, DataFlags::BEGIN), (2, 0, DataFlags::BEGIN)]
+    {
+        let payload = Payload::virtual_range(1, 0, 1);
+        let (ppid_or_fsn, mid) = (fsn, Mid(5));
+        let mut data = IData { flags, tsn: Tsn(0), stream: 0, mid, ppid_or_fsn, payload };
+        streams.insert_interleaved(at, &mut data).unwrap();
+    }
+    let discarded: u64 = (0..3).map(|at| streams.discard(at)).sum();
+    assert_eq!((discarded, streams.held_bytes()), (3, 0));
+}
+
+/// Whether the index of what waits, once there is one, is up to date.
+fn is_indexed(streams: &InboundStreams) -> bool {
+    streams.waiting.as_ref().is_none_or(|waiting| *waiting == streams.index())
+}
+
 trait FirstOffset {
     fn first_offset(&self) -> u64;
 }
 
 impl FirstOffset for Payload {
     fn first_offset(&self) -> u64 {
-        match self {
-            Payload::Virtual(range) => range.offset,
+        match self.content() {
+            Content::Virtual(range) => range.offset,
             other => panic!("{other:?}"),
         }
     }
