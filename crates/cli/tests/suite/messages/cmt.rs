@@ -40,6 +40,7 @@ fn options_of_cmt_sctp() {
         &["--sack-path", "fastest"],
         &["--rtt-rule", "none"],
         &["--path-blocking", "maybe"],
+        &["--primary-first", "never"],
         &["--cc-groups", "one"],
         &["--max-burst", "many"],
         &["--max-burst-variant", "tiny"],

@@ -43,6 +43,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("nothing to compare", "a part without values, which is refused before"),
     ("` is not one experiment", "several experiments in one place of a part"),
     ("was not run", "a column without all its studies: lab/src/reproduction/tests.rs"),
+    ("a mean is over values of experiments", "lab/src/reproduction/tests.rs"),
     ("too few finished runs to compare", "lab/src/reproduction/checks.rs"),
     ("cannot write `", "a full disk while captures are written"),
     ("cannot write the page", "memory that cannot be written to"),
