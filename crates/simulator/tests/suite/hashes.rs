@@ -13,7 +13,7 @@ use traffic::Traffic;
 const RECORDED: [(&str, &str); 16] = [
     ("ipv6-tcp", "d0f7dad99499a39f"),
     ("ipv6-mptcp", "43004d02b6e9eeba"),
-    ("checksum", "c7faa28a973d598a"),
+    ("checksum", "2483d98bd4c239be"),
     ("checksum-ipv6", "063f1bf498508e93"),
     ("mtu-tcp", "4f1a6226abb1dbb2"),
     ("mtu-mptcp", "b1d43e1e1c9364f7"),
@@ -24,7 +24,7 @@ const RECORDED: [(&str, &str); 16] = [
     ("pacing-tcp", "bd02508dfdc4ca12"),
     ("pacing-mptcp", "e612854ab34b6b3e"),
     ("cost-tcp", "9b5c0646c3163d8d"),
-    ("cost-mptcp", "42cbca18cb207bd9"),
+    ("cost-mptcp", "85093d10995c9491"),
     ("closed-tcp", "d0d84e20c1710a56"),
     ("closed-mptcp", "0ef7b20cf481d96b"),
 ];

@@ -1,8 +1,9 @@
 //! `InboundStreams`: fragments received, put together and delivered (RFC 9260 s6.6, s6.9).
 //!
 //! A message without fragments that is in order is delivered at once, without a search in a tree
-//! of fragments, and one that is not takes one entry in a tree; everything else is O(log n). Streams cost memory from their first ordered message
-//! on. Which TSNs have arrived is left to `ReceivedTsns`, the window to the association.
+//! of fragments, and one that is not takes one entry in a tree; everything else is O(log n).
+//! Streams cost memory from their first ordered message on. Which TSNs have arrived is left to
+//! `ReceivedTsns`, the window to the association.
 
 use super::joined::Joined;
 use super::partial::{Head, Partial, Place, Run};
