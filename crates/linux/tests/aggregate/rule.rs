@@ -32,7 +32,7 @@ const ATTEMPTS: usize = 3;
 /// The same where a kernel sends the large part.
 const KERNEL_ATTEMPTS: usize = 6;
 /// Attempts of two kernels, which meet the rule more often than not: six in a row were all within
-/// it once, while an engine that receives missed it in 8 of 11 and in 18 of 18 transfers.
+/// it once, while an engine that receives missed it in 57 of 69 transfers (median 9.1 s).
 const CONTROL_ATTEMPTS: usize = 14;
 /// One way, in milliseconds.
 const DELAYS: [[u64; 2]; 3] = [[0, 0], [1, 25], [25, 1]];
