@@ -116,15 +116,27 @@ impl SendBuffer {
     }
 
     /// The bytes `offset..offset + len`, as far as they are in the buffer.
+    #[inline(always)]
     pub fn slice(&self, offset: u64, len: u32) -> Payload {
         let start = offset.max(self.start);
         let end = offset.saturating_add(u64::from(len)).min(self.end);
         if start >= end {
             return Payload::EMPTY;
         }
+        // Mostly the piece read last has all of it.
+        if let Some(piece) = self.pieces.get(self.hint.get())
+            && piece.start <= start
+            && end <= piece.end
+        {
+            return piece.slice(start, end);
+        }
+        self.slice_elsewhere(start, end)
+    }
+
+    #[inline(never)]
+    fn slice_elsewhere(&self, start: u64, end: u64) -> Payload {
         let index = self.index_of(start);
         match self.pieces.get(index) {
-            // Mostly one piece has all of it.
             Some(piece) if end <= piece.end => {
                 self.hint.set(index);
                 piece.slice(start, end)
@@ -176,19 +188,21 @@ impl Piece {
     }
 
     /// The bytes `start..end` of the stream, at most 4 GiB, all of which are in the piece.
-    #[inline]
+    #[inline(always)]
     fn slice(&self, start: u64, end: u64) -> Payload {
         let (from, len) = (start - self.start, (end - start) as u32);
         match &self.content {
             Content::Virtual { stream, offset } => {
                 Payload::virtual_range(*stream, offset.wrapping_add(from), len)
             }
-            Content::Real(bytes) => {
-                let from = from as usize;
-                bytes.slice(from..from + len as usize).into()
-            }
+            Content::Real(bytes) => slice_of(bytes, from as usize, len),
         }
     }
+}
+
+#[inline(never)]
+fn slice_of(bytes: &Bytes, from: usize, len: u32) -> Payload {
+    bytes.slice(from..from + len as usize).into()
 }
 
 #[cfg(test)]

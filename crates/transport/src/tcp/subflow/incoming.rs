@@ -103,7 +103,7 @@ impl Subflow {
         }
         if self.fsm.is_syn_received() {
             if segment.ack != self.handshake.first_seq() && !self.acks_something_sent(segment) {
-                self.outbox.reset_with = Some(segment.ack);
+                self.outbox.put_reset(segment.ack);
                 return false;
             }
             self.accept_ack_of_syn(cx, cc, segment);
@@ -140,7 +140,7 @@ impl Subflow {
         let acks_syn = flags.contains(Flags::ACK) && segment.ack == self.handshake.first_seq();
         if flags.contains(Flags::ACK) && !acks_syn {
             if !flags.contains(Flags::RST) {
-                self.outbox.reset_with = Some(segment.ack);
+                self.outbox.put_reset(segment.ack);
             }
             return;
         }
@@ -608,7 +608,7 @@ impl Subflow {
         if part.len < segment_len {
             payload = payload.slice(part.skipped, part.len);
         }
-        let inserted = self.rx.insert(&arrived, part.offset, payload);
+        let inserted = self.rx.insert(arrived, part, payload);
         if inserted == Inserted::Duplicate {
             return;
         }
