@@ -65,13 +65,12 @@ impl Sender {
             Step::Send { path, what, bind: Bind::Queue, max_bytes } => (path, what, max_bytes),
             Step::Wait(why) => return self.wait(cx, paths, why),
         };
-        if !self.enqueue(paths, path, what, max_bytes) {
+        let queued = match what {
+            What::New => self.enqueue_new(paths, path, max_bytes, 1 + again),
+            what => self.enqueue(paths, path, what, max_bytes),
+        };
+        if !queued {
             return self.wait(cx, paths, Blocked::SchedulerWaits);
-        }
-        for _ in 0..again {
-            if !self.enqueue(paths, path, What::New, max_bytes) {
-                break;
-            }
         }
         self.waits = None;
         self.timer.given = Some(path);
@@ -205,7 +204,7 @@ impl Sender {
             while at < part.end {
                 // At most a segment.
                 let len = (part.end - at).min(u64::from(most)) as u32;
-                self.enqueue_unsent(paths, path, at, len);
+                self.enqueue_unsent(paths, path, at..at + u64::from(len), most);
                 at += u64::from(len);
             }
         }
@@ -254,7 +253,7 @@ impl Sender {
         }
         let most = max_bytes.min(paths.max_piece(path));
         let (offset, payload) = match what {
-            What::New => return self.enqueue_new(paths, path, most),
+            What::New => return self.enqueue_new(paths, path, most, 1),
             What::Reinject => {
                 let head = self.queue.reinject_head();
                 let range = head.map(|head| head.start..head.end.min(head.start + u64::from(most)));
@@ -283,14 +282,26 @@ impl Sender {
         let account = &mut self.state_mut(path).account;
         account.reinjected_bytes += u64::from(payload.len());
         account.reinjected_segs += u64::from(segs);
-        self.push(paths, path, offset, payload);
+        self.push(paths, path, offset, payload, most);
         true
     }
 
     /// Put data into the queue of a path that no path had: those meant for it first, else the next
-    /// ones that are meant for no path.
+    /// ones that are meant for no path. At most `pieces` of `max_bytes`, which go there as one, for
+    /// what it costs to hand over a single one. Whether anything was.
     #[inline]
-    fn enqueue_new(&mut self, paths: &mut impl Paths, path: PathId, most: u32) -> bool {
+    pub(super) fn enqueue_new(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        max_bytes: u32,
+        pieces: u64,
+    ) -> bool {
+        if path.index() >= paths.count() || !paths.is_usable(path) {
+            return false;
+        }
+        let longest = paths.max_piece(path);
+        let most = max_bytes.min(longest);
         let unsent = match self.assignments.first_of(path) {
             Some(own) => self.queue.unsent_part(own),
             None if self.assignments.is_empty() => {
@@ -299,11 +310,13 @@ impl Sender {
             None => self.free_unsent(),
         };
         let end = unsent.end.min(self.queue.window_end());
-        let len = u64::from(most).min(end.saturating_sub(unsent.start)) as u32;
-        if len == 0 || !paths.may_carry(path, unsent.start) {
+        let mut left = end.saturating_sub(unsent.start);
+        if left.min(u64::from(most)) == 0 || !paths.may_carry(path, unsent.start) {
             return false;
         }
-        self.enqueue_unsent(paths, path, unsent.start, len);
+        let whole = pieces.min(u64::from(longest / most)) * u64::from(most);
+        left = left.min(whole);
+        self.enqueue_unsent(paths, path, unsent.start..unsent.start + left, most);
         true
     }
 
@@ -323,14 +336,19 @@ impl Sender {
 
     // Saves two calls a segment, with `push`.
     #[inline(always)]
-    fn enqueue_unsent(&mut self, paths: &mut impl Paths, path: PathId, offset: u64, len: u32) {
-        let (offset, payload) = self.queue.take_unsent(path, offset, len);
-        let end = offset + u64::from(payload.len());
+    fn enqueue_unsent(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        range: Range<u64>,
+        most: u32,
+    ) {
+        let payload = self.queue.take_unsent(path, range.clone(), most);
         if !self.assignments.is_empty() {
-            self.assignments.unassign(offset..end);
+            self.assignments.unassign(range.clone());
         }
-        self.state_mut(path).account.first_sent_bytes += u64::from(payload.len());
-        self.push(paths, path, offset, payload);
+        self.state_mut(path).account.first_sent_bytes += range.end - range.start;
+        self.push(paths, path, range.start, payload, most);
     }
 
     fn take_copy(
@@ -345,10 +363,17 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn push(&mut self, paths: &mut impl Paths, path: PathId, offset: u64, payload: Payload) {
+    fn push(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        offset: u64,
+        payload: Payload,
+        most: u32,
+    ) {
         debug_assert!(!payload.is_empty() && payload.len() <= paths.max_piece(path));
         let more = offset + u64::from(payload.len()) < self.queue.end();
-        paths.enqueue(path, Piece { offset, payload, more });
+        paths.enqueue(path, Piece { offset, payload, most, more });
     }
 
     /// Lets the path policy determine the eligible paths, and sends the probes that are due.

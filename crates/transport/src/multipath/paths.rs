@@ -16,6 +16,8 @@ pub struct Piece {
     /// Position of the first byte in the connection's stream.
     pub offset: u64,
     pub payload: Payload,
+    /// Several pieces of this many bytes, of which the last may be shorter, handed over as one.
+    pub most: u32,
     /// More was written after it.
     pub more: bool,
 }
