@@ -81,6 +81,15 @@ impl ReceivedMappings {
         Ok(())
     }
 
+    /// Whether `wire` is the mapping stored last and maps a byte of a segment: the segments of one
+    /// offload buffer have the same.
+    #[inline]
+    pub fn repeats_last(&self, wire: &Mapping, offset: u64, len: u32) -> bool {
+        self.maps.back().is_some_and(|last| {
+            last.wire == *wire && last.len == u32::from(wire.len) && last.overlaps(offset, len)
+        })
+    }
+
     /// The mapping of the byte at `offset`.
     #[inline]
     pub fn at(&self, offset: u64) -> Option<&ReceivedMapping> {

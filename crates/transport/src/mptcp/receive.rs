@@ -358,6 +358,9 @@ impl DataReceive {
         mapping: &Mapping,
         fin: bool,
     ) -> Mapped {
+        if !fin && entry.received.repeats_last(mapping, segment.offset, segment.len) {
+            return Mapped::Taken { refused: 0 };
+        }
         let (dsn, data) = self.expand(mapping.dsn);
         let bytes = u32::from(mapping.len) - u32::from(fin);
         if bytes == 0 && !mapping.matches(dsn, &Payload::EMPTY) {
@@ -415,6 +418,12 @@ impl DataReceive {
     #[inline]
     pub(super) const fn data_ack(&self) -> DataNumber {
         data_number(self.long_numbers, self.ack_number())
+    }
+
+    /// Where the stream ends is known, or it has ended.
+    #[inline]
+    pub(super) const fn knows_end(&self) -> bool {
+        self.fin_received || self.fin_offset.is_some()
     }
 
     /// Whether the DATA_FIN is reached just now.

@@ -267,7 +267,7 @@ impl Sender {
 }
 
 /// The number of the path with that index.
-pub(super) const fn path_id(index: usize) -> PathId {
+pub(crate) const fn path_id(index: usize) -> PathId {
     // At most `PathSet::CAPACITY` paths.
     PathId(index as u8)
 }
