@@ -94,10 +94,15 @@ impl Connection {
     }
 
     /// Acknowledgements freed space: wake a writer that waits.
+    #[inline]
     pub(super) fn check_writer(&mut self) {
-        if !self.sender.queue.writer_waits() {
-            return;
+        if self.sender.queue.writer_waits() {
+            self.check_waiting_writer();
         }
+    }
+
+    #[inline(never)]
+    fn check_waiting_writer(&mut self) {
         let limit = self.write_limit.bytes(&mut self.subflows, &self.controller);
         if WriteLimit::is_writable(limit, &mut self.sender.queue) {
             self.set_writer_waits(false);

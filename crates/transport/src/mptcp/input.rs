@@ -42,15 +42,15 @@ impl Connection {
         }
         if let Some(accepted) = accepted {
             let info = SegmentInfo::new(accepted, &segment.options.mptcp);
-            match &segment.options.mptcp.dss {
-                Some(dss) if usual => {
-                    self.sender.on_arrival(cx.now, path_id(index));
-                    self.handle_dss(cx, index, &info, dss);
-                }
-                _ => self.handle_segment_info(cx, index, &info),
+            if usual {
+                self.sender.on_arrival(cx.now, path_id(index));
+            }
+            let goes_on = usual || self.handle_others(cx, index, &info);
+            if let Some(dss) = info.options.dss.as_ref().filter(|_| goes_on) {
+                self.handle_dss(cx, index, &info, dss);
             }
         }
-        self.after_subflow(cx, index);
+        self.after_segment(cx, index);
         if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
         }
@@ -96,14 +96,24 @@ impl Connection {
     }
 
     /// Handle what a subflow received, and its events.
+    #[inline(never)]
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
+        self.after_segment(cx, index);
+    }
+
+    // Saves a call a segment.
+    #[inline(always)]
+    fn after_segment(&mut self, cx: &mut Context<'_>, index: usize) {
         if self.is_plain() {
             let mut stream = self.plain_stream();
             stream.acknowledge();
             stream.receive(cx.now);
             self.check_writer();
         } else {
-            self.drain(cx, index);
+            // An acknowledgement brings none.
+            if self.subflows[index].tcp.readable() > 0 {
+                self.drain(cx, index);
+            }
             self.judge_path(cx, index);
         }
         if self.subflows[index].tcp.has_events() {
@@ -157,61 +167,66 @@ impl Connection {
         self.subflows.wake(index);
     }
 
-    /// Processes the options of an accepted segment.
+    /// Processes the options of an accepted segment but its DSS, and the lack of one. Whether the
+    /// DSS is to be processed.
     #[inline(never)]
-    fn handle_segment_info(
+    fn handle_others(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
         segment: &SegmentInfo<'_>,
-    ) {
+    ) -> bool {
         if self.subflows[index].stage() == Stage::Gone {
-            return;
+            return false;
         }
-        self.sender.on_arrival(cx.now, self.subflows[index].path);
+        self.sender.on_arrival(cx.now, path_id(index));
         if segment.reset {
             self.handle_reset(cx, index, segment);
-            return;
+            return false;
         }
         if self.is_plain() {
             self.handle_plain(segment);
-            return;
+            return false;
         }
         let stage = self.subflows[index].stage();
         if stage == Stage::Opening && !self.handle_opening(cx, index, segment) {
-            return;
+            return false;
         }
         if stage == Stage::PreEstablished {
             self.on_join_open(cx, index);
             self.resolve_join(cx);
         }
         if self.is_plain() {
-            return;
+            return false;
         }
         self.refused += u64::from(segment.options.ignored());
         for option in segment.options.others() {
             if !self.handle_option(cx, index, option, segment.options.dss.is_some()) {
-                return;
+                return false;
             }
         }
+        if segment.options.dss.is_none() {
+            self.handle_no_dss(cx, index, segment);
+        }
+        true
+    }
+
+    /// A segment without a DSS: its first data may have the keys instead, or a middlebox may have
+    /// stripped the options (RFC 8684 s3.7).
+    fn handle_no_dss(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo<'_>) {
         let implied = self.keys.implied_mapping(segment, self.receive.first_dsn());
-        match (&segment.options.dss, implied) {
-            (Some(dss), _) => self.handle_dss(cx, index, segment, dss),
-            (None, Some(mapping)) if index == 0 => {
-                self.handle_mapping(cx, index, segment, &mapping, false);
+        if let Some(mapping) = implied.filter(|_| index == 0) {
+            self.handle_mapping(cx, index, segment, &mapping, false);
+        } else if segment.options.is_empty() {
+            let pending = self.fallback.is_pending();
+            if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
+                self.on_options_lost(cx, index, lost);
             }
-            (None, _) if segment.options.is_empty() => {
-                // A middlebox may strip them (RFC 8684 s3.7).
-                let pending = self.fallback.is_pending();
-                if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
-                    self.on_options_lost(cx, index, lost);
-                }
-            }
-            (None, _) => {}
         }
     }
 
-    #[inline]
+    // Saves a call a segment.
+    #[inline(always)]
     fn handle_dss(
         &mut self,
         cx: &mut Context<'_>,
@@ -246,7 +261,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_data_ack(
         &mut self,
         cx: &mut Context<'_>,
@@ -357,11 +372,9 @@ impl Connection {
     }
 
     /// Moves in-order data of a subflow to their place in the connection's stream.
+    #[inline(never)]
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
-        let entry = &self.subflows[index];
-        // An acknowledgement brings none.
-        if entry.tcp.readable() == 0 || self.fallback.is_fail_sent() || entry.stage() == Stage::Gone
-        {
+        if self.fallback.is_fail_sent() || self.subflows[index].stage() == Stage::Gone {
             return;
         }
         let before = self.receive.next_offset();

@@ -138,8 +138,20 @@ impl DataReceive {
 
     /// Whether subflows are to be updated before they send.
     #[inline]
-    pub(super) const fn take_changed(&mut self) -> bool {
-        std::mem::replace(&mut self.changed, false)
+    pub(super) const fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Subflows are updated.
+    #[inline]
+    pub(super) const fn on_update(&mut self) {
+        self.changed = false;
+    }
+
+    /// Every subflow chooses its window.
+    #[inline]
+    pub(super) const fn is_shared(&self) -> bool {
+        matches!(self.tuning, Tuning::Shared(_))
     }
 
     /// The window was announced in another way up to `edge`.

@@ -30,6 +30,8 @@ pub struct Subflows {
     held: u64,
     /// Those that may have something to send, in order.
     queue: VecDeque<usize>,
+    /// All were told what to acknowledge and which window to announce at least once.
+    informed: bool,
 }
 
 impl Index<usize> for Subflows {
@@ -135,6 +137,7 @@ impl Subflows {
             }
             None => self.entries.push(entry),
         }
+        self.informed = false;
         self.wake(index);
         index
     }
@@ -193,6 +196,18 @@ impl Subflows {
             debug_assert!(self.entries[index].queued);
             self.entries[index].queued = false;
         }
+    }
+
+    /// All were told what to acknowledge and which window to announce at least once.
+    #[inline]
+    pub const fn are_informed(&self) -> bool {
+        self.informed
+    }
+
+    /// Sets whether they all were.
+    #[inline]
+    pub const fn set_informed(&mut self, informed: bool) {
+        self.informed = informed;
     }
 
     /// None may have something to send.

@@ -40,6 +40,8 @@ pub struct Sender {
     /// Why the scheduler waits, since it was last asked.
     pub(super) waits: Option<Blocked>,
     pub(super) one_at_a_time: bool,
+    /// The scheduler heeds acknowledgements: asked once, not for each segment.
+    heeds_acks: bool,
     /// The peer will send nothing more.
     pub(super) peer_closed: bool,
     /// Something happened since the scheduler was asked.
@@ -72,6 +74,7 @@ impl Sender {
         Sender {
             queue: SendQueue::default(),
             socket: config.socket,
+            heeds_acks: config.scheduler.heeds_acks(),
             scheduler: config.scheduler,
             policy: config.policy,
             failover: config.failover,
@@ -121,9 +124,10 @@ impl Sender {
     }
 
     /// A segment was handled on a path: windows may have opened.
+    #[inline]
     pub fn on_segment(&mut self, path: PathId) {
         self.is_due = true;
-        if self.scheduler.heeds_acks() {
+        if self.heeds_acks {
             self.arrivals = self.arrivals.with(path);
         }
     }

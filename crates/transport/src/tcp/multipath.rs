@@ -44,7 +44,7 @@ pub struct Multipath {
     /// The connection fell back to TCP: data carry no mapping.
     fallen_back: bool,
     mappings: SentMappings,
-    probes: TimerSignals,
+    signals: TimerSignals,
     acks: OptionAcks,
     /// The segment handled last, if it was accepted.
     accepted: Option<AcceptedSegment>,
@@ -52,9 +52,11 @@ pub struct Multipath {
 
 /// Events of the retransmission timer since the connection last asked.
 #[derive(Clone, Copy, Debug, Default)]
-struct TimerSignals {
-    timed_out: bool,
-    probed: bool,
+pub struct TimerSignals {
+    /// It fired.
+    pub timed_out: bool,
+    /// A tail loss probe was due.
+    pub probed: bool,
 }
 
 /// State of the acknowledgements that carry options.
@@ -203,22 +205,19 @@ impl Multipath {
 
     /// The retransmission timer fired.
     pub const fn on_timeout(&mut self) {
-        self.probes.timed_out = true;
+        self.signals.timed_out = true;
     }
 
-    /// Whether the retransmission timer fired since the last call.
-    pub const fn take_timed_out(&mut self) -> bool {
-        std::mem::replace(&mut self.probes.timed_out, false)
+    /// What its retransmission timer did since the last call.
+    #[inline]
+    pub const fn take_signals(&mut self) -> TimerSignals {
+        let none = TimerSignals { timed_out: false, probed: false };
+        std::mem::replace(&mut self.signals, none)
     }
 
     /// A tail loss probe is due.
     pub const fn on_loss_probe(&mut self) {
-        self.probes.probed = true;
-    }
-
-    /// Whether a tail loss probe was due since the last call.
-    pub const fn take_probed(&mut self) -> bool {
-        std::mem::replace(&mut self.probes.probed, false)
+        self.signals.probed = true;
     }
 
     /// Adds a mapping of data to send; `joined` extends the last one where possible, up to
