@@ -53,7 +53,8 @@ impl Sender {
         if self.looks_for_path() {
             self.note_stale_interval(cx.now, paths);
         }
-        let (Decision { actions, step }, again) = self.decide(cx, paths);
+        let mut again = 0;
+        let Decision { actions, step } = self.decide(cx, paths, &mut again);
         let looked = actions.is_empty();
         if !looked {
             self.act_on(cx.now, paths, actions);
@@ -118,24 +119,25 @@ impl Sender {
         }
     }
 
-    /// The decision of the scheduler, and how often it would decide the same again: the segments
-    /// that go without a decision of their own, which costs half as much as the rest of them.
-    fn decide(&mut self, cx: &mut Context<'_>, paths: &impl Paths) -> (Decision, u64) {
+    /// The decision of the scheduler; `again`: how often it would decide the same again, which
+    /// are segments that go without a decision of their own.
+    #[inline(always)]
+    fn decide(&mut self, cx: &mut Context<'_>, paths: &impl Paths, again: &mut u64) -> Decision {
         let data = self.queue.view(self.peer_closed);
         let view = View { now: cx.now, paths: &self.views, data };
         if cx.wants(EventMask::DECISION) {
-            return (explain::ask(cx, self.socket, &mut self.scheduler, &view), 0);
+            return explain::ask(cx, self.socket, &mut self.scheduler, &view);
         }
         let decision = self.scheduler.next(&view);
-        let repeats = cx.has_short_ways() && paths.only_queues() && !self.one_at_a_time;
-        let again = match &decision {
-            Decision {
-                step: Step::Send { path, what: What::New, bind: Bind::Now, .. },
-                actions,
-            } if repeats && actions.is_empty() => self.scheduler.repetitions(&view, *path),
-            _ => 0,
-        };
-        (decision, again)
+        if let Step::Send { path, what: What::New, bind: Bind::Now, .. } = &decision.step
+            && decision.actions.is_empty()
+            && cx.has_short_ways()
+            && paths.only_queues()
+            && !self.one_at_a_time
+        {
+            *again = self.scheduler.repetitions(&view, *path);
+        }
+        decision
     }
 
     /// Reports the paths on which something arrived to a scheduler that heeds acknowledgements.

@@ -269,6 +269,16 @@ impl Multipath {
 
     /// Options of a segment without data.
     fn ack_options(&mut self) -> MptcpOptions {
+        if self.on_ack.is_some() || self.data_fin.is_some() || !self.queued.is_empty() {
+            return self.more_ack_options();
+        }
+        self.acks = OptionAcks::default();
+        self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack).into()).unwrap_or_default()
+    }
+
+    /// The same, where there is more than a data acknowledgement.
+    #[cold]
+    fn more_ack_options(&mut self) -> MptcpOptions {
         let mut options = MptcpOptions::default();
         let fin_waits = self.data_fin.is_some() && self.acks.keys_sent;
         if let Some(option) = self.on_ack.as_ref().filter(|_| !fin_waits) {
@@ -328,6 +338,7 @@ impl Multipath {
     /// Options of a segment with data from `offset` on that leaves no room for
     /// [`Multipath::options`]: without the data acknowledgement, which is optional
     /// (RFC 8684 s3.3.2).
+    #[cold]
     pub fn shorter_options(&self, offset: u64) -> MptcpOptions {
         let mapping = self.mappings.find(offset).map(|(_, mapping)| mapping);
         let mut options = self.data_options(mapping);
@@ -338,6 +349,7 @@ impl Multipath {
         options
     }
 
+    #[inline(always)]
     fn data_options(&self, mapping: Option<&SentMapping>) -> MptcpOptions {
         let Some(mapping) = mapping else {
             return self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack).into()).unwrap_or_default();

@@ -59,6 +59,7 @@ impl SentMappings {
     }
 
     /// Bytes from `offset` to the end of its mapping; `None` if the byte is not mapped.
+    #[inline]
     pub(crate) fn left_from(&self, offset: u64) -> Option<u64> {
         self.find(offset).map(|(_, mapping)| mapping.end() - offset)
     }
@@ -78,11 +79,19 @@ impl SentMappings {
 
     /// The mapping of the byte at `offset`, with its index. The mapping of the last segment, which
     /// may be that of many, and the one after it are tried first.
+    #[inline]
     pub(crate) fn find(&self, offset: u64) -> Option<(usize, &SentMapping)> {
-        for index in [self.last_used, self.last_used + 1] {
-            if let Some(mapping) = self.mappings.get(index).filter(|map| map.covers(offset)) {
-                return Some((index, mapping));
-            }
+        let index = self.last_used;
+        if let Some(mapping) = self.mappings.get(index).filter(|map| map.covers(offset)) {
+            return Some((index, mapping));
+        }
+        self.find_after(index, offset)
+    }
+
+    #[inline(never)]
+    fn find_after(&self, index: usize, offset: u64) -> Option<(usize, &SentMapping)> {
+        if let Some(mapping) = self.mappings.get(index + 1).filter(|map| map.covers(offset)) {
+            return Some((index + 1, mapping));
         }
         let index = self.mappings.partition_point(|mapping| mapping.end() <= offset);
         let mapping = self.mappings.get(index).filter(|mapping| mapping.offset <= offset);
@@ -136,7 +145,8 @@ impl SentMapping {
     }
 
     fn covers(&self, offset: u64) -> bool {
-        (self.offset..self.end()).contains(&offset)
+        // Below it, the difference is larger than any length.
+        offset.wrapping_sub(self.offset) < u64::from(self.bytes())
     }
 }
 
