@@ -259,12 +259,7 @@ impl Multipath {
             return self.ack_options();
         }
         self.acks.in_row = 0;
-        let found = self.mappings.find(offset);
-        let options = self.data_options(found.map(|(_, mapping)| mapping));
-        if let Some((index, _)) = found {
-            self.mappings.on_used(index);
-        }
-        options
+        self.data_options(self.mappings.find(offset))
     }
 
     /// Options of a segment without data.
@@ -340,7 +335,7 @@ impl Multipath {
     /// (RFC 8684 s3.3.2).
     #[cold]
     pub fn shorter_options(&self, offset: u64) -> MptcpOptions {
-        let mapping = self.mappings.find(offset).map(|(_, mapping)| mapping);
+        let mapping = self.mappings.find(offset);
         let mut options = self.data_options(mapping);
         options.dss = mapping.and(options.dss).map(|dss| {
             let kept = dss.mapping().map_or(Dss::EMPTY, |map| Dss::EMPTY.with_mapping(map));

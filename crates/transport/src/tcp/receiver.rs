@@ -363,6 +363,7 @@ impl Receiver {
 
     /// Moves in-order bytes to the multi-path connection, at most `max`. Where that tunes one
     /// buffer for all subflows, theirs follow it.
+    #[inline]
     pub(crate) fn take(&mut self, now: Instant, max: u32, shift: u8) -> Payload {
         let payload = self.data.read(max);
         if matches!(self.shared, Some(SharedWindow::Room { .. })) {

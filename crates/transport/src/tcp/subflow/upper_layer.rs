@@ -211,6 +211,7 @@ impl Subflow {
     }
 
     /// Takes in-order bytes, at most `max`.
+    #[inline]
     pub fn take_received(&mut self, now: Instant, max: u32) -> Payload {
         self.rx.take(now, max, self.handshake.our_shift())
     }
