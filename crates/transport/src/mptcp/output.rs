@@ -204,26 +204,23 @@ impl Connection {
         self.account.holds(cx, self.socket, self.subflows.held() + gaps, blocks_reader);
     }
 
-    /// The earliest deadline of connection and subflows.
-    pub(super) fn earliest_deadline(&self) -> Instant {
+    /// The earliest deadline of connection and subflows if it is before `at`, else any time that is
+    /// not.
+    pub(super) fn earliest_deadline(&mut self, at: Instant) -> Instant {
+        let is_over = self.is_over();
         let own = self
             .sender
-            .deadline(self.is_over())
+            .deadline(is_over)
             .min(self.deadlines.earliest())
-            .min(self.manager_deadline())
-            .min(self.management.announcement_deadline())
+            .min(self.management.deadline(is_over))
             .min(self.watch_deadline());
-        self.subflows.iter().map(SubflowEntry::deadline).fold(own, Instant::min)
+        self.subflows.iter_mut().map(|entry| entry.deadline_before(at)).fold(own, Instant::min)
     }
 
     /// When the fail-over rule examines a path again.
     fn watch_deadline(&self) -> Instant {
         let usable = |entry: &SubflowEntry| entry.is_usable();
         self.sender.watch_deadline(|path| self.subflows.get(path.index()).is_some_and(usable))
-    }
-
-    fn manager_deadline(&self) -> Instant {
-        if self.is_over() { Instant::FAR_FUTURE } else { self.management.manager_deadline() }
     }
 
     /// Runs the timers that are due.

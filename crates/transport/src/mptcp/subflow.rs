@@ -108,11 +108,12 @@ impl SubflowEntry {
         self.priority.is_backup()
     }
 
-    /// The earliest deadline of its TCP, its handshake and the check of its address.
+    /// The earliest deadline of its TCP, its handshake and the check of its address, if it is
+    /// before `at`, else any time that is not.
     #[inline]
-    pub fn deadline(&self) -> Instant {
+    pub fn deadline_before(&mut self, at: Instant) -> Instant {
         let removal = self.removal.map_or(Instant::FAR_FUTURE, RemovalCheck::deadline);
-        self.tcp.deadline().min(self.handshake.deadline()).min(removal)
+        self.tcp.deadline_before(at).min(self.handshake.deadline()).min(removal)
     }
 
     /// Whether a segment for the first subflow of a server has a DSS but lacks the keys that are to

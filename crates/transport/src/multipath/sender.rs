@@ -205,11 +205,13 @@ impl Sender {
 
     /// The earliest deadline of scheduler, path policy and data timer. `over`: nothing is scheduled
     /// any more.
+    #[inline]
     pub fn deadline(&self, over: bool) -> Instant {
         self.scheduler_deadline(over).min(self.timer.at)
     }
 
     /// The earliest deadline of scheduler and path policy, if there is anything to send.
+    #[inline]
     fn scheduler_deadline(&self, over: bool) -> Instant {
         if over {
             return Instant::FAR_FUTURE;

@@ -82,6 +82,7 @@ macro_rules! dispatch {
     };
     (@calls $arms:tt fn $method:ident(&self $(, $arg:ident: $type:ty)*) -> $out:ty;
         $($calls:tt)*) => {
+        #[inline]
         fn $method(&self $(, $arg: $type)*) -> $out {
             dispatch! { @match self $arms $method($($arg),*) }
         }
