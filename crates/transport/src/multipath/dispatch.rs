@@ -10,7 +10,8 @@ use super::paths::{Paths, Piece};
 use super::sender::{Sender, path_id};
 use crate::path_policy::PathPolicy;
 use crate::scheduler::{
-    Action, Bind, Decision, PathChange, PathState, PathView, Scheduler, Step, View, What,
+    Action, Bind, Decision, PathChange, PathState, PathView, Repetitions, Scheduler, Step, View,
+    What,
 };
 use base::{Blocked, Context, Event, EventMask, Instant, PathId};
 use std::ops::Range;
@@ -53,7 +54,7 @@ impl Sender {
         if self.looks_for_path() {
             self.note_stale_interval(cx.now, paths);
         }
-        let mut again = 0;
+        let mut again = Repetitions::NONE;
         let Decision { actions, step } = self.decide(cx, paths, &mut again);
         let looked = actions.is_empty();
         if !looked {
@@ -66,19 +67,23 @@ impl Sender {
             Step::Send { path, what, bind: Bind::Queue, max_bytes } => (path, what, max_bytes),
             Step::Wait(why) => return self.wait(cx, paths, why),
         };
+        let pieces = 1 + again.times;
         let queued = match what {
-            What::New => self.enqueue_new(paths, path, max_bytes, 1 + again),
-            what => self.enqueue(paths, path, what, max_bytes),
+            What::New => self.enqueue_new(paths, path, max_bytes, pieces),
+            what => self.enqueue(paths, path, what, max_bytes).then_some(0),
         };
-        if !queued {
-            return self.wait(cx, paths, Blocked::SchedulerWaits);
-        }
+        let Some(bytes) = queued else { return self.wait(cx, paths, Blocked::SchedulerWaits) };
         self.waits = None;
         self.timer.given = Some(path);
         self.ensure_timer(cx.now, paths);
         if self.one_at_a_time {
             self.is_due = true;
             return Dispatched::Single;
+        }
+        if again.fills_windows && bytes == pieces * u64::from(max_bytes) {
+            // Known without another look at the paths and another decision.
+            self.note_stale_interval(cx.now, paths);
+            return self.wait(cx, paths, Blocked::CongestionWindow);
         }
         self.refresh(cx, paths, path);
         if !looked {
@@ -122,7 +127,12 @@ impl Sender {
     /// The decision of the scheduler; `again`: how often it would decide the same again, which
     /// are segments that go without a decision of their own.
     #[inline(always)]
-    fn decide(&mut self, cx: &mut Context<'_>, paths: &impl Paths, again: &mut u64) -> Decision {
+    fn decide(
+        &mut self,
+        cx: &mut Context<'_>,
+        paths: &impl Paths,
+        again: &mut Repetitions,
+    ) -> Decision {
         let data = self.queue.view(self.peer_closed);
         let view = View { now: cx.now, paths: &self.views, data };
         if cx.wants(EventMask::DECISION) {
@@ -255,7 +265,7 @@ impl Sender {
         }
         let most = max_bytes.min(paths.max_piece(path));
         let (offset, payload) = match what {
-            What::New => return self.enqueue_new(paths, path, most, 1),
+            What::New => return self.enqueue_new(paths, path, most, 1).is_some(),
             What::Reinject => {
                 let head = self.queue.reinject_head();
                 let range = head.map(|head| head.start..head.end.min(head.start + u64::from(most)));
@@ -290,7 +300,7 @@ impl Sender {
 
     /// Put data into the queue of a path that no path had: those meant for it first, else the next
     /// ones that are meant for no path. At most `pieces` of `max_bytes`, which go there as one, for
-    /// what it costs to hand over a single one. Whether anything was.
+    /// what it costs to hand over a single one. How many bytes; `None`: nothing.
     #[inline]
     pub(super) fn enqueue_new(
         &mut self,
@@ -298,9 +308,9 @@ impl Sender {
         path: PathId,
         max_bytes: u32,
         pieces: u64,
-    ) -> bool {
+    ) -> Option<u64> {
         if path.index() >= paths.count() || !paths.is_usable(path) {
-            return false;
+            return None;
         }
         let longest = paths.max_piece(path);
         let most = max_bytes.min(longest);
@@ -314,12 +324,12 @@ impl Sender {
         let end = unsent.end.min(self.queue.window_end());
         let mut left = end.saturating_sub(unsent.start);
         if left.min(u64::from(most)) == 0 || !paths.may_carry(path, unsent.start) {
-            return false;
+            return None;
         }
         let whole = pieces.min(u64::from(longest / most)) * u64::from(most);
         left = left.min(whole);
         self.enqueue_unsent(paths, path, unsent.start..unsent.start + left, most);
-        true
+        Some(left)
     }
 
     /// The first unsent data that are meant for no path.

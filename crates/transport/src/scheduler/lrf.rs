@@ -9,7 +9,7 @@
 use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Action, AnyScheduler, Decision, Options, Scheduler, SchedulerRow};
+use super::{Action, AnyScheduler, Decision, Options, Repetitions, Scheduler, SchedulerRow};
 use crate::reinjection::Opportunistic;
 use base::decision::Explanation;
 use base::{Blocked, PathId};
@@ -50,21 +50,30 @@ impl Scheduler for Lrf {
     }
 
     /// While the others stay as they are, the path is the best one until a window is full.
-    fn repetitions(&self, view: &View<'_>, path: PathId) -> u64 {
+    fn repetitions(&self, view: &View<'_>, path: PathId) -> Repetitions {
         let offer = view.offered().filter(|offer| !offer.reinject);
-        let Some((offer, path)) = offer.zip(view.path(path)) else { return 0 };
+        let Some((offer, path)) = offer.zip(view.path(path)) else { return Repetitions::NONE };
         let (window, mss) = (&path.window, u64::from(path.window.mss));
         // An idle path restarts its window with the first segment.
         if window.inflight_segs == 0 || path.continues_at.is_some() {
-            return 0;
+            return Repetitions::NONE;
         }
         // A short segment may go where a whole one of any path has no room.
         let longest = view.paths.iter().map(|path| path.window.mss).max().unwrap_or(0);
-        let whole = (offer.end - offer.offset).saturating_sub(u64::from(longest));
-        let own = (u64::from(path.free_segs()) * mss).saturating_sub(path.queue.unsent_bytes);
+        let unsent = offer.end - offer.offset;
+        let whole = unsent.saturating_sub(u64::from(longest));
+        let free = u64::from(path.free_segs()) * mss;
+        let own = free.saturating_sub(path.queue.unsent_bytes);
         let shared = view.data.window_end.saturating_sub(offer.offset);
         let left = shared.min(window.send_window_bytes).saturating_sub(mss);
-        whole.min(own).min(left) / mss
+        let times = whole.min(own).min(left) / mss;
+        let sent = (times + 1) * mss;
+        let is_full = |other: &PathView| other.id == path.id || other.is_window_full();
+        let waits = |other: &PathView| {
+            other.is_definitely_unavailable(&offer) || (other.is_active() && is_full(other))
+        };
+        let fills_path = sent < unsent && path.queue.unsent_bytes + sent > free;
+        Repetitions { times, fills_windows: fills_path && view.paths.iter().all(waits) }
     }
 
     fn makes_copies(&self) -> bool {
