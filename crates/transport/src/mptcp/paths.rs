@@ -103,21 +103,26 @@ impl Paths for SubflowPaths<'_> {
         self.subflows.len()
     }
 
-    #[inline(always)]
     fn view(&self, path: PathId) -> Option<PathView> {
+        let mut view = PathView::BLANK;
+        self.look(path, &mut view).then_some(view)
+    }
+
+    #[inline(always)]
+    fn look(&self, path: PathId, view: &mut PathView) -> bool {
         let entry = &self.subflows[path];
         if entry.stage() == Stage::Gone {
-            return None;
+            return false;
         }
-        let mut view = entry.tcp.view(self.controller);
+        entry.tcp.look(view, self.controller);
         view.interface = entry.interface;
         if entry.stage() != Stage::Open {
             view.state = PathState::Opening;
         }
         view.backup = entry.is_backup();
         view.continues_at = self.continues_at(entry);
-        self.lift_window(&mut view);
-        Some(view)
+        self.lift_window(view);
+        true
     }
 
     #[inline]

@@ -39,7 +39,7 @@ impl Sender {
         self.timer.given = None;
         self.report_acks(cx.now, paths);
         self.apply_policy(cx, paths);
-        self.views.clear();
+        self.are_views_current = false;
         true
     }
 
@@ -48,7 +48,7 @@ impl Sender {
         if !self.has_offer() {
             return Dispatched::Nothing;
         }
-        if self.views.is_empty() {
+        if !self.are_views_current {
             self.look_at_paths(paths);
         }
         if self.looks_for_path() {
@@ -86,22 +86,28 @@ impl Sender {
             return self.wait(cx, paths, Blocked::CongestionWindow);
         }
         self.refresh(cx, paths, path);
-        if !looked {
-            self.views.clear();
-        }
+        self.are_views_current = looked;
         Dispatched::Again
     }
 
     /// What the scheduler sees of every path.
     fn look_at_paths(&mut self, paths: &impl Paths) {
-        self.views.clear();
+        let mut views = std::mem::take(&mut self.views);
+        let mut count = 0;
         for index in 0..paths.count() {
-            if let Some(mut view) = paths.view(path_id(index)) {
+            if views.len() == count {
+                views.push(PathView::BLANK);
+            }
+            let view = &mut views[count];
+            if paths.look(path_id(index), view) {
                 debug_assert_eq!(view.id.index(), index);
-                self.complete(&mut view);
-                self.views.push(view);
+                self.complete(view);
+                count += 1;
             }
         }
+        views.truncate(count);
+        self.views = views;
+        self.are_views_current = true;
     }
 
     /// Completes the view with what the sender has of a path independently of its protocol.

@@ -60,6 +60,15 @@ pub trait Paths {
     /// it, the mark of the path policy, and data that are assigned and not dispatched.
     fn view(&self, path: PathId) -> Option<PathView>;
 
+    /// Writes the same to its place; `false`: the path is over.
+    fn look(&self, path: PathId, view: &mut PathView) -> bool {
+        let current = self.view(path);
+        if let Some(current) = current {
+            *view = current;
+        }
+        current.is_some()
+    }
+
     /// The path was given data: updates windows and queue of its view. An idle path may have to
     /// restart its window first.
     fn refresh(&mut self, _cx: &Context<'_>, view: &mut PathView) {

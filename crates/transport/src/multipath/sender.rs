@@ -32,8 +32,10 @@ pub struct Sender {
     /// By path number.
     pub(super) states: Vec<PathRecord>,
     pub(super) timer: DataTimer,
-    /// Reused for the scheduler's view.
+    /// What the scheduler sees of the paths, overwritten in its place.
     pub(super) views: Vec<PathView>,
+    /// It is what they are now.
+    pub(super) are_views_current: bool,
     /// Paths that a segment arrived on since the last decision, if the scheduler heeds
     /// acknowledgements.
     pub(super) arrivals: PathSet,
@@ -82,6 +84,7 @@ impl Sender {
             states: Vec::new(),
             timer: DataTimer::default(),
             views: Vec::new(),
+            are_views_current: false,
             arrivals: PathSet::EMPTY,
             waits: None,
             one_at_a_time: config.one_at_a_time,
