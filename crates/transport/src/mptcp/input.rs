@@ -54,11 +54,10 @@ impl Connection {
         if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
         }
-        self.subflows.count_held(index);
+        self.subflows.after_segment(index);
         if cx.wants(EventMask::ACCOUNT) {
             self.record_held(cx);
         }
-        self.subflows.wake(index);
         self.sender.on_segment(path_id(index));
     }
 
@@ -398,14 +397,9 @@ impl Connection {
                 self.on_wrong_checksum(cx, index, dsn, Suspect { offset, payload });
                 break;
             }
-            let (socket, path) = (self.socket, entry.path);
-            cx.record(EventMask::ARRIVAL, || Event::DataArrived {
-                socket,
-                path,
-                offset: data,
-                subflow_offset: offset,
-                len,
-            });
+            if cx.wants(EventMask::ARRIVAL) {
+                self.record_arrival(cx, index, (data, offset, len));
+            }
             self.receive.insert(cx.now, data, payload);
         }
         if taken {
@@ -416,6 +410,24 @@ impl Connection {
             self.lifecycle.push_readable();
             self.reach_fin(cx);
         }
+    }
+
+    /// `len` bytes at `data` of the connection arrived at `offset` of a subflow.
+    #[cold]
+    fn record_arrival(
+        &self,
+        cx: &mut Context<'_>,
+        index: usize,
+        (data, offset, len): (u64, u64, u32),
+    ) {
+        let (socket, path) = (self.socket, path_id(index));
+        cx.record(EventMask::ARRIVAL, || Event::DataArrived {
+            socket,
+            path,
+            offset: data,
+            subflow_offset: offset,
+            len,
+        });
     }
 
     /// Data from `offset` on wait for a mapping, not more of them than the window. A mapping of

@@ -294,7 +294,7 @@ impl DataReceive {
     /// room for all, and the subflow may acknowledge two segments without the reader.
     pub(super) fn on_taken(&mut self, entry: &mut SubflowEntry) {
         if let Tuning::Shared(buffer) = &self.tuning {
-            entry.tcp.on_passed(self.data.readable() == 0, buffer.room());
+            entry.tcp.on_passed(self.data.readable() == 0, || buffer.room());
             self.changed = true;
         }
     }

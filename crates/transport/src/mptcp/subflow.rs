@@ -112,8 +112,12 @@ impl SubflowEntry {
     /// before `at`, else any time that is not.
     #[inline]
     pub fn deadline_before(&mut self, at: Instant) -> Instant {
+        let tcp = self.tcp.deadline_before(at);
+        if self.stage() == Stage::Open && self.removal.is_none() {
+            return tcp;
+        }
         let removal = self.removal.map_or(Instant::FAR_FUTURE, RemovalCheck::deadline);
-        self.tcp.deadline_before(at).min(self.handshake.deadline()).min(removal)
+        tcp.min(self.handshake.deadline()).min(removal)
     }
 
     /// Whether a segment for the first subflow of a server has a DSS but lacks the keys that are to

@@ -209,7 +209,8 @@ impl Subflow {
     }
 
     /// Takes in-order bytes, at most `max`.
-    #[inline]
+    // Saves a call a segment.
+    #[inline(always)]
     pub fn take_received(&mut self, now: Instant, max: u32) -> Payload {
         self.rx.take(now, max, self.handshake.our_shift())
     }
@@ -269,7 +270,8 @@ impl Subflow {
     }
 
     /// Data went to the connection (`Receiver::on_passed`).
-    pub fn on_passed(&mut self, waits: bool, space: Space) {
+    #[inline]
+    pub fn on_passed(&mut self, waits: bool, space: impl FnOnce() -> Space) {
         self.rx.on_passed(waits, space, self.handshake.our_shift());
     }
 
