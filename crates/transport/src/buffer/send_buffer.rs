@@ -124,17 +124,15 @@ impl SendBuffer {
             return Payload::EMPTY;
         }
         // Mostly the piece read last has all of it.
-        if let Some(piece) = self.pieces.get(self.hint.get())
-            && piece.start <= start
-            && end <= piece.end
-        {
-            return piece.slice(start, end);
+        match self.pieces.get(self.hint.get()) {
+            Some(piece) if piece.start <= start && end <= piece.end => piece.slice(start, end),
+            _ => self.slice_of_others(start, end),
         }
-        self.slice_elsewhere(start, end)
     }
 
+    /// The bytes `start..end`, not all in the piece read last.
     #[inline(never)]
-    fn slice_elsewhere(&self, start: u64, end: u64) -> Payload {
+    fn slice_of_others(&self, start: u64, end: u64) -> Payload {
         let index = self.index_of(start);
         match self.pieces.get(index) {
             Some(piece) if end <= piece.end => {
