@@ -172,6 +172,13 @@ impl EventQueue {
         Some(self.near[place].target())
     }
 
+    /// Whether an event at `at` would be the next one, whenever it was inserted.
+    #[inline]
+    pub(crate) fn is_before_all(&self, at: Instant) -> bool {
+        let next = self.near[..self.near_len].last();
+        at.as_nanos() < next.map_or(u64::MAX, |next| next.at)
+    }
+
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
     #[inline]
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
