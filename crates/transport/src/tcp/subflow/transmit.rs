@@ -14,7 +14,7 @@ use crate::tcp::loss::Rexmit;
 use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
-use wire::{Body, Flags, MptcpOptions, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
+use wire::{Body, Ends, Flags, MptcpOptions, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
 
 /// A burst is deferred only if the last one left within this time, and the acknowledgement of the
 /// oldest segment is due within it (Linux).
@@ -540,8 +540,8 @@ impl Subflow {
         let (local, remote) = (self.tuple.local.ip(), self.tuple.remote.ip());
         let ip = if local.is_ipv4() { 20 } else { 40 };
         self.tx.nic.last_len = ip + segment.wire_len();
-        let place = Box::new_uninit();
-        let mut packet = Box::write(place, Packet::new(local, remote, Body::Tcp(segment)));
+        let (place, ends) = (Box::new_uninit(), Ends::new(local, remote));
+        let mut packet = Box::write(place, Packet::between(ends, Body::Tcp(segment)));
         packet.flow = self.id.socket.0 + 1;
         debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
         packet
