@@ -47,9 +47,9 @@ pub struct Link {
     owner: u64,
     id: LinkId,
     down: bool,
-    /// It is up, and what happens to a packet follows from the length of the queue alone: drop-tail
-    /// in packets, no loss, no jitter, no damage.
-    is_plain: bool,
+    /// The limit of the queue, if the link is up and what happens to a packet follows from the
+    /// length of the queue alone: drop-tail in packets, no loss, no jitter, no damage.
+    plain_limit: Option<u32>,
     /// Whether packets may be damaged or duplicated.
     has_damage: bool,
     /// Whether delays differ between packets.
@@ -103,7 +103,7 @@ impl Link {
                 packet_time,
                 dropped: Vec::new(),
             }),
-            is_plain: false,
+            plain_limit: None,
         };
         link.check_plain();
         link
@@ -111,17 +111,21 @@ impl Link {
 
     /// After a change of what a packet may meet.
     fn check_plain(&mut self) {
-        self.is_plain = matches!(self.queue, Queue::Tail(Tail::DropTail(_)))
-            && matches!(self.limit, Limit::Packets(_))
+        let is_plain = matches!(self.queue, Queue::Tail(Tail::DropTail(_)))
             && matches!(self.loss, Loss::None)
             && !(self.down || self.has_damage || self.varies);
+        self.plain_limit = match self.limit {
+            Limit::Packets(most) if is_plain => Some(most),
+            _ => None,
+        };
     }
 
     /// Send a packet. Returns whether the link accepted it; otherwise it is dropped.
     pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: impl Into<Box<Packet>>) -> bool {
         let packet = packet.into();
-        let len = packet.wire_len();
-        self.take(cx, packet, len)
+        let (len, before) = (packet.wire_len(), self.stats.accepted);
+        self.take(cx, packet, len);
+        self.stats.accepted > before
     }
 
     /// Count a packet that a wire (`LinkConfig::is_wire`) let through.
@@ -129,19 +133,20 @@ impl Link {
         self.stats.count_passed(len);
     }
 
-    /// Send a packet whose length on the wire is known to be `len`.
+    /// Send a packet whose length on the wire is known to be `len`. Returns when to poll next
+    /// unless the packet changed nothing about that.
     // Saves a call a packet.
     #[inline(always)]
-    pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
+    pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> Option<Instant> {
         debug_assert_eq!(len, packet.wire_len());
         // The usual link: one question for all that others ask.
-        if self.is_plain
+        if let Some(most) = self.plain_limit
             && cx.has_short_ways()
-            && let Limit::Packets(most) = self.limit
         {
             return self.take_plain(cx, most, packet, len);
         }
-        self.take_any(cx, packet, len)
+        self.take_any(cx, packet, len);
+        Some(self.next_poll())
     }
 
     /// The same on a plain link.
@@ -152,11 +157,12 @@ impl Link {
         most: u32,
         packet: Box<Packet>,
         len: u32,
-    ) -> bool {
+    ) -> Option<Instant> {
         self.forget_departed(cx.now);
         // The packet in service does not wait, and the new one would.
         if self.service.len() > most as usize {
-            return self.refuse(cx, len, DropReason::QueueFull);
+            self.refuse(cx, len, DropReason::QueueFull);
+            return None;
         }
         let accepted = Accepted::new(self.count_accepted(cx, len), len);
         let depart = self.server.finish(cx.now, len);
@@ -164,16 +170,19 @@ impl Link {
             self.service.push_back(Service { depart, accepted });
             self.service_bytes += u64::from(len);
         }
-        self.flights.push(Flight { arrival: depart + self.delay, accepted }, packet);
         self.note_backlog();
-        true
+        let arrival = depart + self.delay;
+        let is_first = self.flights.is_empty();
+        self.flights.push(Flight { arrival, accepted }, packet);
+        is_first.then_some(arrival)
     }
 
     #[inline(never)]
-    fn take_any(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
+    fn take_any(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) {
         self.advance(cx);
         if let Err(reason) = self.admit(cx, len) {
-            return self.refuse(cx, len, reason);
+            self.refuse(cx, len, reason);
+            return;
         }
         let number = self.count_accepted(cx, len);
         if let Queue::Head(head) = &mut self.queue {
@@ -186,14 +195,12 @@ impl Link {
             self.launch(cx, flight, packet);
         }
         self.note_backlog();
-        true
     }
 
     #[cold]
-    fn refuse(&mut self, cx: &mut Context<'_>, len: u32, reason: DropReason) -> bool {
+    fn refuse(&mut self, cx: &mut Context<'_>, len: u32, reason: DropReason) {
         self.stats.count_refused(reason);
         self.record_drop(cx, len, reason);
-        false
     }
 
     /// Count an accepted packet. Returns its place in the order of acceptance.
@@ -223,12 +230,12 @@ impl Link {
         if matches!(self.queue, Queue::Head(_)) {
             self.advance(cx);
         }
-        let (flight, packet) = self.flights.due(cx.now)?;
-        let (link, len) = (self.id, flight.accepted.len());
-        cx.record(EventMask::PACKET, || delivered(link, len, packet));
+        let (accepted, packet) = self.flights.pop_due(cx.now)?;
+        let (link, len) = (self.id, accepted.len());
+        cx.record(EventMask::PACKET, || delivered(link, len, &packet));
         self.stats.delivered += 1;
         self.stats.bytes_delivered += u64::from(len);
-        self.flights.pop()
+        Some(packet)
     }
 
     /// When to poll next; `None` if no packet is on the link.
@@ -541,7 +548,7 @@ impl Link {
         self.server.reset(cx.now);
         for service in self.service.iter_mut() {
             service.depart = match left.take() {
-                Some(work) => self.server.finish_work(cx.now, 0, work),
+                Some(work) => self.server.finish_work(cx.now, work),
                 None => self.server.finish(cx.now, service.accepted.len()),
             };
         }

@@ -61,6 +61,8 @@ struct FabricLink {
     reader: Option<SocketId>,
     /// Without rate, delay and loss: a packet passes it without an event.
     is_wire: bool,
+    /// It has a proxy or a middlebox, or leads to a router without an event: one question for all.
+    is_special: bool,
     /// The proxy at its end, of which it leads to.
     proxy: ProxyEnd,
     link: Link,
@@ -114,8 +116,11 @@ impl Fabric {
         let host = self.topology.host(id);
         let is_wire = config.is_wire();
         let link = Link::new(id, config, owner);
-        let (reader, proxy, behind) = (None, ProxyEnd::None, None);
-        self.links.push(FabricLink { link, target, host, reader, is_wire, proxy, behind });
+        let (reader, proxy, behind, is_special) = (None, ProxyEnd::None, None, false);
+        let mut attached =
+            FabricLink { link, target, host, reader, is_wire, is_special, proxy, behind };
+        attached.check_special();
+        self.links.push(attached);
         (id, target)
     }
 
@@ -135,8 +140,9 @@ impl Fabric {
     /// Put a middlebox at the far end of a link.
     pub(crate) fn set_middlebox(&mut self, link: LinkId, middlebox: Box<dyn MiddleBox>) {
         let behind = Behind { middlebox, through: VecDeque::new() };
-        self.links[link.index()].behind = Some(Box::new(behind));
-        self.links[link.index()].is_wire = false;
+        let attached = &mut self.links[link.index()];
+        (attached.behind, attached.is_wire) = (Some(Box::new(behind)), false);
+        attached.check_special();
     }
 
     /// Put a proxy between these links of a path and the server.
@@ -145,6 +151,7 @@ impl Fabric {
         for (link, end) in [(down, ProxyEnd::Near(number)), (up, ProxyEnd::Far(number))] {
             let attached = &mut self.links[link.index()];
             (attached.proxy, attached.is_wire) = (end, false);
+            attached.check_special();
         }
         self.proxies.push(ProxyPoint { proxy, down, up });
     }
@@ -228,19 +235,36 @@ impl Fabric {
         packet: Box<Packet>,
         len: u32,
     ) {
-        if self.count_step(cx.now) {
-            let attached = &mut self.links[link.index()];
-            if let ProxyEnd::Near(number) = attached.proxy {
-                return self.enter_proxy(cx, number, packet);
-            }
-            if attached.is_wire && attached.host.is_none() {
-                attached.link.count_passed(len);
-                self.pass_on(cx, link, packet, len);
-                return;
-            }
-            attached.link.take(cx, packet, len);
-            self.queue.set_at(attached.target, attached.next_poll());
+        if !self.count_step(cx.now) {
+            return;
         }
+        let attached = &mut self.links[link.index()];
+        if attached.is_special {
+            return self.enqueue_specially(cx, link, packet, len);
+        }
+        if let Some(next) = attached.link.take(cx, packet, len) {
+            self.queue.set_at(attached.target, next);
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue_specially(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: LinkId,
+        packet: Box<Packet>,
+        len: u32,
+    ) {
+        let attached = &mut self.links[link.index()];
+        if let ProxyEnd::Near(number) = attached.proxy {
+            return self.enter_proxy(cx, number, packet);
+        }
+        if attached.is_wire {
+            attached.link.count_passed(len);
+            return self.pass_on(cx, link, packet, len);
+        }
+        attached.link.take(cx, packet, len);
+        self.queue.set_at(attached.target, attached.next_poll());
     }
 
     /// Forward a packet that came out of `link` at the router there.
@@ -288,13 +312,33 @@ impl Fabric {
         len: u32,
     ) {
         let (nic, target) = &mut self.nics[nic];
-        nic.enqueue(cx, packet, len);
-        self.queue.set_at(*target, nic.next_departure());
+        if let Some(next) = nic.enqueue(cx, packet, len) {
+            self.queue.set_at(*target, next);
+        }
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
     #[inline]
     pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: LinkId,
+    ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
+        let attached = &mut self.links[link.index()];
+        if !attached.is_special
+            && let Some((host, interface)) = attached.host
+        {
+            let packet = attached.link.poll(cx);
+            if packet.is_none() {
+                self.queue.set_at(attached.target, attached.link.next_poll());
+            }
+            return packet.map(|packet| (host, interface, packet));
+        }
+        self.poll_specially(cx, link)
+    }
+
+    #[inline(never)]
+    fn poll_specially(
         &mut self,
         cx: &mut Context<'_>,
         link: LinkId,
@@ -325,7 +369,7 @@ impl Fabric {
     ) -> Option<(HostId, u32, u32)> {
         let (nic, target) = &mut self.nics[nic];
         let Some(Leaving { packet, len, .. }) = nic.poll(cx.now) else {
-            self.queue.set_at(*target, nic.next_departure());
+            self.queue.set_at(*target, nic.await_departure());
             return None;
         };
         let (host, next, flow) = (nic.host, nic.next, packet.flow);
@@ -345,7 +389,7 @@ impl Fabric {
         let attached = &mut self.links[link.index()];
         attached.reader = reader;
         // Only `poll` has the packets that a middlebox let through.
-        if attached.behind.is_some() || attached.proxy != ProxyEnd::None {
+        if attached.is_special {
             return false;
         }
         let next = attached.link.next_poll();
@@ -360,8 +404,8 @@ impl Fabric {
     /// to it at once: a burst leaves without the event queue.
     #[inline]
     pub(crate) fn nic_rests(&mut self, cx: &mut Context<'_>, nic: usize, until: Instant) -> bool {
-        let (nic, target) = &self.nics[nic];
-        let next = nic.next_departure();
+        let (nic, target) = &mut self.nics[nic];
+        let next = nic.await_departure();
         if next <= cx.now {
             return false;
         }
@@ -432,6 +476,7 @@ impl Fabric {
     pub(crate) fn apply(&mut self, cx: &mut Context<'_>, link: LinkId, change: LinkChange) {
         let attached = &mut self.links[link.index()];
         attached.is_wire = false;
+        attached.check_special();
         attached.link.apply(cx, change);
         self.queue.set_at(attached.target, attached.next_poll());
     }
@@ -490,7 +535,13 @@ impl Fabric {
 }
 
 impl FabricLink {
-    #[inline(always)]
+    /// After a change of what is at its ends.
+    fn check_special(&mut self) {
+        self.is_special = self.behind.is_some()
+            || self.proxy != ProxyEnd::None
+            || self.is_wire && self.host.is_none();
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {
         let packet = match &mut self.behind {
             None => self.link.poll(cx),
