@@ -79,6 +79,7 @@ impl Owners {
         self.0[socket.index()] = application as u32;
     }
 
+    #[inline]
     fn of(&self, socket: SocketId) -> Option<usize> {
         self.0.get(socket.index()).filter(|owner| **owner != u32::MAX).map(|owner| *owner as usize)
     }
@@ -369,7 +370,7 @@ impl<A: Application> Host<A> {
         let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
         let Endpoint { local, remote, socket: protocol, .. } = &self.endpoints[number];
-        let (ends, owner) = (Some((*local, *remote)), Opening { owners: &mut self.owners, number });
+        let (ends, owner) = (Some((local, remote)), Opening { owners: &mut self.owners, number });
         what(application, &mut StackSockets { cx, stack, ends, protocol, owner });
         if *started {
             fabric.queue.set(*target, application.poll_deadline());
