@@ -38,14 +38,16 @@ pub(crate) struct Fabric {
     links: Vec<FabricLink>,
     nics: Vec<(Nic, Target)>,
     /// Serialise and parse every packet.
-    pub through_codec: bool,
-    pub capture: Option<Capture>,
+    through_codec: bool,
+    capture: Option<Capture>,
+    /// One of both.
+    inspects: bool,
     /// The first defect.
     pub fault: Option<Fault>,
     guard: Guard,
     proxies: Vec<ProxyPoint>,
-    /// An application was called since this was last read.
-    pub called: bool,
+    /// The world is asked to look at its state: an application was called, or there is a defect.
+    pub asks: bool,
 }
 
 /// A link and its target. Aligned to a cache line and begins with the fields that every packet
@@ -101,11 +103,12 @@ impl Fabric {
             links: Vec::new(),
             nics: Vec::new(),
             through_codec: false,
+            inspects: false,
             capture: None,
             fault: None,
             guard: Guard::default(),
             proxies: Vec::new(),
-            called: false,
+            asks: false,
         }
     }
 
@@ -409,7 +412,7 @@ impl Fabric {
         if next <= cx.now {
             return false;
         }
-        if self.queue.is_before_all(next) && next <= until && !self.called && self.fault.is_none() {
+        if self.queue.is_before_all(next) && next <= until && !self.asks {
             (cx.now, cx.host) = (next, HostId(0));
             self.count_step(next);
             return false;
@@ -481,27 +484,45 @@ impl Fabric {
         self.queue.set_at(attached.target, attached.next_poll());
     }
 
-    /// Capture a packet that passes an interface of a host.
+    /// Capture the packets that pass interfaces of a host, or no longer. Returns the last capture.
+    pub(crate) fn set_capture(&mut self, capture: Option<Capture>) -> Option<Capture> {
+        self.inspects = self.through_codec || capture.is_some();
+        std::mem::replace(&mut self.capture, capture)
+    }
+
+    /// Whether to serialise and parse every packet.
+    pub(crate) const fn set_through_codec(&mut self, on: bool) {
+        self.through_codec = on;
+        self.inspects = on || self.capture.is_some();
+    }
+
+    /// A packet passes an interface of a host: captures it, and serialises and parses it, if that
+    /// is requested.
     #[inline]
-    pub(crate) fn tap(
+    pub(crate) fn pass_interface(
         &mut self,
         now: Instant,
         host: HostId,
         interface: InterfaceId,
-        packet: &Packet,
-    ) {
-        if let Some(capture) = &mut self.capture {
-            capture.packet(now, host, interface, packet);
-        }
-    }
-
-    /// Serialises and parses the packet if that is requested.
-    #[inline]
-    pub(crate) fn pass_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
-        if self.through_codec { self.push_through(packet) } else { Some(packet) }
+        packet: Box<Packet>,
+    ) -> Option<Box<Packet>> {
+        if self.inspects { self.inspect(now, host, interface, packet) } else { Some(packet) }
     }
 
     #[cold]
+    fn inspect(
+        &mut self,
+        now: Instant,
+        host: HostId,
+        interface: InterfaceId,
+        packet: Box<Packet>,
+    ) -> Option<Box<Packet>> {
+        if let Some(capture) = &mut self.capture {
+            capture.packet(now, host, interface, &packet);
+        }
+        if self.through_codec { self.push_through(packet) } else { Some(packet) }
+    }
+
     fn push_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
         match packet.roundtrip() {
             // A damaged packet must not parse; the receiver sees its mark.
@@ -511,7 +532,7 @@ impl Fabric {
             Ok(same) if same == *packet => Some(Box::new(same)),
             other => {
                 let what = format!("{packet:?} came back as {other:?}");
-                self.fault.get_or_insert(Fault::Codec(what));
+                self.report(Fault::Codec(what));
                 None
             }
         }
@@ -530,7 +551,12 @@ impl Fabric {
     }
 
     pub(crate) fn report_live_lock(&mut self, what: &'static str) {
-        self.fault.get_or_insert(Fault::LiveLock(what));
+        self.report(Fault::LiveLock(what));
+    }
+
+    fn report(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+        self.asks = true;
     }
 }
 

@@ -156,8 +156,8 @@ impl<A: Application> Host<A> {
     ) {
         self.counters.packets += 1;
         self.counters.data_packets += u64::from(packet.payload_len() > 0);
-        fabric.tap(cx.now, self.id, interface, &packet);
-        let Some(packet) = fabric.pass_through(packet) else { return };
+        let passed = fabric.pass_interface(cx.now, self.id, interface, packet);
+        let Some(packet) = passed else { return };
         self.input(cx, fabric, Input::Packet { interface, packet });
     }
 
@@ -320,8 +320,8 @@ impl<A: Application> Host<A> {
 
     fn send(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, transmit: Transmit) {
         let Transmit { interface, packet, bytes } = transmit;
-        fabric.tap(cx.now, self.id, interface, &packet);
-        let Some(packet) = fabric.pass_through(packet) else { return };
+        let passed = fabric.pass_interface(cx.now, self.id, interface, packet);
+        let Some(packet) = passed else { return };
         match self.first_hops.get(interface.index()) {
             Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet, bytes),
             Some(FirstHop::Link(link)) => {
@@ -366,7 +366,7 @@ impl<A: Application> Host<A> {
         what: impl FnOnce(&mut A, &mut dyn StreamHost),
     ) {
         cx.host = self.id;
-        fabric.called = true;
+        fabric.asks = true;
         let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
         let Endpoint { local, remote, socket: protocol, .. } = &self.endpoints[number];

@@ -248,12 +248,12 @@ impl<A: Application> World<A> {
 
     /// Capture the packets that pass the interfaces of a host.
     pub fn set_capture(&mut self, capture: Capture) {
-        self.fabric.capture = Some(capture);
+        self.fabric.set_capture(Some(capture));
     }
 
     /// Takes the capture.
-    pub const fn take_capture(&mut self) -> Option<Capture> {
-        self.fabric.capture.take()
+    pub fn take_capture(&mut self) -> Option<Capture> {
+        self.fabric.set_capture(None)
     }
 
     /// Whether packets take short ways; results are the same.
@@ -263,7 +263,7 @@ impl<A: Application> World<A> {
 
     /// Whether to serialise and parse every packet.
     pub const fn set_pass_through(&mut self, on: bool) {
-        self.fabric.through_codec = on;
+        self.fabric.set_through_codec(on);
     }
 
     /// Let time pass until `limit`, or until `condition` holds after an application was called.
@@ -277,7 +277,7 @@ impl<A: Application> World<A> {
             self.count_sent();
             self.handle_from(target, limit);
             self.check()?;
-            if std::mem::take(&mut self.fabric.called) && condition(self) {
+            if std::mem::take(&mut self.fabric.asks) && condition(self) {
                 return Ok(Stopped::Condition);
             }
         }
@@ -306,7 +306,7 @@ impl<A: Application> World<A> {
             cx.host = HostId(0);
             let wake = wakes[target.0 as usize];
             dispatch(&mut cx, hosts, fabric, changes, wake, until);
-            if fabric.called || stops || fabric.fault.is_some() {
+            if fabric.asks || stops {
                 break;
             }
             let Some((at, next)) = fabric.queue.pop_until(limit) else { break };
