@@ -321,7 +321,8 @@ impl Fabric {
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
-    #[inline]
+    // Each has one caller.
+    #[inline(always)]
     pub(crate) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -364,7 +365,7 @@ impl Fabric {
 
     /// Send the next packet that leaves a NIC now. Returns the host, the flow and the bytes of the
     /// packet, for the notification of the departure.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_nic(
         &mut self,
         cx: &mut Context<'_>,

@@ -147,6 +147,8 @@ impl<A: Application> Host<A> {
     }
 
     /// A packet arrived.
+    // It has one caller.
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         cx: &mut Context<'_>,

@@ -111,7 +111,9 @@ impl Packet {
         match self.body {
             Body::Tcp(TcpSegment { payload, options, .. }) => {
                 let TcpOptions { sack, mptcp: MptcpOptions { rare, .. }, .. } = options;
-                drop((payload, sack, rare));
+                drop(payload);
+                drop(sack);
+                drop(rare);
             }
             other => discard_body(other),
         }
