@@ -83,6 +83,15 @@ impl Flights {
         }
     }
 
+    /// The flight at `index` of packets that arrive in order.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<&Flight> {
+        match self {
+            Flights::Fifo(fifo) => fifo.flights.get(index).map(|(flight, _)| flight),
+            Flights::Heap(_) => None,
+        }
+    }
+
     /// Whether there is none.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {

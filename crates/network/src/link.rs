@@ -36,8 +36,10 @@ pub struct Link {
     /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
     /// itself. Packets whose departure has passed are removed at the next call.
     service: ChunkQueue<Service>,
-    /// Bytes in `service`.
+    /// Bytes in `service`, or of the packets in line.
     service_bytes: u64,
+    /// The same packets on a plain link, if `service` is empty.
+    line: Line,
     server: Server,
     /// One-way propagation delay.
     delay: Duration,
@@ -69,6 +71,16 @@ struct Rare {
     dropped: Vec<Held>,
 }
 
+/// Packets in service or waiting for it on a plain link. They are the last ones in flight, and
+/// leave the constant delay before they arrive: a queue of their services would have a tenth of
+/// the memory of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    packets: u32,
+    /// The service of the first one.
+    first: Service,
+}
+
 /// The service of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Service {
@@ -87,6 +99,7 @@ impl Link {
             stats: LinkStats::default(),
             service: ChunkQueue::new(),
             service_bytes: 0,
+            line: Line::default(),
             server: Server::new(config.capacity),
             delay: config.delay,
             limit: config.limit,
@@ -142,6 +155,7 @@ impl Link {
         // The usual link: one question for all that others ask.
         if let Some(most) = self.plain_limit
             && cx.has_short_ways()
+            && self.service.is_empty()
         {
             return self.take_plain(cx, most, packet, len);
         }
@@ -158,16 +172,21 @@ impl Link {
         packet: Box<Packet>,
         len: u32,
     ) -> Option<Instant> {
-        self.forget_departed(cx.now);
+        while self.line.packets > 0 && self.line.first.depart <= cx.now {
+            self.leave_line();
+        }
         // The packet in service does not wait, and the new one would.
-        if self.service.len() > most as usize {
+        if self.line.packets > most {
             self.refuse(cx, len, DropReason::QueueFull);
             return None;
         }
         let accepted = Accepted::new(self.count_accepted(cx, len), len);
         let depart = self.server.finish(cx.now, len);
         if depart > cx.now {
-            self.service.push_back(Service { depart, accepted });
+            if self.line.packets == 0 {
+                self.line.first = Service { depart, accepted };
+            }
+            self.line.packets += 1;
             self.service_bytes += u64::from(len);
         }
         self.note_backlog();
@@ -175,6 +194,36 @@ impl Link {
         let is_first = self.flights.is_empty();
         self.flights.push(Flight { arrival, accepted }, packet);
         is_first.then_some(arrival)
+    }
+
+    /// The first packet in line was served.
+    #[inline]
+    fn leave_line(&mut self) {
+        self.service_bytes -= u64::from(self.line.first.accepted.len());
+        self.line.packets -= 1;
+        if self.line.packets > 0 {
+            self.line.first = self.service_in_line(0);
+        }
+    }
+
+    /// The service of the packet at `index` in line.
+    #[inline]
+    fn service_in_line(&self, index: usize) -> Service {
+        let place = self.flights.len() + index - self.line.packets as usize;
+        let Flight { arrival, accepted } = self.flights.get(place).copied().unwrap_or_default();
+        let never = arrival == Instant::FAR_FUTURE;
+        let depart = if never { arrival } else { arrival - self.delay };
+        Service { depart, accepted }
+    }
+
+    /// Write down the services of the packets in line, before something else than a plain packet.
+    #[cold]
+    fn write_line(&mut self) {
+        for index in 0..self.line.packets as usize {
+            let service = self.service_in_line(index);
+            self.service.push_back(service);
+        }
+        self.line.packets = 0;
     }
 
     #[inline(never)]
@@ -235,6 +284,10 @@ impl Link {
         cx.record(EventMask::PACKET, || delivered(link, len, &packet));
         self.stats.delivered += 1;
         self.stats.bytes_delivered += u64::from(len);
+        if self.line.packets as usize > self.flights.len() {
+            // Without delay it may arrive before its departure was noted.
+            self.leave_line();
+        }
         Some(packet)
     }
 
@@ -340,6 +393,11 @@ impl Link {
             prefetch(first);
             prefetch(last);
         }
+        // Where the packet behind the first one in line is.
+        let place = self.flights.len() + 1 - (self.line.packets as usize).max(1);
+        if let Some(second) = self.flights.get(place) {
+            prefetch(second);
+        }
         self.flights.prefetch_last();
     }
 
@@ -358,6 +416,9 @@ impl Link {
     fn advance(&mut self, cx: &mut Context<'_>) {
         if matches!(self.queue, Queue::Head(_)) {
             return self.advance_head(cx);
+        }
+        if self.line.packets > 0 {
+            self.write_line();
         }
         self.forget_departed(cx.now);
     }
@@ -513,6 +574,10 @@ impl Link {
     fn waiting(&self) -> Backlog {
         match &self.queue {
             Queue::Head(head) => head.backlog(),
+            Queue::Tail(_) if self.line.packets > 0 => Backlog {
+                packets: u64::from(self.line.packets) - 1,
+                bytes: self.service_bytes - u64::from(self.line.first.accepted.len()),
+            },
             Queue::Tail(_) => self.service.front().map_or(Backlog::default(), |first| Backlog {
                 packets: self.service.len() as u64 - 1,
                 bytes: self.service_bytes - u64::from(first.accepted.len()),
