@@ -51,31 +51,22 @@ impl<T: Default> ChunkQueue<T> {
     #[inline]
     pub fn push_back(&mut self, element: T) {
         self.len += 1;
-        if let Some(back) = &mut self.back
-            && let Some(place) = back.get_mut(usize::from(self.back_len))
+        let last = match &mut self.back {
+            Some(back) => Some((back, &mut self.back_len)),
+            None => self.front.as_mut().map(|front| (front, &mut self.end)),
+        };
+        if let Some((chunk, len)) = last
+            && let Some(place) = chunk.get_mut(usize::from(*len))
         {
             *place = element;
-            self.back_len += 1;
-            return;
-        }
-        self.push_elsewhere(element);
-    }
-
-    /// Appends an element that is not for the last of several chunks.
-    #[inline(never)]
-    fn push_elsewhere(&mut self, element: T) {
-        if self.back.is_none()
-            && let Some(front) = &mut self.front
-            && let Some(place) = front.get_mut(usize::from(self.end))
-        {
-            *place = element;
-            self.end += 1;
+            *len += 1;
             return;
         }
         self.push_chunk(element);
     }
 
     /// Appends an element in a chunk of its own.
+    #[inline(never)]
     fn push_chunk(&mut self, element: T) {
         let mut chunk: Chunk<T> = Box::default();
         chunk[0] = element;
@@ -99,16 +90,19 @@ impl<T: Default> ChunkQueue<T> {
         let first = std::mem::take(&mut front[usize::from(self.start) % CHUNK]);
         self.len -= 1;
         self.start += 1;
-        if self.start == self.end {
+        if self.len == 0 {
+            // The chunk is kept.
+            (self.start, self.end) = (0, 0);
+        } else if self.start == self.end {
             self.next_chunk();
         }
         Some(first)
     }
 
-    /// All elements of the first chunk were taken. The last chunk is kept.
+    /// All elements of the first of several chunks were taken.
     #[inline(never)]
     fn next_chunk(&mut self) {
-        (self.start, self.end) = (0, 0);
+        self.start = 0;
         if let Some(middle) = &mut self.middle {
             self.front = middle.pop_front();
             self.end = CHUNK as u8;

@@ -18,7 +18,7 @@ pub use chance::{Chance, Purpose};
 pub use chunk_queue::ChunkQueue;
 pub use id::{HostId, InterfaceId, LinkId, PathId, SocketId};
 pub use prefetch::prefetch;
-pub use rate::Rate;
+pub use rate::{Rate, Serialiser};
 pub use record::{
     Blocked, CaState, Context, DropReason, Event, EventMask, LossReason, Recorder, Ways,
 };

@@ -1,4 +1,4 @@
-//! `Rate`: bits per second, and the serialisation time of bytes.
+//! `Rate`: bits per second, and the serialisation time of bytes. `Serialiser`: packets in a row.
 //!
 //! Parsing "20mbit" is left to the lab.
 
@@ -50,6 +50,68 @@ impl Rate {
     }
 }
 
+/// Serialises packets one after the other.
+///
+/// It remembers the last length: most packets of a link have the same, which saves a division.
+#[derive(Clone, Debug)]
+pub struct Serialiser {
+    rate: Rate,
+    /// Remainder of the last packet below one nanosecond; see `Rate::serialisation`.
+    carry: u64,
+    /// Time and remainder of a packet of `bytes` alone.
+    time: Duration,
+    rest: u64,
+    bytes: u32,
+}
+
+impl Serialiser {
+    /// At this rate.
+    pub fn new(rate: Rate) -> Self {
+        let (time, rest) = rate.serialisation(0, 0);
+        Serialiser { rate, carry: 0, time, rest, bytes: 0 }
+    }
+
+    /// Its rate.
+    #[inline]
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The next packet does not follow the last one at once.
+    #[inline]
+    pub const fn restart(&mut self) {
+        self.carry = 0;
+    }
+
+    /// Time to serialise a packet of `bytes`.
+    #[inline]
+    pub fn packet(&mut self, bytes: u32) -> Duration {
+        if bytes != self.bytes {
+            self.measure(bytes);
+        }
+        // Both are below the rate.
+        self.carry = self.carry.saturating_add(self.rest);
+        if self.carry < self.rate.0 {
+            return self.time;
+        }
+        self.carry -= self.rate.0;
+        self.time + Duration::from_nanos(1)
+    }
+
+    #[inline(never)]
+    fn measure(&mut self, bytes: u32) {
+        self.bytes = bytes;
+        (self.time, self.rest) = self.rate.serialisation(u64::from(bytes), 0);
+    }
+
+    /// Time to finish a packet of which `work` (in 10^-9 bits) is left.
+    pub fn finish(&mut self, work: u64) -> Duration {
+        let (time, carry) = self.rate.serialisation(0, self.carry.saturating_add(work));
+        self.carry = carry;
+        time
+    }
+}
+
 impl fmt::Display for Rate {
     /// The canonical text form in the syntax of `tc`: `20mbit`, `512kbit`, `1.5gbit`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,6 +146,25 @@ mod tests {
     #[test]
     fn zero_rate_never_finishes() {
         assert_eq!(Rate::from_bps(0).serialisation(1, 0).0, Duration::MAX);
+        let mut packets = Serialiser::new(Rate::from_bps(0));
+        for bytes in [0, 1500, 1500, 0] {
+            assert_eq!(packets.packet(bytes), Duration::MAX);
+        }
+    }
+
+    #[test]
+    fn a_serialiser_does_what_its_rate_does() {
+        for bps in [1, 7, 512_000, 999_999_937, 1_000_000_000, 700_000_000_001] {
+            let (rate, mut carry) = (Rate::from_bps(bps), 0);
+            let mut packets = Serialiser::new(rate);
+            for bytes in [1500, 1500, 1500, 40, 52, 52, 0, 1500, 65_535, 1] {
+                let (time, rest) = rate.serialisation(u64::from(bytes), carry);
+                assert_eq!(packets.packet(bytes), time, "{bytes} bytes at {rate}");
+                carry = rest;
+            }
+            packets.restart();
+            assert_eq!(packets.packet(1500), rate.serialisation(1500, 0).0);
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ const SMALL: usize = 32;
 #[inline]
 pub fn pop_front<T>(queue: &mut VecDeque<T>) -> Option<T> {
     let first = queue.pop_front();
-    if queue.capacity() > SMALL && queue.len() < queue.capacity() / 3 {
+    if queue.capacity() > SMALL && 3 * queue.len() < queue.capacity() {
         shrink(queue);
     }
     first

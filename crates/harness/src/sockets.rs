@@ -46,7 +46,7 @@ pub struct StackSockets<'a, 'c, O> {
     /// The stack that has the sockets.
     pub stack: &'a mut Stack,
     /// The local address and the peer of `connect`, if there is a peer.
-    pub ends: Option<(IpAddr, SocketAddr)>,
+    pub ends: Option<(&'a IpAddr, &'a SocketAddr)>,
     /// The protocol of sockets that are opened.
     pub protocol: &'a ProtocolConfig,
     /// Notified of sockets that are opened and released.
@@ -60,7 +60,8 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
 
     fn connect(&mut self) -> Result<SocketId, StreamFailure> {
         let (local, remote) = self.ends.ok_or(StreamFailure::Local)?;
-        let socket = self.stack.connect(self.cx, local, remote, self.protocol).map_err(failure)?;
+        let socket =
+            self.stack.connect(self.cx, *local, *remote, self.protocol).map_err(failure)?;
         self.owner.on_opened(socket);
         Ok(socket)
     }
@@ -218,6 +219,7 @@ mod tests {
         let cx = &mut Context::quiet(Instant::ZERO, Chance::new(1, 0));
         let mut owner = Owner::default();
         let protocol = &ProtocolConfig::default();
+        let ends = ends.as_ref().map(|(local, remote)| (local, remote));
         call(&mut StackSockets { cx, stack, ends, protocol, owner: &mut owner });
         owner
     }

@@ -394,7 +394,7 @@ impl<A: Application> LiveHost<A> {
     fn call(&mut self, what: impl FnOnce(&mut A, &mut dyn StreamHost)) -> Result<(), LiveError> {
         let cx = &mut context(self.clock.now(), &mut self.entropy, &mut self.recorder)?;
         let Endpoint { local, remote, protocol, .. } = &self.endpoint;
-        let (stack, ends) = (&mut self.stack, local.zip(*remote));
+        let (stack, ends) = (&mut self.stack, local.as_ref().zip(remote.as_ref()));
         let owner = Opening { sockets: &mut self.sockets, ledger: self.ledger.as_mut() };
         what(&mut self.application, &mut StackSockets { cx, stack, ends, protocol, owner });
         Ok(())

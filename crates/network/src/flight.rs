@@ -83,6 +83,24 @@ impl Flights {
         }
     }
 
+    /// The flight at `index` of packets that arrive in order.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<&Flight> {
+        match self {
+            Flights::Fifo(fifo) => fifo.flights.get(index).map(|(flight, _)| flight),
+            Flights::Heap(_) => None,
+        }
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Flights::Fifo(fifo) => fifo.flights.is_empty(),
+            Flights::Heap(heap) => heap.flights.is_empty(),
+        }
+    }
+
     /// Add a packet. In a FIFO it arrives no earlier than the one before it: packets do not
     /// overtake when the delay falls.
     #[inline(always)]
@@ -167,30 +185,18 @@ impl Flights {
         }
     }
 
-    /// The first packet, if it has arrived at `now`.
-    #[inline]
-    pub(crate) fn due(&self, now: Instant) -> Option<(Flight, &Packet)> {
+    /// Take the first packet, if it has arrived at `now`.
+    #[inline(always)]
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(Accepted, Box<Packet>)> {
         match self {
             Flights::Fifo(fifo) => {
-                let (flight, packet) = fifo.flights.front()?;
-                (flight.arrival <= now).then_some((*flight, packet.as_deref()?))
-            }
-            Flights::Heap(heap) => {
-                let Reverse((flight, place)) = heap.flights.peek()?;
-                if flight.arrival > now {
+                if fifo.flights.front()?.0.arrival > now {
                     return None;
                 }
-                Some((*flight, heap.packets.get(*place)?.as_deref()?))
+                let (flight, packet) = fifo.flights.pop_front()?;
+                Some((flight.accepted, packet?))
             }
-        }
-    }
-
-    /// Take the first packet.
-    #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<Box<Packet>> {
-        match self {
-            Flights::Fifo(fifo) => fifo.flights.pop_front()?.1,
-            Flights::Heap(heap) => heap.pop(),
+            Flights::Heap(heap) => heap.pop_due(now),
         }
     }
 
@@ -219,6 +225,7 @@ impl Flights {
 }
 
 impl Heap {
+    #[inline(never)]
     fn push(&mut self, flight: Flight, packet: Box<Packet>) {
         let place = match self.free.pop() {
             Some(place) => {
@@ -233,9 +240,14 @@ impl Heap {
         self.flights.push(Reverse((flight, place)));
     }
 
-    fn pop(&mut self) -> Option<Box<Packet>> {
-        let Reverse((_, place)) = self.flights.pop()?;
+    #[inline(never)]
+    fn pop_due(&mut self, now: Instant) -> Option<(Accepted, Box<Packet>)> {
+        let Reverse((flight, place)) = *self.flights.peek()?;
+        if flight.arrival > now {
+            return None;
+        }
+        self.flights.pop();
         self.free.push(place);
-        self.packets[place].take()
+        Some((flight.accepted, self.packets[place].take()?))
     }
 }

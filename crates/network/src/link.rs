@@ -36,8 +36,10 @@ pub struct Link {
     /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
     /// itself. Packets whose departure has passed are removed at the next call.
     service: ChunkQueue<Service>,
-    /// Bytes in `service`.
+    /// Bytes in `service`, or of the packets in line.
     service_bytes: u64,
+    /// The same packets on a plain link, if `service` is empty.
+    line: Line,
     server: Server,
     /// One-way propagation delay.
     delay: Duration,
@@ -47,9 +49,9 @@ pub struct Link {
     owner: u64,
     id: LinkId,
     down: bool,
-    /// It is up, and what happens to a packet follows from the length of the queue alone: drop-tail
-    /// in packets, no loss, no jitter, no damage.
-    is_plain: bool,
+    /// The limit of the queue, if the link is up and what happens to a packet follows from the
+    /// length of the queue alone: drop-tail in packets, no loss, no jitter, no damage.
+    plain_limit: Option<u32>,
     /// Whether packets may be damaged or duplicated.
     has_damage: bool,
     /// Whether delays differ between packets.
@@ -67,6 +69,16 @@ struct Rare {
     packet_time: Option<Duration>,
     /// Packets dropped by a head discipline; empty between calls.
     dropped: Vec<Held>,
+}
+
+/// Packets in service or waiting for it on a plain link. They are the last ones in flight, and
+/// leave the constant delay before they arrive: a queue of their services would have a tenth of
+/// the memory of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    packets: u32,
+    /// The service of the first one.
+    first: Service,
 }
 
 /// The service of a packet.
@@ -87,6 +99,7 @@ impl Link {
             stats: LinkStats::default(),
             service: ChunkQueue::new(),
             service_bytes: 0,
+            line: Line::default(),
             server: Server::new(config.capacity),
             delay: config.delay,
             limit: config.limit,
@@ -103,7 +116,7 @@ impl Link {
                 packet_time,
                 dropped: Vec::new(),
             }),
-            is_plain: false,
+            plain_limit: None,
         };
         link.check_plain();
         link
@@ -111,17 +124,21 @@ impl Link {
 
     /// After a change of what a packet may meet.
     fn check_plain(&mut self) {
-        self.is_plain = matches!(self.queue, Queue::Tail(Tail::DropTail(_)))
-            && matches!(self.limit, Limit::Packets(_))
+        let is_plain = matches!(self.queue, Queue::Tail(Tail::DropTail(_)))
             && matches!(self.loss, Loss::None)
             && !(self.down || self.has_damage || self.varies);
+        self.plain_limit = match self.limit {
+            Limit::Packets(most) if is_plain => Some(most),
+            _ => None,
+        };
     }
 
     /// Send a packet. Returns whether the link accepted it; otherwise it is dropped.
     pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: impl Into<Box<Packet>>) -> bool {
         let packet = packet.into();
-        let len = packet.wire_len();
-        self.take(cx, packet, len)
+        let (len, before) = (packet.wire_len(), self.stats.accepted);
+        self.take(cx, packet, len);
+        self.stats.accepted > before
     }
 
     /// Count a packet that a wire (`LinkConfig::is_wire`) let through.
@@ -129,19 +146,21 @@ impl Link {
         self.stats.count_passed(len);
     }
 
-    /// Send a packet whose length on the wire is known to be `len`.
+    /// Send a packet whose length on the wire is known to be `len`. Returns when to poll next
+    /// unless the packet changed nothing about that.
     // Saves a call a packet.
     #[inline(always)]
-    pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
+    pub fn take(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> Option<Instant> {
         debug_assert_eq!(len, packet.wire_len());
         // The usual link: one question for all that others ask.
-        if self.is_plain
+        if let Some(most) = self.plain_limit
             && cx.has_short_ways()
-            && let Limit::Packets(most) = self.limit
+            && self.service.is_empty()
         {
             return self.take_plain(cx, most, packet, len);
         }
-        self.take_any(cx, packet, len)
+        self.take_any(cx, packet, len);
+        Some(self.next_poll())
     }
 
     /// The same on a plain link.
@@ -152,28 +171,67 @@ impl Link {
         most: u32,
         packet: Box<Packet>,
         len: u32,
-    ) -> bool {
-        self.forget_departed(cx.now);
+    ) -> Option<Instant> {
+        while self.line.packets > 0 && self.line.first.depart <= cx.now {
+            self.leave_line();
+        }
         // The packet in service does not wait, and the new one would.
-        if self.service.len() > most as usize {
-            return self.refuse(cx, len, DropReason::QueueFull);
+        if self.line.packets > most {
+            self.refuse(cx, len, DropReason::QueueFull);
+            return None;
         }
         let accepted = Accepted::new(self.count_accepted(cx, len), len);
         let depart = self.server.finish(cx.now, len);
         if depart > cx.now {
-            self.service.push_back(Service { depart, accepted });
+            if self.line.packets == 0 {
+                self.line.first = Service { depart, accepted };
+            }
+            self.line.packets += 1;
             self.service_bytes += u64::from(len);
         }
-        self.flights.push(Flight { arrival: depart + self.delay, accepted }, packet);
         self.note_backlog();
-        true
+        let arrival = depart + self.delay;
+        let is_first = self.flights.is_empty();
+        self.flights.push(Flight { arrival, accepted }, packet);
+        is_first.then_some(arrival)
+    }
+
+    /// The first packet in line was served.
+    #[inline]
+    fn leave_line(&mut self) {
+        self.service_bytes -= u64::from(self.line.first.accepted.len());
+        self.line.packets -= 1;
+        if self.line.packets > 0 {
+            self.line.first = self.service_in_line(0);
+        }
+    }
+
+    /// The service of the packet at `index` in line.
+    #[inline]
+    fn service_in_line(&self, index: usize) -> Service {
+        let place = self.flights.len() + index - self.line.packets as usize;
+        let Flight { arrival, accepted } = self.flights.get(place).copied().unwrap_or_default();
+        let never = arrival == Instant::FAR_FUTURE;
+        let depart = if never { arrival } else { arrival - self.delay };
+        Service { depart, accepted }
+    }
+
+    /// Write down the services of the packets in line, before something else than a plain packet.
+    #[cold]
+    fn write_line(&mut self) {
+        for index in 0..self.line.packets as usize {
+            let service = self.service_in_line(index);
+            self.service.push_back(service);
+        }
+        self.line.packets = 0;
     }
 
     #[inline(never)]
-    fn take_any(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) -> bool {
+    fn take_any(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) {
         self.advance(cx);
         if let Err(reason) = self.admit(cx, len) {
-            return self.refuse(cx, len, reason);
+            self.refuse(cx, len, reason);
+            return;
         }
         let number = self.count_accepted(cx, len);
         if let Queue::Head(head) = &mut self.queue {
@@ -186,14 +244,12 @@ impl Link {
             self.launch(cx, flight, packet);
         }
         self.note_backlog();
-        true
     }
 
     #[cold]
-    fn refuse(&mut self, cx: &mut Context<'_>, len: u32, reason: DropReason) -> bool {
+    fn refuse(&mut self, cx: &mut Context<'_>, len: u32, reason: DropReason) {
         self.stats.count_refused(reason);
         self.record_drop(cx, len, reason);
-        false
     }
 
     /// Count an accepted packet. Returns its place in the order of acceptance.
@@ -223,12 +279,16 @@ impl Link {
         if matches!(self.queue, Queue::Head(_)) {
             self.advance(cx);
         }
-        let (flight, packet) = self.flights.due(cx.now)?;
-        let (link, len) = (self.id, flight.accepted.len());
-        cx.record(EventMask::PACKET, || delivered(link, len, packet));
+        let (accepted, packet) = self.flights.pop_due(cx.now)?;
+        let (link, len) = (self.id, accepted.len());
+        cx.record(EventMask::PACKET, || delivered(link, len, &packet));
         self.stats.delivered += 1;
         self.stats.bytes_delivered += u64::from(len);
-        self.flights.pop()
+        if self.line.packets as usize > self.flights.len() {
+            // Without delay it may arrive before its departure was noted.
+            self.leave_line();
+        }
+        Some(packet)
     }
 
     /// When to poll next; `None` if no packet is on the link.
@@ -333,6 +393,11 @@ impl Link {
             prefetch(first);
             prefetch(last);
         }
+        // Where the packet behind the first one in line is.
+        let place = self.flights.len() + 1 - (self.line.packets as usize).max(1);
+        if let Some(second) = self.flights.get(place) {
+            prefetch(second);
+        }
         self.flights.prefetch_last();
     }
 
@@ -351,6 +416,9 @@ impl Link {
     fn advance(&mut self, cx: &mut Context<'_>) {
         if matches!(self.queue, Queue::Head(_)) {
             return self.advance_head(cx);
+        }
+        if self.line.packets > 0 {
+            self.write_line();
         }
         self.forget_departed(cx.now);
     }
@@ -506,6 +574,10 @@ impl Link {
     fn waiting(&self) -> Backlog {
         match &self.queue {
             Queue::Head(head) => head.backlog(),
+            Queue::Tail(_) if self.line.packets > 0 => Backlog {
+                packets: u64::from(self.line.packets) - 1,
+                bytes: self.service_bytes - u64::from(self.line.first.accepted.len()),
+            },
             Queue::Tail(_) => self.service.front().map_or(Backlog::default(), |first| Backlog {
                 packets: self.service.len() as u64 - 1,
                 bytes: self.service_bytes - u64::from(first.accepted.len()),
@@ -541,7 +613,7 @@ impl Link {
         self.server.reset(cx.now);
         for service in self.service.iter_mut() {
             service.depart = match left.take() {
-                Some(work) => self.server.finish_work(cx.now, 0, work),
+                Some(work) => self.server.finish_work(cx.now, work),
                 None => self.server.finish(cx.now, service.accepted.len()),
             };
         }

@@ -4,7 +4,7 @@
 
 use crate::link_config::{Capacity, Limit};
 use crate::trace::{CapacityTrace, Spent};
-use base::{Duration, Instant, Rate};
+use base::{Duration, Instant, Rate, Serialiser};
 use std::sync::Arc;
 
 /// Bytes of the packet whose serialisation time is the mean service time of RED and the slot of
@@ -15,8 +15,6 @@ pub(crate) const TYPICAL_BYTES: u32 = 1500;
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pace: Pace,
-    /// Remainder of the last packet below one nanosecond; see `Rate::serialisation`.
-    carry: u64,
     busy_until: Instant,
 }
 
@@ -24,7 +22,7 @@ pub(crate) struct Server {
 #[derive(Clone, Debug)]
 enum Pace {
     Unlimited,
-    Rate(Rate),
+    Rate(Serialiser),
     Trace(Box<Playback>),
 }
 
@@ -41,7 +39,7 @@ impl Pace {
     fn new(capacity: Capacity) -> Self {
         match capacity {
             Capacity::Unlimited => Pace::Unlimited,
-            Capacity::Rate(rate) => Pace::Rate(rate),
+            Capacity::Rate(rate) => Pace::Rate(Serialiser::new(rate)),
             Capacity::Trace { trace, offset } => {
                 Pace::Trace(Box::new(Playback { trace, offset, spent: Spent::default() }))
             }
@@ -60,50 +58,48 @@ impl Playback {
 
 impl Server {
     pub(crate) fn new(capacity: Capacity) -> Self {
-        Server { pace: Pace::new(capacity), carry: 0, busy_until: Instant::ZERO }
+        Server { pace: Pace::new(capacity), busy_until: Instant::ZERO }
     }
 
     /// The time at which `bytes` have been served whose service begins at `start`, or as soon as
     /// the packet before them has left.
     #[inline]
     pub(crate) fn finish(&mut self, start: Instant, bytes: u32) -> Instant {
-        self.finish_work(start, bytes, 0)
-    }
-
-    /// As `serve`, for `bytes` after `work` (in 10^-9 bits) of a packet in service before.
-    #[inline(always)]
-    pub(crate) fn finish_work(&mut self, start: Instant, bytes: u32, work: u64) -> Instant {
-        let start = if start > self.busy_until {
-            self.carry = 0;
-            start
-        } else {
-            self.busy_until
-        };
+        self.idle_until(start);
+        let start = self.busy_until;
         self.busy_until = match &mut self.pace {
             Pace::Unlimited => start,
-            Pace::Rate(rate) => {
-                let (time, carry) =
-                    rate.serialisation(u64::from(bytes), self.carry.saturating_add(work));
-                self.carry = carry;
-                start + time
-            }
+            Pace::Rate(packets) => start + packets.packet(bytes),
             Pace::Trace(playback) => playback.finish(start, bytes),
         };
         self.busy_until
     }
 
+    /// The time at which a packet has been served of which `work` (in 10^-9 bits) is left, as
+    /// `finish`.
+    pub(crate) fn finish_work(&mut self, start: Instant, work: u64) -> Instant {
+        self.idle_until(start);
+        if let Pace::Rate(packets) = &mut self.pace {
+            self.busy_until += packets.finish(work);
+        }
+        self.busy_until
+    }
+
     /// The queue was empty until `now`.
+    #[inline]
     pub(crate) fn idle_until(&mut self, now: Instant) {
         if now > self.busy_until {
-            self.busy_until = now;
-            self.carry = 0;
+            self.reset(now);
         }
     }
 
     /// Restart: the next service begins at `now` at the earliest.
-    pub(crate) fn reset(&mut self, now: Instant) {
+    #[inline]
+    pub(crate) const fn reset(&mut self, now: Instant) {
         self.busy_until = now;
-        self.carry = 0;
+        if let Pace::Rate(packets) = &mut self.pace {
+            packets.restart();
+        }
     }
 
     /// Stop at `now`. Of a recorded trace only the part before `now` is used up.
@@ -117,11 +113,11 @@ impl Server {
     /// Remaining work (in 10^-9 bits) at `now` of a packet that would leave at `depart`; `None`
     /// with a recorded trace, which serves the packet again.
     pub(crate) fn work_left(&self, now: Instant, depart: Instant) -> Option<u64> {
-        let Pace::Rate(rate) = &self.pace else { return None };
+        let Pace::Rate(packets) = &self.pace else { return None };
         if depart == Instant::FAR_FUTURE {
             return None;
         }
-        let work = u128::from((depart - now).as_nanos()) * u128::from(rate.as_bps());
+        let work = u128::from((depart - now).as_nanos()) * u128::from(packets.rate().as_bps());
         u64::try_from(work).ok()
     }
 
@@ -149,7 +145,7 @@ impl Server {
     fn rate_at(&self, now: Instant) -> Option<Rate> {
         match &self.pace {
             Pace::Unlimited => None,
-            Pace::Rate(rate) => Some(*rate),
+            Pace::Rate(packets) => Some(packets.rate()),
             Pace::Trace(playback) => {
                 let Playback { trace, offset, .. } = &**playback;
                 Some(trace.rate_at((now + *offset).since(Instant::ZERO)))

@@ -35,6 +35,9 @@ const MAX_NEAR: usize = 48;
 /// Bits of a target number; 40 bits remain for the insertion number.
 const TARGET_BITS: u32 = 24;
 
+/// Places for them, of which the last is never taken: without an entry it is the next one.
+const PLACES: usize = 64;
+
 /// No entry: ordered after all others.
 const IDLE: Entry = Entry { at: u64::MAX, key: u64::MAX };
 
@@ -42,7 +45,7 @@ const IDLE: Entry = Entry { at: u64::MAX, key: u64::MAX };
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     /// The next events in descending order, `near_len` of them; none in `far` comes before them.
-    near: [Entry; MAX_NEAR],
+    near: [Entry; PLACES],
     near_len: usize,
     far: BinaryHeap<Reverse<Entry>>,
     /// The valid entry of each target.
@@ -53,7 +56,7 @@ pub(crate) struct EventQueue {
 impl EventQueue {
     pub(crate) const fn new() -> Self {
         EventQueue {
-            near: [IDLE; MAX_NEAR],
+            near: [IDLE; PLACES],
             near_len: 0,
             far: BinaryHeap::new(),
             armed: Vec::new(),
@@ -113,11 +116,11 @@ impl EventQueue {
         if is_last && (place >= MIN_NEAR || !self.far.is_empty()) {
             return self.keep_far(entry);
         }
-        while place > 0 && self.near[place - 1].at <= entry.at {
-            self.near[place] = self.near[place - 1];
+        while place > 0 && self.near[(place - 1) % PLACES].at <= entry.at {
+            self.near[place % PLACES] = self.near[(place - 1) % PLACES];
             place -= 1;
         }
-        self.near[place] = entry;
+        self.near[place % PLACES] = entry;
         self.near_len += 1;
         if self.near_len == MAX_NEAR {
             self.spill();
@@ -172,11 +175,17 @@ impl EventQueue {
         Some(self.near[place].target())
     }
 
+    /// Whether an event at `at` would be the next one, whenever it was inserted.
+    #[inline]
+    pub(crate) fn is_before_all(&self, at: Instant) -> bool {
+        at.as_nanos() < self.near[self.near_len.wrapping_sub(1) % PLACES].at
+    }
+
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
     #[inline]
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
         while let Some(last) = self.near_len.checked_sub(1) {
-            let entry = self.near[last];
+            let entry = self.near[last % PLACES];
             if entry.at > limit.as_nanos() {
                 return None;
             }
@@ -186,7 +195,8 @@ impl EventQueue {
             }
             let target = entry.target();
             let slot = &mut self.armed[target.0 as usize];
-            if *slot == entry {
+            // No two entries have the same key.
+            if slot.key == entry.key {
                 *slot = IDLE;
                 return Some((Instant::from_nanos(entry.at), target));
             }

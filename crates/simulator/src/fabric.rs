@@ -38,14 +38,16 @@ pub(crate) struct Fabric {
     links: Vec<FabricLink>,
     nics: Vec<(Nic, Target)>,
     /// Serialise and parse every packet.
-    pub through_codec: bool,
-    pub capture: Option<Capture>,
+    through_codec: bool,
+    capture: Option<Capture>,
+    /// One of both.
+    inspects: bool,
     /// The first defect.
     pub fault: Option<Fault>,
     guard: Guard,
     proxies: Vec<ProxyPoint>,
-    /// An application was called since this was last read.
-    pub called: bool,
+    /// The world is asked to look at its state: an application was called, or there is a defect.
+    pub asks: bool,
 }
 
 /// A link and its target. Aligned to a cache line and begins with the fields that every packet
@@ -61,6 +63,8 @@ struct FabricLink {
     reader: Option<SocketId>,
     /// Without rate, delay and loss: a packet passes it without an event.
     is_wire: bool,
+    /// It has a proxy or a middlebox, or leads to a router without an event: one question for all.
+    is_special: bool,
     /// The proxy at its end, of which it leads to.
     proxy: ProxyEnd,
     link: Link,
@@ -99,11 +103,12 @@ impl Fabric {
             links: Vec::new(),
             nics: Vec::new(),
             through_codec: false,
+            inspects: false,
             capture: None,
             fault: None,
             guard: Guard::default(),
             proxies: Vec::new(),
-            called: false,
+            asks: false,
         }
     }
 
@@ -114,8 +119,11 @@ impl Fabric {
         let host = self.topology.host(id);
         let is_wire = config.is_wire();
         let link = Link::new(id, config, owner);
-        let (reader, proxy, behind) = (None, ProxyEnd::None, None);
-        self.links.push(FabricLink { link, target, host, reader, is_wire, proxy, behind });
+        let (reader, proxy, behind, is_special) = (None, ProxyEnd::None, None, false);
+        let mut attached =
+            FabricLink { link, target, host, reader, is_wire, is_special, proxy, behind };
+        attached.check_special();
+        self.links.push(attached);
         (id, target)
     }
 
@@ -135,8 +143,9 @@ impl Fabric {
     /// Put a middlebox at the far end of a link.
     pub(crate) fn set_middlebox(&mut self, link: LinkId, middlebox: Box<dyn MiddleBox>) {
         let behind = Behind { middlebox, through: VecDeque::new() };
-        self.links[link.index()].behind = Some(Box::new(behind));
-        self.links[link.index()].is_wire = false;
+        let attached = &mut self.links[link.index()];
+        (attached.behind, attached.is_wire) = (Some(Box::new(behind)), false);
+        attached.check_special();
     }
 
     /// Put a proxy between these links of a path and the server.
@@ -145,6 +154,7 @@ impl Fabric {
         for (link, end) in [(down, ProxyEnd::Near(number)), (up, ProxyEnd::Far(number))] {
             let attached = &mut self.links[link.index()];
             (attached.proxy, attached.is_wire) = (end, false);
+            attached.check_special();
         }
         self.proxies.push(ProxyPoint { proxy, down, up });
     }
@@ -228,19 +238,36 @@ impl Fabric {
         packet: Box<Packet>,
         len: u32,
     ) {
-        if self.count_step(cx.now) {
-            let attached = &mut self.links[link.index()];
-            if let ProxyEnd::Near(number) = attached.proxy {
-                return self.enter_proxy(cx, number, packet);
-            }
-            if attached.is_wire && attached.host.is_none() {
-                attached.link.count_passed(len);
-                self.pass_on(cx, link, packet, len);
-                return;
-            }
-            attached.link.take(cx, packet, len);
-            self.queue.set_at(attached.target, attached.next_poll());
+        if !self.count_step(cx.now) {
+            return;
         }
+        let attached = &mut self.links[link.index()];
+        if attached.is_special {
+            return self.enqueue_specially(cx, link, packet, len);
+        }
+        if let Some(next) = attached.link.take(cx, packet, len) {
+            self.queue.set_at(attached.target, next);
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue_specially(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: LinkId,
+        packet: Box<Packet>,
+        len: u32,
+    ) {
+        let attached = &mut self.links[link.index()];
+        if let ProxyEnd::Near(number) = attached.proxy {
+            return self.enter_proxy(cx, number, packet);
+        }
+        if attached.is_wire {
+            attached.link.count_passed(len);
+            return self.pass_on(cx, link, packet, len);
+        }
+        attached.link.take(cx, packet, len);
+        self.queue.set_at(attached.target, attached.next_poll());
     }
 
     /// Forward a packet that came out of `link` at the router there.
@@ -288,13 +315,34 @@ impl Fabric {
         len: u32,
     ) {
         let (nic, target) = &mut self.nics[nic];
-        nic.enqueue(cx, packet, len);
-        self.queue.set_at(*target, nic.next_departure());
+        if let Some(next) = nic.enqueue(cx, packet, len) {
+            self.queue.set_at(*target, next);
+        }
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
-    #[inline]
+    // Each has one caller.
+    #[inline(always)]
     pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: LinkId,
+    ) -> Option<(HostId, InterfaceId, Box<Packet>)> {
+        let attached = &mut self.links[link.index()];
+        if !attached.is_special
+            && let Some((host, interface)) = attached.host
+        {
+            let packet = attached.link.poll(cx);
+            if packet.is_none() {
+                self.queue.set_at(attached.target, attached.link.next_poll());
+            }
+            return packet.map(|packet| (host, interface, packet));
+        }
+        self.poll_specially(cx, link)
+    }
+
+    #[inline(never)]
+    fn poll_specially(
         &mut self,
         cx: &mut Context<'_>,
         link: LinkId,
@@ -317,7 +365,7 @@ impl Fabric {
 
     /// Send the next packet that leaves a NIC now. Returns the host, the flow and the bytes of the
     /// packet, for the notification of the departure.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_nic(
         &mut self,
         cx: &mut Context<'_>,
@@ -325,7 +373,7 @@ impl Fabric {
     ) -> Option<(HostId, u32, u32)> {
         let (nic, target) = &mut self.nics[nic];
         let Some(Leaving { packet, len, .. }) = nic.poll(cx.now) else {
-            self.queue.set_at(*target, nic.next_departure());
+            self.queue.set_at(*target, nic.await_departure());
             return None;
         };
         let (host, next, flow) = (nic.host, nic.next, packet.flow);
@@ -345,7 +393,7 @@ impl Fabric {
         let attached = &mut self.links[link.index()];
         attached.reader = reader;
         // Only `poll` has the packets that a middlebox let through.
-        if attached.behind.is_some() || attached.proxy != ProxyEnd::None {
+        if attached.is_special {
             return false;
         }
         let next = attached.link.next_poll();
@@ -356,12 +404,18 @@ impl Fabric {
         true
     }
 
-    /// As `link_rests`, for a NIC.
+    /// As `link_rests`, for a NIC. If its next departure is the next event by `until`, time passes
+    /// to it at once: a burst leaves without the event queue.
     #[inline]
-    pub(crate) fn nic_rests(&mut self, now: Instant, nic: usize) -> bool {
-        let (nic, target) = &self.nics[nic];
-        let next = nic.next_departure();
-        if next <= now {
+    pub(crate) fn nic_rests(&mut self, cx: &mut Context<'_>, nic: usize, until: Instant) -> bool {
+        let (nic, target) = &mut self.nics[nic];
+        let next = nic.await_departure();
+        if next <= cx.now {
+            return false;
+        }
+        if self.queue.is_before_all(next) && next <= until && !self.asks {
+            (cx.now, cx.host) = (next, HostId(0));
+            self.count_step(next);
             return false;
         }
         self.queue.set_at(*target, next);
@@ -426,31 +480,50 @@ impl Fabric {
     pub(crate) fn apply(&mut self, cx: &mut Context<'_>, link: LinkId, change: LinkChange) {
         let attached = &mut self.links[link.index()];
         attached.is_wire = false;
+        attached.check_special();
         attached.link.apply(cx, change);
         self.queue.set_at(attached.target, attached.next_poll());
     }
 
-    /// Capture a packet that passes an interface of a host.
+    /// Capture the packets that pass interfaces of a host, or no longer. Returns the last capture.
+    pub(crate) fn set_capture(&mut self, capture: Option<Capture>) -> Option<Capture> {
+        self.inspects = self.through_codec || capture.is_some();
+        std::mem::replace(&mut self.capture, capture)
+    }
+
+    /// Whether to serialise and parse every packet.
+    pub(crate) const fn set_through_codec(&mut self, on: bool) {
+        self.through_codec = on;
+        self.inspects = on || self.capture.is_some();
+    }
+
+    /// A packet passes an interface of a host: captures it, and serialises and parses it, if that
+    /// is requested.
     #[inline]
-    pub(crate) fn tap(
+    pub(crate) fn pass_interface(
         &mut self,
         now: Instant,
         host: HostId,
         interface: InterfaceId,
-        packet: &Packet,
-    ) {
-        if let Some(capture) = &mut self.capture {
-            capture.packet(now, host, interface, packet);
-        }
-    }
-
-    /// Serialises and parses the packet if that is requested.
-    #[inline]
-    pub(crate) fn pass_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
-        if self.through_codec { self.push_through(packet) } else { Some(packet) }
+        packet: Box<Packet>,
+    ) -> Option<Box<Packet>> {
+        if self.inspects { self.inspect(now, host, interface, packet) } else { Some(packet) }
     }
 
     #[cold]
+    fn inspect(
+        &mut self,
+        now: Instant,
+        host: HostId,
+        interface: InterfaceId,
+        packet: Box<Packet>,
+    ) -> Option<Box<Packet>> {
+        if let Some(capture) = &mut self.capture {
+            capture.packet(now, host, interface, &packet);
+        }
+        if self.through_codec { self.push_through(packet) } else { Some(packet) }
+    }
+
     fn push_through(&mut self, packet: Box<Packet>) -> Option<Box<Packet>> {
         match packet.roundtrip() {
             // A damaged packet must not parse; the receiver sees its mark.
@@ -460,7 +533,7 @@ impl Fabric {
             Ok(same) if same == *packet => Some(Box::new(same)),
             other => {
                 let what = format!("{packet:?} came back as {other:?}");
-                self.fault.get_or_insert(Fault::Codec(what));
+                self.report(Fault::Codec(what));
                 None
             }
         }
@@ -479,12 +552,23 @@ impl Fabric {
     }
 
     pub(crate) fn report_live_lock(&mut self, what: &'static str) {
-        self.fault.get_or_insert(Fault::LiveLock(what));
+        self.report(Fault::LiveLock(what));
+    }
+
+    fn report(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+        self.asks = true;
     }
 }
 
 impl FabricLink {
-    #[inline(always)]
+    /// After a change of what is at its ends.
+    fn check_special(&mut self) {
+        self.is_special = self.behind.is_some()
+            || self.proxy != ProxyEnd::None
+            || self.is_wire && self.host.is_none();
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {
         let packet = match &mut self.behind {
             None => self.link.poll(cx),

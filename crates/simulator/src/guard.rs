@@ -13,17 +13,23 @@ const PER_SECOND_LIMIT: u64 = 200_000_000;
 /// Counts steps.
 #[derive(Debug)]
 pub(crate) struct Guard {
+    /// Steps until the next look at the time: comparing it at each was a twelfth of an event.
+    left: u64,
+    /// Time of the last look.
     instant: Instant,
     /// When the present second ends.
     second_ends: Instant,
-    at_instant: u64,
     in_second: u64,
 }
+
+/// Steps from one look to the next: if it sees the same time again, all of them were at one
+/// instant.
+const BLOCK: u64 = SAME_INSTANT_LIMIT + 1;
 
 impl Default for Guard {
     fn default() -> Self {
         let (instant, second_ends) = (Instant::ZERO, Instant::from_secs(1));
-        Guard { instant, second_ends, at_instant: 0, in_second: 0 }
+        Guard { left: BLOCK, instant, second_ends, in_second: 0 }
     }
 }
 
@@ -31,24 +37,27 @@ impl Guard {
     /// Count a step. Returns the reason if a limit is exceeded.
     #[inline]
     pub(crate) fn step(&mut self, now: Instant) -> Option<&'static str> {
-        if now != self.instant {
-            self.advance(now);
-        }
-        self.at_instant += 1;
-        if self.at_instant > SAME_INSTANT_LIMIT {
-            return Some("events or packets without end at one instant");
-        }
-        (self.in_second > PER_SECOND_LIMIT).then_some("too much happens in one second")
+        self.left -= 1;
+        if self.left == 0 { self.look(now) } else { None }
     }
 
-    fn advance(&mut self, now: Instant) {
-        self.in_second += self.at_instant;
-        self.instant = now;
-        self.at_instant = 0;
+    #[cold]
+    fn look(&mut self, now: Instant) -> Option<&'static str> {
+        // What exceeds a limit does so with the next step, too.
+        self.left = 1;
+        if now == self.instant {
+            return Some("events or packets without end at one instant");
+        }
         if now >= self.second_ends {
             self.second_ends = Instant::from_secs(now.as_millis() / 1000 + 1);
             self.in_second = 0;
         }
+        self.in_second += BLOCK;
+        if self.in_second > PER_SECOND_LIMIT {
+            return Some("too much happens in one second");
+        }
+        (self.left, self.instant) = (BLOCK, now);
+        None
     }
 }
 

@@ -79,6 +79,7 @@ impl Owners {
         self.0[socket.index()] = application as u32;
     }
 
+    #[inline]
     fn of(&self, socket: SocketId) -> Option<usize> {
         self.0.get(socket.index()).filter(|owner| **owner != u32::MAX).map(|owner| *owner as usize)
     }
@@ -146,6 +147,8 @@ impl<A: Application> Host<A> {
     }
 
     /// A packet arrived.
+    // It has one caller.
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         cx: &mut Context<'_>,
@@ -155,8 +158,8 @@ impl<A: Application> Host<A> {
     ) {
         self.counters.packets += 1;
         self.counters.data_packets += u64::from(packet.payload_len() > 0);
-        fabric.tap(cx.now, self.id, interface, &packet);
-        let Some(packet) = fabric.pass_through(packet) else { return };
+        let passed = fabric.pass_interface(cx.now, self.id, interface, packet);
+        let Some(packet) = passed else { return };
         self.input(cx, fabric, Input::Packet { interface, packet });
     }
 
@@ -319,8 +322,8 @@ impl<A: Application> Host<A> {
 
     fn send(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, transmit: Transmit) {
         let Transmit { interface, packet, bytes } = transmit;
-        fabric.tap(cx.now, self.id, interface, &packet);
-        let Some(packet) = fabric.pass_through(packet) else { return };
+        let passed = fabric.pass_interface(cx.now, self.id, interface, packet);
+        let Some(packet) = passed else { return };
         match self.first_hops.get(interface.index()) {
             Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet, bytes),
             Some(FirstHop::Link(link)) => {
@@ -365,11 +368,11 @@ impl<A: Application> Host<A> {
         what: impl FnOnce(&mut A, &mut dyn StreamHost),
     ) {
         cx.host = self.id;
-        fabric.called = true;
+        fabric.asks = true;
         let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
         let Endpoint { local, remote, socket: protocol, .. } = &self.endpoints[number];
-        let (ends, owner) = (Some((*local, *remote)), Opening { owners: &mut self.owners, number });
+        let (ends, owner) = (Some((local, remote)), Opening { owners: &mut self.owners, number });
         what(application, &mut StackSockets { cx, stack, ends, protocol, owner });
         if *started {
             fabric.queue.set(*target, application.poll_deadline());

@@ -4,7 +4,7 @@
 //! tenth of the cost: every packet passes one, and a world with a thousand connections has
 //! thousands.
 
-use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Rate, ring};
+use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Serialiser, ring};
 use network::NicSetup;
 use std::collections::VecDeque;
 use wire::Packet;
@@ -15,10 +15,10 @@ pub(crate) struct Nic {
     /// Packets in service or waiting for service, in order.
     queue: VecDeque<Leaving>,
     busy_until: Instant,
-    /// Remainder of the last packet below one nanosecond; see `Rate::serialisation`.
-    carry: u64,
-    rate: Rate,
+    packets: Serialiser,
     queue_packets: u32,
+    /// Its next departure is in the event queue, or being entered.
+    is_awaited: bool,
     pub host: HostId,
     /// Its number; NICs are numbered after the links of the network.
     id: LinkId,
@@ -35,13 +35,13 @@ pub(crate) struct Leaving {
 }
 
 impl Nic {
-    pub(crate) const fn new(setup: NicSetup, id: LinkId, host: HostId, next: LinkId) -> Self {
+    pub(crate) fn new(setup: NicSetup, id: LinkId, host: HostId, next: LinkId) -> Self {
         Nic {
             queue: VecDeque::new(),
             busy_until: Instant::ZERO,
-            carry: 0,
-            rate: setup.rate,
+            packets: Serialiser::new(setup.rate),
             queue_packets: setup.queue_packets,
+            is_awaited: false,
             host,
             id,
             next,
@@ -49,23 +49,38 @@ impl Nic {
     }
 
     /// Queue a packet of `len` bytes, or drop it if the queue is full. The packet in service is not
-    /// counted.
+    /// counted. Returns the next departure unless it is awaited.
     #[inline]
-    pub(crate) fn enqueue(&mut self, cx: &mut Context<'_>, packet: Box<Packet>, len: u32) {
+    pub(crate) fn enqueue(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: Box<Packet>,
+        len: u32,
+    ) -> Option<Instant> {
         debug_assert_eq!(len, packet.wire_len());
         if self.queue.len() > self.queue_packets as usize {
             let (link, reason) = (self.id, DropReason::QueueFull);
             cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
-            return;
+        } else {
+            if self.busy_until < cx.now {
+                self.busy_until = cx.now;
+                self.packets.restart();
+            }
+            self.busy_until += self.packets.packet(len);
+            self.queue.push_back(Leaving { at: self.busy_until, len, packet });
         }
-        if self.busy_until < cx.now {
-            self.busy_until = cx.now;
-            self.carry = 0;
+        if self.is_awaited {
+            return None;
         }
-        let (time, carry) = self.rate.serialisation(u64::from(len), self.carry);
-        self.busy_until += time;
-        self.carry = carry;
-        self.queue.push_back(Leaving { at: self.busy_until, len, packet });
+        self.is_awaited = true;
+        Some(self.next_departure())
+    }
+
+    /// The next departure is awaited from now on, if there is one. Returns it.
+    #[inline]
+    pub(crate) fn await_departure(&mut self) -> Instant {
+        self.is_awaited = !self.queue.is_empty();
+        self.next_departure()
     }
 
     /// Departure time of the packet in service; the end of time without any.
@@ -74,9 +89,10 @@ impl Nic {
         self.queue.front().map_or(Instant::FAR_FUTURE, |first| first.at)
     }
 
-    /// Takes the packet that leaves by `now`.
+    /// Takes the packet that leaves by `now`. The next departure is not awaited then.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Leaving> {
+        self.is_awaited = false;
         if self.next_departure() > now {
             return None;
         }
@@ -87,7 +103,7 @@ impl Nic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::Chance;
+    use base::{Chance, Rate};
     use network::{Capacity, Limit, Link, LinkConfig};
     use proptest::prelude::*;
     use wire::{Body, Payload, UdpDatagram};

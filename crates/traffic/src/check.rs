@@ -65,15 +65,25 @@ impl StreamCheck {
     }
 
     /// Check a piece that was read.
+    // The next bytes of a virtual stream are told where it is called: a third of the cost.
+    #[inline]
     pub fn advance(&mut self, payload: &Payload) -> Result<(), StreamMismatch> {
+        if let Some(VirtualRange { stream, len, offset }) = payload.as_virtual()
+            && (stream, offset) == (self.stream, self.offset)
+        {
+            self.offset += u64::from(len);
+            return Ok(());
+        }
+        self.advance_by_content(payload)
+    }
+
+    #[inline(never)]
+    fn advance_by_content(&mut self, payload: &Payload) -> Result<(), StreamMismatch> {
         match payload.content() {
             Content::Empty => Ok(()),
             Content::Virtual(range) => {
-                if range.stream != self.stream || range.offset != self.offset {
-                    return Err(self.mismatch(range.stream, range.offset));
-                }
-                self.offset += u64::from(range.len);
-                Ok(())
+                // `advance` took the one that continues.
+                Err(self.mismatch(range.stream, range.offset))
             }
             Content::Real(bytes) => {
                 let (stream, offset, len) = (self.stream, self.offset, bytes.len() as u32);

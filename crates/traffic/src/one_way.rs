@@ -219,10 +219,11 @@ impl OneWay {
     fn receive(&mut self, host: &mut dyn StreamHost, socket: SocketId) {
         loop {
             let payload = host.read(socket, READ_BYTES);
-            if payload.is_empty() {
+            let len = payload.len();
+            if len == 0 {
                 break;
             }
-            let is_last = payload.len() < READ_BYTES && host.drains();
+            let is_last = len < READ_BYTES && host.drains();
             match self.incoming.as_mut() {
                 Some(incoming) => incoming.on_read(&payload, host.now(), &mut self.report),
                 None => self.on_request(&payload, host),
@@ -488,6 +489,7 @@ impl Incoming {
         self.message.is_none()
     }
 
+    #[inline]
     fn on_read(&mut self, payload: &Payload, now: Instant, report: &mut Report) {
         if let Err(mismatch) = self.check.advance(payload) {
             report.mismatch.get_or_insert(mismatch);
@@ -495,8 +497,8 @@ impl Incoming {
         }
         report.bytes_read = self.check.bytes_read();
         report.last_read = Some(now);
-        while let Some(message) = self.message
-            && self.check.bytes_read() >= self.ends_at
+        while self.check.bytes_read() >= self.ends_at
+            && let Some(message) = self.message
         {
             if message.measured {
                 report.arrived.push(now);

@@ -15,6 +15,7 @@ mod opaque;
 mod packet;
 pub mod payload;
 pub mod pcapng;
+mod rarely;
 pub mod sctp;
 mod seq;
 mod tcp;

@@ -3,6 +3,7 @@
 //! A virtual payload moves no bytes through the simulator and has a checksum in O(1). Its bytes are
 //! defined in `virtual_stream`; buffering is left to `transport`.
 
+use crate::rarely::Rarely;
 use bytes::Bytes;
 use std::num::NonZeroU32;
 
@@ -18,7 +19,7 @@ enum Repr {
     Virtual { stream: u32, len: NonZeroU32, offset: u64 },
     /// Real bytes or several pieces; `None`: no bytes. Boxed, since packets are moved often and
     /// simulated ones have none.
-    Other(Option<Box<Stored>>),
+    Other(Rarely<Stored>),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +45,7 @@ pub enum Content<'a> {
 
 impl Default for Repr {
     fn default() -> Repr {
-        Repr::Other(None)
+        Repr::Other(Rarely::NONE)
     }
 }
 
@@ -61,7 +62,7 @@ pub struct VirtualRange {
 
 impl Payload {
     /// No bytes.
-    pub const EMPTY: Payload = Payload(Repr::Other(None));
+    pub const EMPTY: Payload = Payload(Repr::Other(Rarely::NONE));
 
     /// Bytes `offset..offset + len` of virtual stream `stream`; empty if `len` is 0.
     #[inline]
@@ -79,7 +80,7 @@ impl Payload {
             "the pieces of a payload are plain"
         );
         if pieces.len() > 1 {
-            return Payload(Repr::Other(Some(Box::new(Stored::Mixed(pieces)))));
+            return Payload(Repr::Other(Rarely::new(Stored::Mixed(pieces))));
         }
         pieces.pop().unwrap_or_default()
     }
@@ -92,10 +93,10 @@ impl Payload {
                 let (stream, len, offset) = (*stream, len.get(), *offset);
                 Content::Virtual(VirtualRange { stream, len, offset })
             }
-            Repr::Other(None) => Content::Empty,
-            Repr::Other(Some(stored)) => match &**stored {
-                Stored::Real(bytes) => Content::Real(bytes),
-                Stored::Mixed(pieces) => Content::Mixed(pieces),
+            Repr::Other(stored) => match stored.get() {
+                None => Content::Empty,
+                Some(Stored::Real(bytes)) => Content::Real(bytes),
+                Some(Stored::Mixed(pieces)) => Content::Mixed(pieces),
             },
         }
     }
@@ -123,15 +124,14 @@ impl Payload {
     pub fn len(&self) -> u32 {
         match &self.0 {
             Repr::Virtual { len, .. } => len.get(),
-            Repr::Other(None) => 0,
-            Repr::Other(Some(stored)) => stored.len(),
+            Repr::Other(stored) => stored.get().map_or(0, Stored::len),
         }
     }
 
     /// Whether there are no bytes.
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        matches!(self.0, Repr::Other(None))
+        matches!(&self.0, Repr::Other(stored) if stored.is_none())
     }
 
     /// The bytes `from..from + len` of this payload.
@@ -265,15 +265,15 @@ impl Payload {
     }
 
     /// The pieces in order, none empty, none mixed.
-    pub fn into_pieces(self) -> Vec<Payload> {
-        match self.0 {
-            Repr::Other(None) => Vec::new(),
-            Repr::Other(Some(stored)) => match *stored {
-                Stored::Mixed(pieces) => pieces,
-                real @ Stored::Real(_) => vec![Payload(Repr::Other(Some(Box::new(real))))],
-            },
-            plain => vec![Payload(plain)],
+    pub fn into_pieces(mut self) -> Vec<Payload> {
+        if let Repr::Other(stored) = &mut self.0 {
+            return match stored.take() {
+                None => Vec::new(),
+                Some(Stored::Mixed(pieces)) => pieces,
+                Some(real @ Stored::Real(_)) => vec![Payload(Repr::Other(Rarely::new(real)))],
+            };
         }
+        vec![self]
     }
 }
 
@@ -312,7 +312,7 @@ impl From<Bytes> for Payload {
         if bytes.is_empty() {
             return Payload::EMPTY;
         }
-        Payload(Repr::Other(Some(Box::new(Stored::Real(bytes)))))
+        Payload(Repr::Other(Rarely::new(Stored::Real(bytes))))
     }
 }
 

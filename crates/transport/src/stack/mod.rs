@@ -98,6 +98,7 @@ impl Stack {
         match input {
             Input::Packet { interface, mut packet } => {
                 self.handle_packet(cx, interface, &mut packet);
+                packet.discard();
             }
             Input::Timeout => self.handle_timeout(cx),
             Input::Departed { flow, bytes } => self.handle_departed(flow, bytes),

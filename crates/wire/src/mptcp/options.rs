@@ -4,17 +4,18 @@
 //! be several, also together with a DSS. Valid combinations are left to `transport` (RFC 8684 s3).
 
 use super::{AddAddr, Capable, Dss, GroupSyn, Join, MptcpOption};
+use crate::rarely::Rarely;
 
 /// The MPTCP options of a segment. Equal ones are emitted as the same bytes.
 #[derive(Clone, Debug, Default)]
 pub struct MptcpOptions {
     /// The data sequence signal, of which a segment has at most one.
     pub dss: Option<Dss>,
-    rare: Option<Box<Rare>>,
+    pub(crate) rare: Rarely<Rare>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Rare {
+pub(crate) struct Rare {
     /// Never a DSS.
     options: Vec<MptcpOption>,
     ignored: u8,
@@ -32,7 +33,7 @@ impl MptcpOptions {
     /// Every option but the DSS, in the order they were parsed or appended.
     #[inline]
     pub fn others(&self) -> &[MptcpOption] {
-        self.rare.as_ref().map_or(&[], |rare| &rare.options)
+        self.rare.get().map_or(&[], |rare| &rare.options)
     }
 
     /// The `MP_CAPABLE`.
@@ -73,7 +74,7 @@ impl MptcpOptions {
     /// lengths, a second DSS. Not on the wire when the segment is emitted.
     #[inline]
     pub fn ignored(&self) -> u8 {
-        self.rare.as_ref().map_or(0, |rare| rare.ignored)
+        self.rare.get().map_or(0, |rare| rare.ignored)
     }
 
     /// Whether the segment has no valid option.
@@ -92,7 +93,7 @@ impl MptcpOptions {
     #[inline(always)]
     pub(crate) fn padded_len(&self) -> u32 {
         let dss = self.dss.as_ref().map_or(0, |dss| dss.wire_len().next_multiple_of(4));
-        match &self.rare {
+        match self.rare.get() {
             None => dss,
             Some(rare) => dss + rare.options.iter().map(MptcpOption::padded_len).sum::<u32>(),
         }
@@ -156,6 +157,6 @@ impl From<MptcpOption> for MptcpOptions {
 impl From<Dss> for MptcpOptions {
     #[inline]
     fn from(dss: Dss) -> MptcpOptions {
-        MptcpOptions { dss: Some(dss), rare: None }
+        MptcpOptions { dss: Some(dss), rare: Rarely::NONE }
     }
 }

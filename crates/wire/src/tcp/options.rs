@@ -4,6 +4,7 @@
 
 use crate::SeqNumber;
 use crate::mptcp::{MptcpOption, MptcpOptions};
+use crate::rarely::Rarely;
 
 /// The options that the engine supports, in the order in which Linux sends them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -33,7 +34,7 @@ pub struct Timestamps {
 
 /// Up to four SACK blocks `[start, end)`, the most recent first (RFC 2018 s4).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SackBlocks(Option<Box<Blocks>>);
+pub struct SackBlocks(Rarely<Blocks>);
 
 /// At least one block, the rest zero. Boxed, since most segments have none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -109,11 +110,11 @@ impl TcpOptions {
 
 impl SackBlocks {
     /// No blocks.
-    pub const NONE: SackBlocks = SackBlocks(None);
+    pub const NONE: SackBlocks = SackBlocks(Rarely::NONE);
 
     /// Append a block; a fifth is refused with `false`.
     pub fn push(&mut self, start: SeqNumber, end: SeqNumber) -> bool {
-        let Blocks { len, blocks } = &mut **self.0.get_or_insert_default();
+        let Blocks { len, blocks } = self.0.get_or_insert_default();
         let Some(slot) = blocks.get_mut(usize::from(*len)) else { return false };
         *slot = (start, end);
         *len += 1;
@@ -123,13 +124,13 @@ impl SackBlocks {
     /// The blocks in order.
     #[inline]
     pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
-        self.0.as_ref().map_or(&[], |all| &all.blocks[..usize::from(all.len)])
+        self.0.get().map_or(&[], |all| &all.blocks[..usize::from(all.len)])
     }
 
     /// Number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |all| usize::from(all.len))
+        self.0.get().map_or(0, |all| usize::from(all.len))
     }
 
     /// Whether there is none.
