@@ -149,8 +149,9 @@ pub(crate) trait Endpoint {
     /// The next packet to send.
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit>;
 
-    /// When `on_timeout` is to be called.
-    fn deadline(&self) -> Instant;
+    /// When `on_timeout` is to be called. Any time not before `SocketMarks::armed_at` is as good as
+    /// any other.
+    fn deadline(&mut self) -> Instant;
 
     fn on_timeout(&mut self, cx: &mut Context<'_>);
 
@@ -200,7 +201,7 @@ pub(crate) trait Endpoint {
     fn is_closed(&self) -> bool;
 
     /// What the stack asks when nothing more is sent for now, in one call.
-    fn rest(&self) -> Rest {
+    fn rest(&mut self) -> Rest {
         Rest {
             has_events: self.has_events(),
             is_closed: self.is_closed(),

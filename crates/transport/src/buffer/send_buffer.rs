@@ -122,9 +122,18 @@ impl SendBuffer {
         if start >= end {
             return Payload::EMPTY;
         }
+        // Mostly the piece read last has all of it.
+        match self.pieces.get(self.hint.get()) {
+            Some(piece) if piece.start <= start && end <= piece.end => piece.slice(start, end),
+            _ => self.slice_of_others(start, end),
+        }
+    }
+
+    /// The bytes `start..end`, not all in the piece read last.
+    #[inline(never)]
+    fn slice_of_others(&self, start: u64, end: u64) -> Payload {
         let index = self.index_of(start);
         match self.pieces.get(index) {
-            // Mostly one piece has all of it.
             Some(piece) if end <= piece.end => {
                 self.hint.set(index);
                 piece.slice(start, end)

@@ -6,7 +6,7 @@
 
 use super::addresses::Addresses;
 use super::config::{MptcpConfig, Start};
-use super::deadlines::Deadlines;
+use super::deadlines::{Deadlines, Watched};
 use super::fallback::Fallback;
 use super::host::refusal;
 use super::keys::Keys;
@@ -47,7 +47,7 @@ pub(crate) struct Connection {
     pub(super) receive: DataReceive,
     pub(super) controller: Controller,
     pub(super) account: Account,
-    pub(super) management: PathManagement,
+    pub(super) management: Watched,
     pub(super) deadlines: Deadlines,
     /// Options, mappings and joins refused.
     pub(super) refused: u64,
@@ -63,6 +63,7 @@ impl Connection {
         let addresses = Addresses::new(start.local, start.remote, host, &config.backup);
         let joins = config.mainline_limits || config.joins_mappings;
         let rules = SubflowRules::new(&switches, joins);
+        let management = PathManagement::new(&config, start.client, addresses, routes.clone());
         let sender = Sender::new(config.sender(start.socket, rules.one_at_a_time));
         Connection {
             socket: start.socket,
@@ -77,7 +78,7 @@ impl Connection {
             receive,
             controller: config.tcp.new_controller(),
             account: Account::default(),
-            management: PathManagement::new(&config, start.client, addresses, routes.clone()),
+            management: Watched::new(management),
             deadlines: Deadlines::default(),
             refused: 0,
             marks: SocketMarks::new(start.listener),
@@ -94,10 +95,15 @@ impl Connection {
     }
 
     /// Acknowledgements freed space: wake a writer that waits.
+    #[inline]
     pub(super) fn check_writer(&mut self) {
-        if !self.sender.queue.writer_waits() {
-            return;
+        if self.sender.queue.writer_waits() {
+            self.check_waiting_writer();
         }
+    }
+
+    #[inline(never)]
+    fn check_waiting_writer(&mut self) {
         let limit = self.write_limit.bytes(&mut self.subflows, &self.controller);
         if WriteLimit::is_writable(limit, &mut self.sender.queue) {
             self.set_writer_waits(false);
@@ -290,8 +296,8 @@ impl Endpoint for Connection {
         self.poll_packet(cx)
     }
 
-    fn deadline(&self) -> Instant {
-        self.earliest_deadline()
+    fn deadline(&mut self) -> Instant {
+        self.earliest_deadline(self.marks.armed_at)
     }
 
     fn on_timeout(&mut self, cx: &mut Context<'_>) {

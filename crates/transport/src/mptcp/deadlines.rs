@@ -2,7 +2,9 @@
 //! DATA_FIN (RFC 8684 s3.3.3) and of MP_FAIL (s3.7), and the end of a connection without a subflow
 //! or without a reader.
 
+use super::management::PathManagement;
 use base::{Duration, Instant};
+use std::ops::{Deref, DerefMut};
 
 /// First interval of an unanswered DATA_FIN, doubled each time (Linux `TCP_RTO_MIN`).
 const FIN_INTERVAL: Duration = Duration::from_millis(200);
@@ -139,6 +141,46 @@ impl Deadlines {
         let interval = FAIL_INTERVAL * (1 << self.fail_tries.min(DOUBLINGS));
         self.fail = (now + interval).min(self.fail_end);
         Some(Unanswered::Repeat)
+    }
+}
+
+/// The path management with its deadlines, which are looked for only after it was borrowed to be
+/// changed: for most packets it is not.
+pub(super) struct Watched {
+    management: PathManagement,
+    /// Those of the manager and of announcements, if known.
+    deadlines: Option<(Instant, Instant)>,
+}
+
+impl Watched {
+    pub(super) const fn new(management: PathManagement) -> Self {
+        Watched { management, deadlines: None }
+    }
+
+    /// The earliest deadline. `is_over`: the manager is not asked any more.
+    #[inline]
+    pub(super) fn deadline(&mut self, is_over: bool) -> Instant {
+        let management = &self.management;
+        let look = || (management.manager_deadline(), management.announcement_deadline());
+        let (manager, announcement) = *self.deadlines.get_or_insert_with(look);
+        if is_over { announcement } else { manager.min(announcement) }
+    }
+}
+
+impl Deref for Watched {
+    type Target = PathManagement;
+
+    #[inline]
+    fn deref(&self) -> &PathManagement {
+        &self.management
+    }
+}
+
+impl DerefMut for Watched {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut PathManagement {
+        self.deadlines = None;
+        &mut self.management
     }
 }
 

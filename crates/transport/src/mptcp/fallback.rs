@@ -127,6 +127,12 @@ pub(super) enum FailCompany {
 }
 
 impl Fallback {
+    /// Nothing of it has begun.
+    #[inline]
+    pub(super) const fn is_multipath(&self) -> bool {
+        matches!(self.mode, Mode::Multipath)
+    }
+
     /// The connection is TCP.
     #[inline]
     pub(super) const fn is_plain(&self) -> bool {

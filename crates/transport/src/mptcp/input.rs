@@ -6,13 +6,14 @@ use super::handshake::LONG_ROOM;
 use super::receive::Mapped;
 use super::stage::Stage;
 use super::subflow::NextReceived;
+use crate::multipath::path_id;
 use crate::path_manager::{Address, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask};
-use wire::TcpSegment;
-use wire::mptcp::{AddAddr, DataNumber, Mapping, MptcpOption, MptcpOptions, ResetReason};
+use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, MptcpOptions, ResetReason};
+use wire::{Flags, TcpSegment};
 
 impl Connection {
     /// A segment arrived on subflow `index`.
@@ -22,57 +23,105 @@ impl Connection {
         index: usize,
         segment: &mut TcpSegment,
     ) {
-        if index >= self.subflows.len() || (index == 0 && self.comes_before_keys(segment)) {
+        if index >= self.subflows.len() {
             return;
         }
-        if index == 0 {
-            self.handle_repeated_syn(segment);
-        } else if self.hold_answer(index, segment) {
+        let usual = self.is_usual(cx, index, segment);
+        if !usual && !self.is_admitted(index, segment) {
             return;
         }
-        let keyless = self.keys.remote().is_none();
-        if self.fallback.is_fail_sent() && !segment.payload.is_empty() {
-            self.send_fail();
-        }
+        let keyless = !usual && self.keys.remote().is_none();
         let held = self.subflows.held();
-        self.receive.limit_reception(&mut self.subflows[index], held, self.fallback.is_plain());
-        self.subflows[index].tcp.handle_segment(cx, &mut self.controller, segment);
-        self.on_answer(index);
-        let mp = self.subflows[index].tcp.multipath();
-        if let Some(accepted) = mp.and_then(Multipath::take_segment) {
-            let info = SegmentInfo::new(accepted, &segment.options.mptcp);
-            self.handle_segment_info(cx, index, &info);
+        let entry = &mut self.subflows[index];
+        self.receive.limit_reception(entry, held, self.fallback.is_plain());
+        entry.tcp.handle_segment(cx, &mut self.controller, segment);
+        let mp = entry.tcp.multipath();
+        let accepted = mp.and_then(Multipath::take_segment);
+        if !usual {
+            self.on_answer(index);
         }
-        self.after_subflow(cx, index);
+        if let Some(accepted) = accepted {
+            let info = SegmentInfo::new(accepted, &segment.options.mptcp);
+            if usual {
+                self.sender.on_arrival(cx.now, path_id(index));
+            }
+            let goes_on = usual || self.handle_others(cx, index, &info);
+            if let Some(dss) = info.options.dss.as_ref().filter(|_| goes_on) {
+                self.handle_dss(cx, index, &info, dss);
+            }
+        }
+        self.after_segment(cx, index);
         if keyless && self.keys.remote().is_some() {
             self.release_answers(cx);
         }
-        self.subflows.count_held(index);
+        self.subflows.after_segment(index);
         if cx.wants(EventMask::ACCOUNT) {
             self.record_held(cx);
         }
-        self.subflows.wake(index);
-        self.sender.on_segment(self.subflows[index].path);
+        self.sender.on_segment(path_id(index));
+    }
+
+    /// Whether a segment concerns only data and acknowledgements: nothing is being opened, ended,
+    /// checked or given up, and its only option is a DSS. Asked once, instead of each question
+    /// about the rest.
+    #[inline]
+    fn is_usual(&self, cx: &Context<'_>, index: usize, segment: &TcpSegment) -> bool {
+        let entry = &self.subflows[index];
+        cx.has_short_ways()
+            && segment.flags | Flags::PSH == Flags::ACK | Flags::PSH
+            && segment.options.mptcp.is_only_dss()
+            && entry.stage() == Stage::Open
+            && entry.removal.is_none()
+            && self.fallback.is_multipath()
+            && self.keys.remote().is_some()
+    }
+
+    /// What precedes a segment that is not a usual one. `false`: it is dropped or kept.
+    #[inline(never)]
+    fn is_admitted(&mut self, index: usize, segment: &TcpSegment) -> bool {
+        if index > 0 {
+            if self.hold_answer(index, segment) {
+                return false;
+            }
+        } else if self.comes_before_keys(segment) {
+            return false;
+        } else {
+            self.handle_repeated_syn(segment);
+        }
+        if self.fallback.is_fail_sent() && !segment.payload.is_empty() {
+            self.send_fail();
+        }
+        true
     }
 
     /// Handle what a subflow received, and its events.
+    #[inline(never)]
     pub(super) fn after_subflow(&mut self, cx: &mut Context<'_>, index: usize) {
+        self.after_segment(cx, index);
+    }
+
+    // Saves a call a segment.
+    #[inline(always)]
+    fn after_segment(&mut self, cx: &mut Context<'_>, index: usize) {
         if self.is_plain() {
             let mut stream = self.plain_stream();
             stream.acknowledge();
             stream.receive(cx.now);
             self.check_writer();
         } else {
-            self.drain(cx, index);
+            // An acknowledgement brings none.
+            if self.subflows[index].tcp.readable() > 0 {
+                self.drain(cx, index);
+            }
             self.judge_path(cx, index);
         }
-        self.handle_subflow_events(cx, index);
+        if self.subflows[index].tcp.has_events() {
+            self.handle_subflow_events(cx, index);
+        }
     }
 
+    #[cold]
     fn handle_subflow_events(&mut self, cx: &mut Context<'_>, index: usize) {
-        if !self.subflows[index].tcp.has_events() {
-            return;
-        }
         for event in self.subflows[index].tcp.take_events() {
             match event {
                 ConnectionEvent::Failed(error) => self.on_subflow_failed(cx, index, error),
@@ -117,63 +166,78 @@ impl Connection {
         self.subflows.wake(index);
     }
 
-    /// Processes the options of an accepted segment.
-    fn handle_segment_info(
+    /// Processes the options of an accepted segment but its DSS, and the lack of one. Whether the
+    /// DSS is to be processed.
+    #[inline(never)]
+    fn handle_others(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
         segment: &SegmentInfo<'_>,
-    ) {
+    ) -> bool {
         if self.subflows[index].stage() == Stage::Gone {
-            return;
+            return false;
         }
-        self.sender.on_arrival(cx.now, self.subflows[index].path);
+        self.sender.on_arrival(cx.now, path_id(index));
         if segment.reset {
             self.handle_reset(cx, index, segment);
-            return;
+            return false;
         }
         if self.is_plain() {
             self.handle_plain(segment);
-            return;
+            return false;
         }
         let stage = self.subflows[index].stage();
         if stage == Stage::Opening && !self.handle_opening(cx, index, segment) {
-            return;
+            return false;
         }
         if stage == Stage::PreEstablished {
             self.on_join_open(cx, index);
             self.resolve_join(cx);
         }
         if self.is_plain() {
-            return;
+            return false;
         }
         self.refused += u64::from(segment.options.ignored());
         for option in segment.options.others() {
             if !self.handle_option(cx, index, option, segment.options.dss.is_some()) {
-                return;
+                return false;
             }
         }
+        if segment.options.dss.is_none() {
+            self.handle_no_dss(cx, index, segment);
+        }
+        true
+    }
+
+    /// A segment without a DSS: its first data may have the keys instead, or a middlebox may have
+    /// stripped the options (RFC 8684 s3.7).
+    fn handle_no_dss(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo<'_>) {
         let implied = self.keys.implied_mapping(segment, self.receive.first_dsn());
-        match (segment.options.dss, implied) {
-            (Some(dss), _) => {
-                if let Some(ack) = dss.ack() {
-                    self.handle_data_ack(cx, index, segment, ack);
-                }
-                if let Some(mapping) = dss.mapping() {
-                    self.handle_mapping(cx, index, segment, &mapping, dss.fin());
-                }
+        if let Some(mapping) = implied.filter(|_| index == 0) {
+            self.handle_mapping(cx, index, segment, &mapping, false);
+        } else if segment.options.is_empty() {
+            let pending = self.fallback.is_pending();
+            if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
+                self.on_options_lost(cx, index, lost);
             }
-            (None, Some(mapping)) if index == 0 => {
-                self.handle_mapping(cx, index, segment, &mapping, false);
-            }
-            (None, _) if segment.options.is_empty() => {
-                // A middlebox may strip them (RFC 8684 s3.7).
-                let pending = self.fallback.is_pending();
-                if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
-                    self.on_options_lost(cx, index, lost);
-                }
-            }
-            (None, _) => {}
+        }
+    }
+
+    // Saves a call a segment.
+    #[inline(always)]
+    fn handle_dss(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo<'_>,
+        dss: &Dss,
+    ) {
+        if let Some(ack) = dss.ack() {
+            self.handle_data_ack(cx, index, segment, ack);
+        }
+        if let Some(mapping) = dss.mapping() {
+            self.handle_mapping(cx, index, segment, &mapping, dss.fin());
         }
     }
 
@@ -196,7 +260,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_data_ack(
         &mut self,
         cx: &mut Context<'_>,
@@ -209,11 +273,12 @@ impl Connection {
         if !(cx.has_short_ways() && self.numbers.is_repeated(ack, segment.window)) {
             self.take_data_ack(cx, ack, segment.window);
         }
-        if self.keys.is_client() && index == 0 {
+        if self.keys.is_client() && index == 0 && !self.keys.is_fully_established() {
             self.become_fully_established(cx);
         }
     }
 
+    #[inline(never)]
     fn take_data_ack(&mut self, cx: &mut Context<'_>, ack: DataNumber, window: u64) {
         match self.numbers.on_data_ack(&mut self.sender.queue, ack, window) {
             Some(true) => {
@@ -286,7 +351,15 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn reach_fin(&mut self, cx: &mut Context<'_>) {
+        if self.receive.knows_end() {
+            self.reach_end(cx);
+        }
+    }
+
+    #[inline(never)]
+    fn reach_end(&mut self, cx: &mut Context<'_>) {
         if self.receive.reach_fin() {
             self.sender.on_peer_closed();
             self.lifecycle.push(ConnectionEvent::PeerClosed);
@@ -298,40 +371,38 @@ impl Connection {
     }
 
     /// Moves in-order data of a subflow to their place in the connection's stream.
+    #[inline(never)]
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
         if self.fallback.is_fail_sent() || self.subflows[index].stage() == Stage::Gone {
             return;
         }
         let before = self.receive.next_offset();
-        let taken = self.subflows[index].tcp.received().0;
+        let mut taken = false;
         loop {
             let entry = &mut self.subflows[index];
-            let (map, offset, len) = match entry.next_received() {
+            let (data, offset, len, summed) = match entry.next_received() {
                 NextReceived::Nothing => break,
                 NextReceived::Unmapped { offset, waiting } => {
                     self.check_unmapped(cx, index, offset, waiting);
                     break;
                 }
-                NextReceived::Mapped { map, offset, len } => (map, offset, len),
+                NextReceived::Mapped { data, offset, len, summed } => (data, offset, len, summed),
             };
             let payload = entry.tcp.take_received(cx.now, len);
+            taken = true;
             entry.received.forget_below(offset + u64::from(len));
-            if !self.fallback.is_fail_agreed() && !map.wire.matches(map.dsn, &payload) {
-                self.on_wrong_checksum(cx, index, map.dsn, Suspect { offset, payload });
+            if let Some((wire, dsn)) = summed.filter(|_| !self.fallback.is_fail_agreed())
+                && !wire.matches(dsn, &payload)
+            {
+                self.on_wrong_checksum(cx, index, dsn, Suspect { offset, payload });
                 break;
             }
-            let data = map.data.wrapping_add(offset - map.offset);
-            let (socket, path) = (self.socket, entry.path);
-            cx.record(EventMask::ARRIVAL, || Event::DataArrived {
-                socket,
-                path,
-                offset: data,
-                subflow_offset: offset,
-                len,
-            });
+            if cx.wants(EventMask::ARRIVAL) {
+                self.record_arrival(cx, index, (data, offset, len));
+            }
             self.receive.insert(cx.now, data, payload);
         }
-        if self.subflows[index].tcp.received().0 > taken {
+        if taken {
             self.receive.on_taken(&mut self.subflows[index]);
         }
         if self.receive.next_offset() > before {
@@ -341,8 +412,27 @@ impl Connection {
         }
     }
 
+    /// `len` bytes at `data` of the connection arrived at `offset` of a subflow.
+    #[cold]
+    fn record_arrival(
+        &self,
+        cx: &mut Context<'_>,
+        index: usize,
+        (data, offset, len): (u64, u64, u32),
+    ) {
+        let (socket, path) = (self.socket, path_id(index));
+        cx.record(EventMask::ARRIVAL, || Event::DataArrived {
+            socket,
+            path,
+            offset: data,
+            subflow_offset: offset,
+            len,
+        });
+    }
+
     /// Data from `offset` on wait for a mapping, not more of them than the window. A mapping of
     /// later data shows that a middlebox joined segments and kept the options of the first one.
+    #[inline(never)]
     fn check_unmapped(&mut self, cx: &mut Context<'_>, index: usize, offset: u64, waiting: u64) {
         if self.subflows[index].received.reach_beyond(offset) {
             self.on_options_lost(cx, index, Announcement::Nothing);

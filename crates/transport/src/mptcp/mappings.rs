@@ -81,16 +81,27 @@ impl ReceivedMappings {
         Ok(())
     }
 
+    /// Whether `wire` is the mapping stored last and maps a byte of a segment: the segments of one
+    /// offload buffer have the same.
+    #[inline]
+    pub fn repeats_last(&self, wire: &Mapping, offset: u64, len: u32) -> bool {
+        self.maps.back().is_some_and(|last| {
+            last.wire == *wire && last.len == u32::from(wire.len) && last.overlaps(offset, len)
+        })
+    }
+
     /// The mapping of the byte at `offset`.
     #[inline]
     pub fn at(&self, offset: u64) -> Option<&ReceivedMapping> {
-        let ends_above = |map: &&ReceivedMapping| map.end() > offset;
         // What is taken next is mapped first.
-        let map = self.maps.front().filter(ends_above).or_else(|| {
-            let below = |map: &ReceivedMapping| map.end() <= offset;
-            self.maps.get(self.maps.partition_point(below))
-        });
+        let first = self.maps.front().filter(|map| map.end() > offset);
+        let map = if first.is_some() { first } else { self.find(offset) };
         map.filter(|map| map.offset <= offset)
+    }
+
+    #[inline(never)]
+    fn find(&self, offset: u64) -> Option<&ReceivedMapping> {
+        self.maps.get(self.maps.partition_point(|map| map.end() <= offset))
     }
 
     /// Whether a byte behind `offset` is mapped.

@@ -10,10 +10,11 @@ use super::remove_addr::KeepAlive;
 use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
 use crate::endpoint::{AddressChange, FLOW_PATH_SHIFT, Transmit};
-use crate::multipath::{Dispatched, Sender, Signs};
+use crate::multipath::{Dispatched, Sender, Signs, path_id};
 use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
+use crate::tcp::multipath::TimerSignals;
 use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
 use std::net::IpAddr;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
@@ -52,36 +53,71 @@ impl Connection {
             self.schedule(cx);
         }
         loop {
-            self.update_subflows();
-            while let Some(index) = self.subflows.first_queued() {
-                let entry = &mut self.subflows[index];
-                if let Some(mut packet) = entry.tcp.poll_segment(cx, &mut self.controller) {
-                    packet.flow |= u32::from(entry.path.0) << FLOW_PATH_SHIFT;
-                    // Siblings announce no less from now on.
-                    let window = entry.tcp.announced_window();
-                    self.receive.on_announced(window);
-                    let (interface, bytes) = (entry.interface, entry.tcp.last_len());
-                    return Some(Transmit { interface, packet, bytes });
-                }
-                self.subflows.pop_queued();
+            let transmit = self.poll_subflows(cx);
+            if transmit.is_some() || !self.goes_on(cx) {
+                return transmit;
             }
-            // What left may have let a subflow's buffer grow.
-            self.check_writer();
-            if !self.rules.one_at_a_time || !self.sender.is_due() {
-                if cx.wants(EventMask::ACCOUNT) {
-                    self.record_idle(cx);
-                }
-                return None;
-            }
-            self.schedule(cx);
         }
     }
 
-    /// Passes to every subflow what to acknowledge and which window to announce.
-    fn update_subflows(&mut self) {
-        if !self.receive.take_changed() {
-            return;
+    /// The next packet of the subflows that may have one.
+    #[inline(always)]
+    fn poll_subflows(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
+        if self.receive.is_changed() && !self.may_postpone(cx) {
+            self.update_subflows();
         }
+        while let Some(index) = self.subflows.first_queued() {
+            if self.receive.is_changed() {
+                if self.subflows[index].tcp.is_at_rest() {
+                    self.subflows.pop_queued();
+                    continue;
+                }
+                self.update_subflows();
+            }
+            let entry = &mut self.subflows[index];
+            if let Some(mut packet) = entry.tcp.poll_segment(cx, &mut self.controller) {
+                packet.flow |= u32::from(entry.path.0) << FLOW_PATH_SHIFT;
+                // Siblings announce no less from now on.
+                let window = entry.tcp.announced_window();
+                let (interface, bytes) = (entry.interface, entry.tcp.last_len());
+                self.receive.on_announced(window);
+                return Some(Transmit { interface, packet, bytes });
+            }
+            self.subflows.pop_queued();
+        }
+        None
+    }
+
+    /// Whether subflows are told what changed only when one of them has something to send, which is
+    /// after half of the segments that arrive: where that only copies values.
+    #[inline]
+    fn may_postpone(&self, cx: &Context<'_>) -> bool {
+        cx.has_short_ways()
+            && self.receive.is_shared()
+            && self.subflows.are_informed()
+            && !self.is_plain()
+    }
+
+    /// Nothing more can be sent for now. Whether a scheduler that is asked about each segment
+    /// decided on another one.
+    #[inline]
+    fn goes_on(&mut self, cx: &mut Context<'_>) -> bool {
+        // What left may have let a subflow's buffer grow.
+        self.check_writer();
+        let goes_on = self.rules.one_at_a_time && self.sender.is_due();
+        if goes_on {
+            self.schedule(cx);
+        } else if cx.wants(EventMask::ACCOUNT) {
+            self.record_idle(cx);
+        }
+        goes_on
+    }
+
+    /// Passes to every subflow what to acknowledge and which window to announce.
+    #[inline(never)]
+    fn update_subflows(&mut self) {
+        self.receive.on_update();
+        self.subflows.set_informed(true);
         let known = self.keys.remote().is_some() && !self.is_plain();
         let window = self.receive.window(self.subflows.window_shift());
         let ack = self.receive.data_ack();
@@ -127,16 +163,24 @@ impl Connection {
     }
 
     /// Something happened on a subflow: whether its path works is decided by the fail-over rule.
+    #[inline(always)]
     pub(super) fn judge_path(&mut self, cx: &Context<'_>, index: usize) {
-        let entry = &mut self.subflows[index];
-        let path = entry.path;
-        let Some(mp) = entry.tcp.multipath() else { return };
-        let signs = Signs { timed_out: mp.take_timed_out(), probed: mp.take_probed() };
+        let Some(mp) = self.subflows[index].tcp.multipath() else { return };
+        let TimerSignals { timed_out, probed } = mp.take_signals();
+        let signs = Signs { timed_out, probed };
+        if self.sender.may_judge(path_id(index), signs) {
+            self.judge_by(cx, index, signs);
+        }
+    }
+
+    #[inline(never)]
+    fn judge_by(&mut self, cx: &Context<'_>, index: usize, signs: Signs) {
         let (sender, mut paths) = self.parts();
-        sender.judge(cx, &mut paths, path, signs);
+        sender.judge(cx, &mut paths, path_id(index), signs);
     }
 
     /// Nothing more can be sent for now: record why.
+    #[cold]
     fn record_idle(&mut self, cx: &mut Context<'_>) {
         let opening = |entry: &SubflowEntry| entry.stage() == Stage::Opening;
         let is_opening = self.subflows.first().is_none_or(opening);
@@ -149,6 +193,7 @@ impl Connection {
 
     /// Something arrived: records how many bytes wait for preceding ones. Bytes in a subflow that
     /// have arrived on another one since do not block the reader.
+    #[cold]
     pub(super) fn record_held(&mut self, cx: &mut Context<'_>) {
         let gaps = self.receive.out_of_order_bytes();
         let next = self.receive.next_offset();
@@ -159,26 +204,23 @@ impl Connection {
         self.account.holds(cx, self.socket, self.subflows.held() + gaps, blocks_reader);
     }
 
-    /// The earliest deadline of connection and subflows.
-    pub(super) fn earliest_deadline(&self) -> Instant {
+    /// The earliest deadline of connection and subflows if it is before `at`, else any time that is
+    /// not.
+    pub(super) fn earliest_deadline(&mut self, at: Instant) -> Instant {
+        let is_over = self.is_over();
         let own = self
             .sender
-            .deadline(self.is_over())
+            .deadline(is_over)
             .min(self.deadlines.earliest())
-            .min(self.manager_deadline())
-            .min(self.management.announcement_deadline())
+            .min(self.management.deadline(is_over))
             .min(self.watch_deadline());
-        self.subflows.iter().map(SubflowEntry::deadline).fold(own, Instant::min)
+        self.subflows.iter_mut().map(|entry| entry.deadline_before(at)).fold(own, Instant::min)
     }
 
     /// When the fail-over rule examines a path again.
     fn watch_deadline(&self) -> Instant {
         let usable = |entry: &SubflowEntry| entry.is_usable();
         self.sender.watch_deadline(|path| self.subflows.get(path.index()).is_some_and(usable))
-    }
-
-    fn manager_deadline(&self) -> Instant {
-        if self.is_over() { Instant::FAR_FUTURE } else { self.management.manager_deadline() }
     }
 
     /// Runs the timers that are due.

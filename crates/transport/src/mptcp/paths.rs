@@ -69,6 +69,32 @@ impl SubflowPaths<'_> {
             view.window.send_window_bytes = u64::from(u32::MAX);
         }
     }
+
+    /// Data that follow each other share a mapping; one with a checksum is indivisible.
+    #[inline]
+    const fn joins_mappings(&self) -> bool {
+        self.rules.joins_mappings && !self.keys.uses_checksum()
+    }
+
+    /// Queue data with a mapping for all of them.
+    #[inline]
+    fn enqueue_mapped(&mut self, path: PathId, piece: Piece) {
+        let Piece { offset, payload, more, .. } = piece;
+        let dsn = self.numbers.dsn(offset);
+        let entry = &mut self.subflows[path];
+        let at = entry.tcp.write_end();
+        debug_assert!(payload.len() <= u32::from(u16::MAX), "a mapping has 16 bits for its length");
+        let len = payload.len() as u16;
+        let subflow_seq = (at as u32).wrapping_add(1);
+        let checksum = (self.keys.uses_checksum())
+            .then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
+        let dsn = data_number(true, dsn);
+        let map = SentMapping { offset: at, len, dsn, checksum, fin: false };
+        entry.last_end = Some(offset + u64::from(len));
+        entry.tcp.push(payload, map, self.rules.joins_mappings);
+        entry.tcp.expect_more(self.rules.one_at_a_time && more);
+        self.subflows.wake(path.index());
+    }
 }
 
 impl Paths for SubflowPaths<'_> {
@@ -77,21 +103,26 @@ impl Paths for SubflowPaths<'_> {
         self.subflows.len()
     }
 
-    #[inline(always)]
     fn view(&self, path: PathId) -> Option<PathView> {
+        let mut view = PathView::BLANK;
+        self.look(path, &mut view).then_some(view)
+    }
+
+    #[inline(always)]
+    fn look(&self, path: PathId, view: &mut PathView) -> bool {
         let entry = &self.subflows[path];
         if entry.stage() == Stage::Gone {
-            return None;
+            return false;
         }
-        let mut view = entry.tcp.view(self.controller);
+        entry.tcp.look(view, self.controller);
         view.interface = entry.interface;
         if entry.stage() != Stage::Open {
             view.state = PathState::Opening;
         }
         view.backup = entry.is_backup();
         view.continues_at = self.continues_at(entry);
-        self.lift_window(&mut view);
-        Some(view)
+        self.lift_window(view);
+        true
     }
 
     #[inline]
@@ -131,21 +162,17 @@ impl Paths for SubflowPaths<'_> {
 
     #[inline]
     fn enqueue(&mut self, path: PathId, piece: Piece) {
-        let Piece { offset, payload, more } = piece;
-        let dsn = self.numbers.dsn(offset);
-        let entry = &mut self.subflows[path];
-        let at = entry.tcp.write_end();
-        debug_assert!(payload.len() <= u32::from(u16::MAX), "a mapping has 16 bits for its length");
-        let len = payload.len() as u16;
-        let subflow_seq = (at as u32).wrapping_add(1);
-        let checksum = (self.keys.uses_checksum())
-            .then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
-        let dsn = data_number(true, dsn);
-        let map = SentMapping { offset: at, len, dsn, checksum, fin: false };
-        entry.last_end = Some(offset + u64::from(len));
-        entry.tcp.push(payload, map, self.rules.joins_mappings);
-        entry.tcp.expect_more(self.rules.one_at_a_time && more);
-        self.subflows.wake(path.index());
+        let len = piece.payload.len();
+        if len <= piece.most || self.joins_mappings() {
+            return self.enqueue_mapped(path, piece);
+        }
+        let mut at = 0;
+        while at < len {
+            let payload = piece.payload.slice(at, piece.most.min(len - at));
+            let offset = piece.offset + u64::from(at);
+            at += payload.len();
+            self.enqueue_mapped(path, Piece { offset, payload, ..piece });
+        }
     }
 
     fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {

@@ -138,8 +138,20 @@ impl DataReceive {
 
     /// Whether subflows are to be updated before they send.
     #[inline]
-    pub(super) const fn take_changed(&mut self) -> bool {
-        std::mem::replace(&mut self.changed, false)
+    pub(super) const fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Subflows are updated.
+    #[inline]
+    pub(super) const fn on_update(&mut self) {
+        self.changed = false;
+    }
+
+    /// Every subflow chooses its window.
+    #[inline]
+    pub(super) const fn is_shared(&self) -> bool {
+        matches!(self.tuning, Tuning::Shared(_))
     }
 
     /// The window was announced in another way up to `edge`.
@@ -282,7 +294,7 @@ impl DataReceive {
     /// room for all, and the subflow may acknowledge two segments without the reader.
     pub(super) fn on_taken(&mut self, entry: &mut SubflowEntry) {
         if let Tuning::Shared(buffer) = &self.tuning {
-            entry.tcp.on_passed(self.data.readable() == 0, buffer.room());
+            entry.tcp.on_passed(self.data.readable() == 0, || buffer.room());
             self.changed = true;
         }
     }
@@ -358,6 +370,9 @@ impl DataReceive {
         mapping: &Mapping,
         fin: bool,
     ) -> Mapped {
+        if !fin && entry.received.repeats_last(mapping, segment.offset, segment.len) {
+            return Mapped::Taken { refused: 0 };
+        }
         let (dsn, data) = self.expand(mapping.dsn);
         let bytes = u32::from(mapping.len) - u32::from(fin);
         if bytes == 0 && !mapping.matches(dsn, &Payload::EMPTY) {
@@ -415,6 +430,12 @@ impl DataReceive {
     #[inline]
     pub(super) const fn data_ack(&self) -> DataNumber {
         data_number(self.long_numbers, self.ack_number())
+    }
+
+    /// Where the stream ends is known, or it has ended.
+    #[inline]
+    pub(super) const fn knows_end(&self) -> bool {
+        self.fin_received || self.fin_offset.is_some()
     }
 
     /// Whether the DATA_FIN is reached just now.
@@ -483,6 +504,12 @@ impl DataReceive {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn take_changed(receive: &mut DataReceive) -> bool {
+        let changed = receive.is_changed();
+        receive.on_update();
+        changed
+    }
 
     fn receive() -> DataReceive {
         DataReceive::new(&MptcpConfig::default(), 1500, SYN_HEADER)
@@ -556,9 +583,9 @@ mod tests {
     #[test]
     fn subflows_are_updated_after_a_change() {
         let mut receive = receive();
-        assert!(receive.take_changed() && !receive.take_changed());
+        assert!(take_changed(&mut receive) && !take_changed(&mut receive));
         assert!(receive.use_long_numbers() && !receive.use_long_numbers());
-        assert!(receive.take_changed() && !receive.take_changed());
+        assert!(take_changed(&mut receive) && !take_changed(&mut receive));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One subflow of a connection: its TCP, and what the connection keeps about it.
 
 use super::fallback::Announcement;
-use super::mappings::{ReceivedMapping, ReceivedMappings};
+use super::mappings::ReceivedMappings;
 use super::opening::SYN_REPETITIONS;
 use super::priority::Priority;
 use super::remove_addr::RemovalCheck;
@@ -36,8 +36,9 @@ pub enum NextReceived {
     Nothing,
     /// `waiting` bytes from `offset` of the subflow on without a mapping.
     Unmapped { offset: u64, waiting: u64 },
-    /// `len` bytes from `offset` of the subflow on with their mapping.
-    Mapped { map: ReceivedMapping, offset: u64, len: u32 },
+    /// `len` bytes from `offset` of the subflow on, which are those from `data` of the connection
+    /// on; `summed`: their mapping, if it has a checksum, and its 64-bit number.
+    Mapped { data: u64, offset: u64, len: u32, summed: Option<(Mapping, u64)> },
 }
 
 /// One subflow of a connection.
@@ -107,11 +108,16 @@ impl SubflowEntry {
         self.priority.is_backup()
     }
 
-    /// The earliest deadline of its TCP, its handshake and the check of its address.
+    /// The earliest deadline of its TCP, its handshake and the check of its address, if it is
+    /// before `at`, else any time that is not.
     #[inline]
-    pub fn deadline(&self) -> Instant {
+    pub fn deadline_before(&mut self, at: Instant) -> Instant {
+        let tcp = self.tcp.deadline_before(at);
+        if self.stage() == Stage::Open && self.removal.is_none() {
+            return tcp;
+        }
         let removal = self.removal.map_or(Instant::FAR_FUTURE, RemovalCheck::deadline);
-        self.tcp.deadline().min(self.handshake.deadline()).min(removal)
+        tcp.min(self.handshake.deadline()).min(removal)
     }
 
     /// Whether a segment for the first subflow of a server has a DSS but lacks the keys that are to
@@ -184,16 +190,19 @@ impl SubflowEntry {
         if readable == 0 {
             return NextReceived::Nothing;
         }
-        let Some(map) = self.received.at(offset).copied() else {
+        let Some(map) = self.received.at(offset) else {
             return NextReceived::Unmapped { offset, waiting: readable };
         };
         debug_assert!(map.offset <= offset && offset < map.end());
         let left = map.end() - offset;
-        if map.wire.checksum.is_some() && readable < left {
+        let is_summed = map.wire.checksum.is_some();
+        if is_summed && readable < left {
             // A checksum covers the whole mapping.
             return NextReceived::Nothing;
         }
-        NextReceived::Mapped { map, offset, len: left.min(readable) as u32 }
+        let data = map.data.wrapping_add(offset - map.offset);
+        let summed = is_summed.then_some((map.wire, map.dsn));
+        NextReceived::Mapped { data, offset, len: left.min(readable) as u32, summed }
     }
 
     /// Whether a segment without any option shows that options are lost, and what to announce

@@ -11,7 +11,6 @@ use crate::recovery::Space;
 use crate::scheduler::PathSet;
 use crate::tcp::subflow::Tuple;
 use base::{Context, Instant, PathId};
-use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::{Index, IndexMut};
 use wire::mptcp::{Mapping, MptcpOption, MptcpOptions};
@@ -28,8 +27,11 @@ pub struct Subflows {
     retired: Vec<RetiredPath>,
     /// Payload held by all of them, in bytes.
     held: u64,
-    /// Those that may have something to send, in order.
-    queue: VecDeque<usize>,
+    /// Those that may have something to send, in order: mostly one, which makes a vector faster
+    /// than a ring.
+    queue: Vec<usize>,
+    /// All were told what to acknowledge and which window to announce at least once.
+    informed: bool,
 }
 
 impl Index<usize> for Subflows {
@@ -135,6 +137,7 @@ impl Subflows {
             }
             None => self.entries.push(entry),
         }
+        self.informed = false;
         self.wake(index);
         index
     }
@@ -175,24 +178,49 @@ impl Subflows {
     #[inline]
     pub fn wake(&mut self, index: usize) {
         if !std::mem::replace(&mut self.entries[index].queued, true) {
-            self.queue.push_back(index);
+            self.queue.push(index);
             debug_assert!(self.queue.len() <= self.entries.len(), "each is queued once");
         }
+    }
+
+    /// A segment of the subflow was handled: it may hold more or less, and have something to send.
+    #[inline]
+    pub fn after_segment(&mut self, index: usize) {
+        self.count_held(index);
+        self.wake(index);
     }
 
     /// The first one that may have something to send.
     #[inline]
     pub fn first_queued(&self) -> Option<usize> {
-        self.queue.front().copied()
+        self.queue.first().copied()
     }
 
     /// The first one has nothing more to send.
     #[inline]
     pub fn pop_queued(&mut self) {
-        if let Some(index) = self.queue.pop_front() {
-            debug_assert!(self.entries[index].queued);
-            self.entries[index].queued = false;
-        }
+        let index = match self.queue[..] {
+            [] => return,
+            [only] => {
+                self.queue.clear();
+                only
+            }
+            _ => self.queue.remove(0),
+        };
+        debug_assert!(self.entries[index].queued);
+        self.entries[index].queued = false;
+    }
+
+    /// All were told what to acknowledge and which window to announce at least once.
+    #[inline]
+    pub const fn are_informed(&self) -> bool {
+        self.informed
+    }
+
+    /// Sets whether they all were.
+    #[inline]
+    pub const fn set_informed(&mut self, informed: bool) {
+        self.informed = informed;
     }
 
     /// None may have something to send.

@@ -10,7 +10,8 @@ use super::paths::{Paths, Piece};
 use super::sender::{Sender, path_id};
 use crate::path_policy::PathPolicy;
 use crate::scheduler::{
-    Action, Bind, Decision, PathChange, PathState, PathView, Scheduler, Step, View, What,
+    Action, Bind, Decision, PathChange, PathState, PathView, Repetitions, Scheduler, Step, View,
+    What,
 };
 use base::{Blocked, Context, Event, EventMask, Instant, PathId};
 use std::ops::Range;
@@ -38,7 +39,7 @@ impl Sender {
         self.timer.given = None;
         self.report_acks(cx.now, paths);
         self.apply_policy(cx, paths);
-        self.views.clear();
+        self.are_views_current = false;
         true
     }
 
@@ -47,13 +48,14 @@ impl Sender {
         if !self.has_offer() {
             return Dispatched::Nothing;
         }
-        if self.views.is_empty() {
+        if !self.are_views_current {
             self.look_at_paths(paths);
         }
         if self.looks_for_path() {
             self.note_stale_interval(cx.now, paths);
         }
-        let (Decision { actions, step }, again) = self.decide(cx, paths);
+        let mut again = Repetitions::NONE;
+        let Decision { actions, step } = self.decide(cx, paths, &mut again);
         let looked = actions.is_empty();
         if !looked {
             self.act_on(cx.now, paths, actions);
@@ -65,14 +67,12 @@ impl Sender {
             Step::Send { path, what, bind: Bind::Queue, max_bytes } => (path, what, max_bytes),
             Step::Wait(why) => return self.wait(cx, paths, why),
         };
-        if !self.enqueue(paths, path, what, max_bytes) {
-            return self.wait(cx, paths, Blocked::SchedulerWaits);
-        }
-        for _ in 0..again {
-            if !self.enqueue(paths, path, What::New, max_bytes) {
-                break;
-            }
-        }
+        let pieces = 1 + again.times;
+        let queued = match what {
+            What::New => self.enqueue_new(paths, path, max_bytes, pieces),
+            what => self.enqueue(paths, path, what, max_bytes).then_some(0),
+        };
+        let Some(bytes) = queued else { return self.wait(cx, paths, Blocked::SchedulerWaits) };
         self.waits = None;
         self.timer.given = Some(path);
         self.ensure_timer(cx.now, paths);
@@ -80,23 +80,34 @@ impl Sender {
             self.is_due = true;
             return Dispatched::Single;
         }
-        self.refresh(cx, paths, path);
-        if !looked {
-            self.views.clear();
+        if again.fills_windows && bytes == pieces * u64::from(max_bytes) {
+            // Known without another look at the paths and another decision.
+            self.note_stale_interval(cx.now, paths);
+            return self.wait(cx, paths, Blocked::CongestionWindow);
         }
+        self.refresh(cx, paths, path);
+        self.are_views_current = looked;
         Dispatched::Again
     }
 
     /// What the scheduler sees of every path.
     fn look_at_paths(&mut self, paths: &impl Paths) {
-        self.views.clear();
+        let mut views = std::mem::take(&mut self.views);
+        let mut count = 0;
         for index in 0..paths.count() {
-            if let Some(mut view) = paths.view(path_id(index)) {
+            if views.len() == count {
+                views.push(PathView::BLANK);
+            }
+            let view = &mut views[count];
+            if paths.look(path_id(index), view) {
                 debug_assert_eq!(view.id.index(), index);
-                self.complete(&mut view);
-                self.views.push(view);
+                self.complete(view);
+                count += 1;
             }
         }
+        views.truncate(count);
+        self.views = views;
+        self.are_views_current = true;
     }
 
     /// Completes the view with what the sender has of a path independently of its protocol.
@@ -119,24 +130,30 @@ impl Sender {
         }
     }
 
-    /// The decision of the scheduler, and how often it would decide the same again: the segments
-    /// that go without a decision of their own, which costs half as much as the rest of them.
-    fn decide(&mut self, cx: &mut Context<'_>, paths: &impl Paths) -> (Decision, u64) {
+    /// The decision of the scheduler; `again`: how often it would decide the same again, which
+    /// are segments that go without a decision of their own.
+    #[inline(always)]
+    fn decide(
+        &mut self,
+        cx: &mut Context<'_>,
+        paths: &impl Paths,
+        again: &mut Repetitions,
+    ) -> Decision {
         let data = self.queue.view(self.peer_closed);
         let view = View { now: cx.now, paths: &self.views, data };
         if cx.wants(EventMask::DECISION) {
-            return (explain::ask(cx, self.socket, &mut self.scheduler, &view), 0);
+            return explain::ask(cx, self.socket, &mut self.scheduler, &view);
         }
         let decision = self.scheduler.next(&view);
-        let repeats = cx.has_short_ways() && paths.only_queues() && !self.one_at_a_time;
-        let again = match &decision {
-            Decision {
-                step: Step::Send { path, what: What::New, bind: Bind::Now, .. },
-                actions,
-            } if repeats && actions.is_empty() => self.scheduler.repetitions(&view, *path),
-            _ => 0,
-        };
-        (decision, again)
+        if let Step::Send { path, what: What::New, bind: Bind::Now, .. } = &decision.step
+            && decision.actions.is_empty()
+            && cx.has_short_ways()
+            && paths.only_queues()
+            && !self.one_at_a_time
+        {
+            *again = self.scheduler.repetitions(&view, *path);
+        }
+        decision
     }
 
     /// Reports the paths on which something arrived to a scheduler that heeds acknowledgements.
@@ -205,7 +222,7 @@ impl Sender {
             while at < part.end {
                 // At most a segment.
                 let len = (part.end - at).min(u64::from(most)) as u32;
-                self.enqueue_unsent(paths, path, at, len);
+                self.enqueue_unsent(paths, path, at..at + u64::from(len), most);
                 at += u64::from(len);
             }
         }
@@ -254,7 +271,7 @@ impl Sender {
         }
         let most = max_bytes.min(paths.max_piece(path));
         let (offset, payload) = match what {
-            What::New => return self.enqueue_new(paths, path, most),
+            What::New => return self.enqueue_new(paths, path, most, 1).is_some(),
             What::Reinject => {
                 let head = self.queue.reinject_head();
                 let range = head.map(|head| head.start..head.end.min(head.start + u64::from(most)));
@@ -283,14 +300,26 @@ impl Sender {
         let account = &mut self.state_mut(path).account;
         account.reinjected_bytes += u64::from(payload.len());
         account.reinjected_segs += u64::from(segs);
-        self.push(paths, path, offset, payload);
+        self.push(paths, path, offset, payload, most);
         true
     }
 
     /// Put data into the queue of a path that no path had: those meant for it first, else the next
-    /// ones that are meant for no path.
+    /// ones that are meant for no path. At most `pieces` of `max_bytes`, which go there as one, for
+    /// what it costs to hand over a single one. How many bytes; `None`: nothing.
     #[inline]
-    fn enqueue_new(&mut self, paths: &mut impl Paths, path: PathId, most: u32) -> bool {
+    pub(super) fn enqueue_new(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        max_bytes: u32,
+        pieces: u64,
+    ) -> Option<u64> {
+        if path.index() >= paths.count() || !paths.is_usable(path) {
+            return None;
+        }
+        let longest = paths.max_piece(path);
+        let most = max_bytes.min(longest);
         let unsent = match self.assignments.first_of(path) {
             Some(own) => self.queue.unsent_part(own),
             None if self.assignments.is_empty() => {
@@ -299,12 +328,14 @@ impl Sender {
             None => self.free_unsent(),
         };
         let end = unsent.end.min(self.queue.window_end());
-        let len = u64::from(most).min(end.saturating_sub(unsent.start)) as u32;
-        if len == 0 || !paths.may_carry(path, unsent.start) {
-            return false;
+        let mut left = end.saturating_sub(unsent.start);
+        if left.min(u64::from(most)) == 0 || !paths.may_carry(path, unsent.start) {
+            return None;
         }
-        self.enqueue_unsent(paths, path, unsent.start, len);
-        true
+        let whole = pieces.min(u64::from(longest / most)) * u64::from(most);
+        left = left.min(whole);
+        self.enqueue_unsent(paths, path, unsent.start..unsent.start + left, most);
+        Some(left)
     }
 
     /// The first unsent data that are meant for no path.
@@ -323,14 +354,19 @@ impl Sender {
 
     // Saves two calls a segment, with `push`.
     #[inline(always)]
-    fn enqueue_unsent(&mut self, paths: &mut impl Paths, path: PathId, offset: u64, len: u32) {
-        let (offset, payload) = self.queue.take_unsent(path, offset, len);
-        let end = offset + u64::from(payload.len());
+    fn enqueue_unsent(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        range: Range<u64>,
+        most: u32,
+    ) {
+        let payload = self.queue.take_unsent(path, range.clone(), most);
         if !self.assignments.is_empty() {
-            self.assignments.unassign(offset..end);
+            self.assignments.unassign(range.clone());
         }
-        self.state_mut(path).account.first_sent_bytes += u64::from(payload.len());
-        self.push(paths, path, offset, payload);
+        self.state_mut(path).account.first_sent_bytes += range.end - range.start;
+        self.push(paths, path, range.start, payload, most);
     }
 
     fn take_copy(
@@ -345,10 +381,17 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn push(&mut self, paths: &mut impl Paths, path: PathId, offset: u64, payload: Payload) {
+    fn push(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        offset: u64,
+        payload: Payload,
+        most: u32,
+    ) {
         debug_assert!(!payload.is_empty() && payload.len() <= paths.max_piece(path));
         let more = offset + u64::from(payload.len()) < self.queue.end();
-        paths.enqueue(path, Piece { offset, payload, more });
+        paths.enqueue(path, Piece { offset, payload, most, more });
     }
 
     /// Lets the path policy determine the eligible paths, and sends the probes that are due.

@@ -28,4 +28,4 @@ pub(crate) use failover::Signs;
 pub use failover::{FAILOVER_NAMES, Failover};
 pub(crate) use paths::{Paths, Piece, Progress, Prompt};
 pub(crate) use send_queue::SendQueue;
-pub(crate) use sender::{PathAccount, Sender, SenderConfig};
+pub(crate) use sender::{PathAccount, Sender, SenderConfig, path_id};

@@ -16,6 +16,8 @@ pub struct Piece {
     /// Position of the first byte in the connection's stream.
     pub offset: u64,
     pub payload: Payload,
+    /// Several pieces of this many bytes, of which the last may be shorter, handed over as one.
+    pub most: u32,
     /// More was written after it.
     pub more: bool,
 }
@@ -57,6 +59,15 @@ pub trait Paths {
     /// What a scheduler sees of a path; `None`: it is over. Left to the executor: failures found by
     /// it, the mark of the path policy, and data that are assigned and not dispatched.
     fn view(&self, path: PathId) -> Option<PathView>;
+
+    /// Writes the same to its place; `false`: the path is over.
+    fn look(&self, path: PathId, view: &mut PathView) -> bool {
+        let current = self.view(path);
+        if let Some(current) = current {
+            *view = current;
+        }
+        current.is_some()
+    }
 
     /// The path was given data: updates windows and queue of its view. An idle path may have to
     /// restart its window first.

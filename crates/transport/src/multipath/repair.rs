@@ -12,6 +12,13 @@ use base::{Blocked, Context, Duration, Instant, PathId};
 const RETRANSMIT_BYTES: u64 = 64 << 10;
 
 impl Sender {
+    /// Whether [`Sender::judge`] may do anything: not about a path that works, without a sign of
+    /// the opposite, unless it is probed.
+    #[inline]
+    pub fn may_judge(&self, path: PathId, signs: Signs) -> bool {
+        signs != Signs::default() || self.failover == Failover::Probe || self.is_failed(path)
+    }
+
     /// Something happened on a path: whether it works is decided by the rule.
     pub fn judge(&mut self, cx: &Context<'_>, paths: &mut impl Paths, path: PathId, signs: Signs) {
         let leaves_timeouts = signs.timed_out && self.scheduler.leaves_timeouts();

@@ -242,25 +242,42 @@ impl SendQueue {
         start.min(end)..end
     }
 
-    /// Take bytes never sent for `path`, from `offset` on.
+    /// Take the bytes of `range`, never sent, for `path`: segments of at most `most` bytes.
     #[inline]
-    pub(super) fn take_unsent(&mut self, path: PathId, offset: u64, len: u32) -> (u64, Payload) {
-        let payload = self.buffer.slice(offset, len);
-        let len = payload.len();
+    pub(super) fn take_unsent(&mut self, path: PathId, range: Range<u64>, most: u32) -> Payload {
+        debug_assert!(self.nxt <= range.start && range.end <= self.end(), "it was never sent");
+        // A grant is shorter than 4 GiB.
+        let payload = self.buffer.slice(range.start, (range.end - range.start) as u32);
         let paths = PathSet::EMPTY.with(path);
-        let segment = DataSegment { offset, len, paths };
-        debug_assert!(offset >= self.nxt && segment.end() <= self.end(), "it was never sent");
-        let behind = self.segments.back().is_none_or(|last| last.end() <= offset);
-        if behind && offset == self.nxt {
+        let mut offset = range.start;
+        while offset < range.end {
+            let len = (range.end - offset).min(u64::from(most)) as u32;
+            self.note_sent(DataSegment { offset, len, paths });
+            offset += u64::from(len);
+        }
+        payload
+    }
+
+    #[inline]
+    fn note_sent(&mut self, segment: DataSegment) {
+        let behind = self.segments.back().is_none_or(|last| last.end() <= segment.offset);
+        if behind && segment.offset == self.nxt {
             self.segments.push_back(segment);
             self.nxt = segment.end();
-            return (offset, payload);
+        } else {
+            self.note_scattered(segment);
         }
+    }
+
+    /// A segment was passed to a path before others that come first.
+    #[cold]
+    fn note_scattered(&mut self, segment: DataSegment) {
         self.scattered = true;
-        let index = self.segments.partition_point(|known| known.offset < offset);
+        let index = self.segments.partition_point(|known| known.offset < segment.offset);
         debug_assert!(
             self.segments.get(index).is_none_or(|next| segment.end() <= next.offset)
-                && index.checked_sub(1).is_none_or(|last| self.segments[last].end() <= offset),
+                && (index.checked_sub(1))
+                    .is_none_or(|last| self.segments[last].end() <= segment.offset),
             "no byte is handed out twice as new data"
         );
         self.segments.insert(index, segment);
@@ -271,7 +288,6 @@ impl SendQueue {
             self.nxt = known.end();
         }
         self.check();
-        (offset, payload)
     }
 
     /// Whether the reinject queue holds anything.
@@ -418,7 +434,8 @@ mod tests {
         let mut send = SendQueue::default();
         send.buffer.append(Payload::from(vec![7; bytes as usize]));
         while send.nxt < u64::from(bytes) {
-            send.take_unsent(FAST, send.nxt, segment.min(bytes - send.nxt as u32));
+            let end = u64::from(bytes).min(send.nxt + u64::from(segment));
+            send.take_unsent(FAST, send.nxt..end, segment);
         }
         send
     }

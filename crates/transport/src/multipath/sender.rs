@@ -32,14 +32,18 @@ pub struct Sender {
     /// By path number.
     pub(super) states: Vec<PathRecord>,
     pub(super) timer: DataTimer,
-    /// Reused for the scheduler's view.
+    /// What the scheduler sees of the paths, overwritten in its place.
     pub(super) views: Vec<PathView>,
+    /// It is what they are now.
+    pub(super) are_views_current: bool,
     /// Paths that a segment arrived on since the last decision, if the scheduler heeds
     /// acknowledgements.
     pub(super) arrivals: PathSet,
     /// Why the scheduler waits, since it was last asked.
     pub(super) waits: Option<Blocked>,
     pub(super) one_at_a_time: bool,
+    /// The scheduler heeds acknowledgements: asked once, not for each segment.
+    heeds_acks: bool,
     /// The peer will send nothing more.
     pub(super) peer_closed: bool,
     /// Something happened since the scheduler was asked.
@@ -72,6 +76,7 @@ impl Sender {
         Sender {
             queue: SendQueue::default(),
             socket: config.socket,
+            heeds_acks: config.scheduler.heeds_acks(),
             scheduler: config.scheduler,
             policy: config.policy,
             failover: config.failover,
@@ -79,6 +84,7 @@ impl Sender {
             states: Vec::new(),
             timer: DataTimer::default(),
             views: Vec::new(),
+            are_views_current: false,
             arrivals: PathSet::EMPTY,
             waits: None,
             one_at_a_time: config.one_at_a_time,
@@ -121,9 +127,10 @@ impl Sender {
     }
 
     /// A segment was handled on a path: windows may have opened.
+    #[inline]
     pub fn on_segment(&mut self, path: PathId) {
         self.is_due = true;
-        if self.scheduler.heeds_acks() {
+        if self.heeds_acks {
             self.arrivals = self.arrivals.with(path);
         }
     }
@@ -201,11 +208,13 @@ impl Sender {
 
     /// The earliest deadline of scheduler, path policy and data timer. `over`: nothing is scheduled
     /// any more.
+    #[inline]
     pub fn deadline(&self, over: bool) -> Instant {
         self.scheduler_deadline(over).min(self.timer.at)
     }
 
     /// The earliest deadline of scheduler and path policy, if there is anything to send.
+    #[inline]
     fn scheduler_deadline(&self, over: bool) -> Instant {
         if over {
             return Instant::FAR_FUTURE;
@@ -267,7 +276,7 @@ impl Sender {
 }
 
 /// The number of the path with that index.
-pub(super) const fn path_id(index: usize) -> PathId {
+pub(crate) const fn path_id(index: usize) -> PathId {
     // At most `PathSet::CAPACITY` paths.
     PathId(index as u8)
 }

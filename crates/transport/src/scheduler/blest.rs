@@ -293,10 +293,12 @@ impl Blest {
 impl Scheduler for Blest {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let mut opportunistic = std::mem::take(&mut self.opportunistic);
-        let served = lrf::serve(view, &mut opportunistic, |offer| self.choose(view, offer));
+        let mut blocked = false;
+        let decision =
+            lrf::serve(view, &mut opportunistic, &mut blocked, |offer| self.choose(view, offer));
         self.opportunistic = opportunistic;
-        self.lambda.blocked |= served.blocked;
-        served.decision
+        self.lambda.blocked |= blocked;
+        decision
     }
 
     fn makes_copies(&self) -> bool {

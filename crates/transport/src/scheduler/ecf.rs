@@ -140,9 +140,10 @@ impl Ecf {
 impl Scheduler for Ecf {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let mut opportunistic = std::mem::take(&mut self.opportunistic);
-        let served = lrf::serve(view, &mut opportunistic, |offer| self.choose(view, offer));
+        let decision =
+            lrf::serve(view, &mut opportunistic, &mut false, |offer| self.choose(view, offer));
         self.opportunistic = opportunistic;
-        served.decision
+        decision
     }
 
     fn makes_copies(&self) -> bool {

@@ -9,7 +9,7 @@
 use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Action, AnyScheduler, Decision, Options, Scheduler, SchedulerRow};
+use super::{Action, AnyScheduler, Decision, Options, Repetitions, Scheduler, SchedulerRow};
 use crate::reinjection::Opportunistic;
 use base::decision::Explanation;
 use base::{Blocked, PathId};
@@ -46,25 +46,34 @@ impl Lrf {
 impl Scheduler for Lrf {
     fn next(&mut self, view: &View<'_>) -> Decision {
         let compat = self.kernel_compat;
-        serve(view, &mut self.opportunistic, |offer| choose(view, offer, compat)).decision
+        serve(view, &mut self.opportunistic, &mut false, |offer| choose(view, offer, compat))
     }
 
     /// While the others stay as they are, the path is the best one until a window is full.
-    fn repetitions(&self, view: &View<'_>, path: PathId) -> u64 {
+    fn repetitions(&self, view: &View<'_>, path: PathId) -> Repetitions {
         let offer = view.offered().filter(|offer| !offer.reinject);
-        let Some((offer, path)) = offer.zip(view.path(path)) else { return 0 };
+        let Some((offer, path)) = offer.zip(view.path(path)) else { return Repetitions::NONE };
         let (window, mss) = (&path.window, u64::from(path.window.mss));
         // An idle path restarts its window with the first segment.
         if window.inflight_segs == 0 || path.continues_at.is_some() {
-            return 0;
+            return Repetitions::NONE;
         }
         // A short segment may go where a whole one of any path has no room.
         let longest = view.paths.iter().map(|path| path.window.mss).max().unwrap_or(0);
-        let whole = (offer.end - offer.offset).saturating_sub(u64::from(longest));
-        let own = (u64::from(path.free_segs()) * mss).saturating_sub(path.queue.unsent_bytes);
+        let unsent = offer.end - offer.offset;
+        let whole = unsent.saturating_sub(u64::from(longest));
+        let free = u64::from(path.free_segs()) * mss;
+        let own = free.saturating_sub(path.queue.unsent_bytes);
         let shared = view.data.window_end.saturating_sub(offer.offset);
         let left = shared.min(window.send_window_bytes).saturating_sub(mss);
-        whole.min(own).min(left) / mss
+        let times = whole.min(own).min(left) / mss;
+        let sent = (times + 1) * mss;
+        let is_full = |other: &PathView| other.id == path.id || other.is_window_full();
+        let waits = |other: &PathView| {
+            other.is_definitely_unavailable(&offer) || (other.is_active() && is_full(other))
+        };
+        let fills_path = sent < unsent && path.queue.unsent_bytes + sent > free;
+        Repetitions { times, fills_windows: fills_path && view.paths.iter().all(waits) }
     }
 
     fn makes_copies(&self) -> bool {
@@ -81,39 +90,34 @@ impl Scheduler for Lrf {
     }
 }
 
-/// What [`serve`] answers.
-pub(super) struct Served {
-    pub decision: Decision,
-    /// The connection's window, or a send buffer without room, blocked a path with room.
-    pub blocked: bool,
-}
-
 /// The decision of the papers' kernels about an offer, for any rule that chooses the path (kernel
-/// v0.95 `mptcp_next_segment`).
+/// v0.95 `mptcp_next_segment`). Sets `blocked` if the connection's window, or a send buffer without
+/// room, blocked a path with room.
+#[inline]
 pub(super) fn serve<'a>(
     view: &View<'a>,
     opportunistic: &mut OpportunisticRetransmission,
+    blocked: &mut bool,
     mut choose: impl FnMut(&Offer) -> Choice<'a>,
-) -> Served {
-    let waits = |why| Served { decision: Decision::wait(why), blocked: false };
+) -> Decision {
     let Some(offer) = view.offered() else {
         if !view.data.sndbuf_limited {
-            return waits(Blocked::NothingToSend);
+            return Decision::wait(Blocked::NothingToSend);
         }
         // The application waits for the send buffer, all of it is sent.
         let Some(path) = choose(&view.unsent_offer()).path else {
-            return waits(Blocked::SendBuffer);
+            return Decision::wait(Blocked::SendBuffer);
         };
-        let decision = help(view, path, opportunistic, Blocked::SendBuffer);
-        return Served { decision, blocked: view.data.sndbuf_full };
+        *blocked |= view.data.sndbuf_full;
+        return help(view, path, opportunistic, Blocked::SendBuffer);
     };
     let choice = choose(&offer);
     match choice.path {
         Some(path) if !offer.reinject && !view.fits_window(&offer, path) => {
-            let decision = help(view, path, opportunistic, Blocked::ReceiveWindow);
-            Served { decision, blocked: true }
+            *blocked = true;
+            help(view, path, opportunistic, Blocked::ReceiveWindow)
         }
-        _ => Served { decision: choice.decide(view, &offer), blocked: false },
+        _ => choice.decide(view, &offer),
     }
 }
 
@@ -170,15 +174,15 @@ impl<'a> Choice<'a> {
 
     /// Sends the offer there, or gives the reason for waiting.
     pub(super) fn decide(&self, view: &View<'_>, offer: &Offer) -> Decision {
-        let decision = match self.path {
+        let decide = || match self.path {
             Some(path) => Decision::offer(path, offer),
             None => Decision::wait(view.why_blocked(offer)),
         };
         if !self.forget {
-            return decision;
+            return decide();
         }
         let end = view.data.segment_at(offer.offset).map_or(offer.end, |segment| segment.end());
-        decision.with(Action::ForgetPaths { range: offer.offset..end.min(offer.end) })
+        decide().with(Action::ForgetPaths { range: offer.offset..end.min(offer.end) })
     }
 }
 
@@ -228,7 +232,8 @@ fn pick<'a>(
         if path.is_definitely_unavailable(offer) {
             continue;
         }
-        let used = offer.paths.contains(path.id);
+        // Nearly always a segment that no path had.
+        let used = !offer.paths.is_empty() && offer.paths.contains(path.id);
         if path.is_temporarily_unavailable(offer) {
             unused_is_blocked |= !used;
             continue;

@@ -62,9 +62,9 @@ pub trait Scheduler {
 
     /// How many new segments [`next`](Scheduler::next) would send on `path` after the one that it
     /// decided on for this view, one after the other, at least, if each changes only what is unsent
-    /// on the path and what the path's own window permits. An answer of zero costs speed only.
-    fn repetitions(&self, _view: &View<'_>, _path: PathId) -> u64 {
-        0
+    /// on the path and what the path's own window permits. [`Repetitions::NONE`] costs speed only.
+    fn repetitions(&self, _view: &View<'_>, _path: PathId) -> Repetitions {
+        Repetitions::NONE
     }
 
     /// The explanation of the decision that [`next`](Scheduler::next) would give for this view.
@@ -116,6 +116,21 @@ pub trait Scheduler {
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
+}
+
+/// Decisions that a scheduler need not be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Repetitions {
+    /// How often the same decision follows.
+    pub times: u64,
+    /// Then [`Step::Wait`] for [`Blocked::CongestionWindow`] does: something is left to send, and
+    /// the windows of all paths are full.
+    pub fills_windows: bool,
+}
+
+impl Repetitions {
+    /// It is asked each time.
+    pub const NONE: Repetitions = Repetitions { times: 0, fills_windows: false };
 }
 
 /// What happened to a path.

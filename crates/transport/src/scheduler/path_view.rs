@@ -151,6 +151,43 @@ pub struct PathView {
 }
 
 impl PathView {
+    /// To be filled in: nothing is known.
+    pub(crate) const BLANK: PathView = PathView {
+        id: PathId(0),
+        interface: InterfaceId(0),
+        state: PathState::Opening,
+        backup: false,
+        probing: false,
+        throttled: false,
+        loss: LossPhase::Open,
+        continues_at: None,
+        last_send: None,
+        pacing_rate: None,
+        rtt: RttView {
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            last: Duration::ZERO,
+            first: Duration::ZERO,
+            samples: 0,
+            rto: Duration::ZERO,
+        },
+        window: WindowView {
+            mss: 1,
+            cwnd_segs: 0,
+            ssthresh_segs: None,
+            inflight_segs: 0,
+            inflight_bytes: 0,
+            send_window_bytes: 0,
+        },
+        queue: QueueView {
+            unsent_bytes: 0,
+            unsent_segs: 0,
+            outstanding_bytes: 0,
+            memory_bytes: 0,
+            limit_bytes: 0,
+        },
+    };
+
     /// Not a backup.
     pub const fn is_active(&self) -> bool {
         !self.backup

@@ -8,7 +8,7 @@
 use super::choice::{SchedulerChoice, SchedulerRow};
 use super::reinjecting::Reinjecting;
 use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Raven, Redundant};
-use super::{RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
+use super::{Repetitions, RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
 use super::{blest, daps, ecf, linux, lrf, otias, raven, redundant, rr, sttf, xlink};
 use crate::parameters::Parameter;
 use crate::reinjection::Opportunistic;
@@ -50,7 +50,7 @@ macro_rules! schedulers {
 
         dispatch! { $($arm)+ Reinjecting Custom;
             fn next(&mut self, view: &View<'_>) -> Decision;
-            fn repetitions(&self, view: &View<'_>, path: PathId) -> u64;
+            fn repetitions(&self, view: &View<'_>, path: PathId) -> Repetitions;
             fn explain(&self, view: &View<'_>) -> Option<Explanation>;
             fn makes_copies(&self) -> bool;
             fn plans_ahead(&self) -> bool;
@@ -82,6 +82,7 @@ macro_rules! dispatch {
     };
     (@calls $arms:tt fn $method:ident(&self $(, $arg:ident: $type:ty)*) -> $out:ty;
         $($calls:tt)*) => {
+        #[inline]
         fn $method(&self $(, $arg: $type)*) -> $out {
             dispatch! { @match self $arms $method($($arg),*) }
         }

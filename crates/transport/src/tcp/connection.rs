@@ -112,8 +112,8 @@ impl Endpoint for Connection {
         Some(Transmit { interface: self.interface, packet: packet?, bytes })
     }
 
-    fn deadline(&self) -> Instant {
-        self.subflow.deadline()
+    fn deadline(&mut self) -> Instant {
+        self.subflow.deadline_before(self.marks.armed_at)
     }
 
     fn on_timeout(&mut self, cx: &mut Context<'_>) {

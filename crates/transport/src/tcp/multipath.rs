@@ -44,7 +44,7 @@ pub struct Multipath {
     /// The connection fell back to TCP: data carry no mapping.
     fallen_back: bool,
     mappings: SentMappings,
-    probes: TimerSignals,
+    signals: TimerSignals,
     acks: OptionAcks,
     /// The segment handled last, if it was accepted.
     accepted: Option<AcceptedSegment>,
@@ -52,9 +52,11 @@ pub struct Multipath {
 
 /// Events of the retransmission timer since the connection last asked.
 #[derive(Clone, Copy, Debug, Default)]
-struct TimerSignals {
-    timed_out: bool,
-    probed: bool,
+pub struct TimerSignals {
+    /// It fired.
+    pub timed_out: bool,
+    /// A tail loss probe was due.
+    pub probed: bool,
 }
 
 /// State of the acknowledgements that carry options.
@@ -203,22 +205,19 @@ impl Multipath {
 
     /// The retransmission timer fired.
     pub const fn on_timeout(&mut self) {
-        self.probes.timed_out = true;
+        self.signals.timed_out = true;
     }
 
-    /// Whether the retransmission timer fired since the last call.
-    pub const fn take_timed_out(&mut self) -> bool {
-        std::mem::replace(&mut self.probes.timed_out, false)
+    /// What its retransmission timer did since the last call.
+    #[inline]
+    pub const fn take_signals(&mut self) -> TimerSignals {
+        let none = TimerSignals { timed_out: false, probed: false };
+        std::mem::replace(&mut self.signals, none)
     }
 
     /// A tail loss probe is due.
     pub const fn on_loss_probe(&mut self) {
-        self.probes.probed = true;
-    }
-
-    /// Whether a tail loss probe was due since the last call.
-    pub const fn take_probed(&mut self) -> bool {
-        std::mem::replace(&mut self.probes.probed, false)
+        self.signals.probed = true;
     }
 
     /// Adds a mapping of data to send; `joined` extends the last one where possible, up to
@@ -260,16 +259,21 @@ impl Multipath {
             return self.ack_options();
         }
         self.acks.in_row = 0;
-        let found = self.mappings.find(offset);
-        let options = self.data_options(found.map(|(_, mapping)| mapping));
-        if let Some((index, _)) = found {
-            self.mappings.on_used(index);
-        }
-        options
+        self.data_options(self.mappings.find(offset))
     }
 
     /// Options of a segment without data.
     fn ack_options(&mut self) -> MptcpOptions {
+        if self.on_ack.is_some() || self.data_fin.is_some() || !self.queued.is_empty() {
+            return self.more_ack_options();
+        }
+        self.acks = OptionAcks::default();
+        self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack).into()).unwrap_or_default()
+    }
+
+    /// The same, where there is more than a data acknowledgement.
+    #[cold]
+    fn more_ack_options(&mut self) -> MptcpOptions {
         let mut options = MptcpOptions::default();
         let fin_waits = self.data_fin.is_some() && self.acks.keys_sent;
         if let Some(option) = self.on_ack.as_ref().filter(|_| !fin_waits) {
@@ -329,8 +333,9 @@ impl Multipath {
     /// Options of a segment with data from `offset` on that leaves no room for
     /// [`Multipath::options`]: without the data acknowledgement, which is optional
     /// (RFC 8684 s3.3.2).
+    #[cold]
     pub fn shorter_options(&self, offset: u64) -> MptcpOptions {
-        let mapping = self.mappings.find(offset).map(|(_, mapping)| mapping);
+        let mapping = self.mappings.find(offset);
         let mut options = self.data_options(mapping);
         options.dss = mapping.and(options.dss).map(|dss| {
             let kept = dss.mapping().map_or(Dss::EMPTY, |map| Dss::EMPTY.with_mapping(map));
@@ -339,6 +344,7 @@ impl Multipath {
         options
     }
 
+    #[inline(always)]
     fn data_options(&self, mapping: Option<&SentMapping>) -> MptcpOptions {
         let Some(mapping) = mapping else {
             return self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack).into()).unwrap_or_default();

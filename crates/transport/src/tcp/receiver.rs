@@ -363,6 +363,7 @@ impl Receiver {
 
     /// Moves in-order bytes to the multi-path connection, at most `max`. Where that tunes one
     /// buffer for all subflows, theirs follow it.
+    #[inline(always)]
     pub(crate) fn take(&mut self, now: Instant, max: u32, shift: u8) -> Payload {
         let payload = self.data.read(max);
         if matches!(self.shared, Some(SharedWindow::Room { .. })) {
@@ -390,9 +391,13 @@ impl Receiver {
     /// Data went to the multi-path connection, of which nothing can be read if `waits`: whether two
     /// segments are acknowledged without the reader. Otherwise only if the window does not become
     /// smaller (Linux `subflow_data_ready`, `__tcp_ack_snd_check`).
-    pub(crate) fn on_passed(&mut self, waits: bool, space: Space, shift: u8) {
+    #[inline]
+    pub(crate) fn on_passed(&mut self, waits: bool, space: impl FnOnce() -> Space, shift: u8) {
         let two_segments = self.unacked() > u64::from(self.buffer.segment_size());
-        let window = || self.buffer.select_of(space.free, space.full, shift);
+        let window = || {
+            let Space { free, full } = space();
+            self.buffer.select_of(free, full, shift)
+        };
         if self.ack.is_owed() && two_segments && (waits || window() >= self.announced_window) {
             self.ack.now();
         }

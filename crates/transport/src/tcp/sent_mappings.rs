@@ -4,6 +4,7 @@
 //! Mappings are kept in the order of their subflow offsets until the subflow acknowledges them.
 //! When a mapping is sent is decided in `multipath`.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use wire::mptcp::{DataNumber, Mapping};
 
@@ -28,8 +29,8 @@ pub(crate) struct SentMappings {
     mappings: VecDeque<SentMapping>,
     /// Mappings were joined: each is a buffer that is segmented below the send queue.
     joined: bool,
-    /// Index of the mapping of the last data segment.
-    last_used: usize,
+    /// Index of the mapping found last, which may be that of many segments.
+    hint: Cell<usize>,
 }
 
 impl SentMappings {
@@ -59,8 +60,9 @@ impl SentMappings {
     }
 
     /// Bytes from `offset` to the end of its mapping; `None` if the byte is not mapped.
+    #[inline]
     pub(crate) fn left_from(&self, offset: u64) -> Option<u64> {
-        self.find(offset).map(|(_, mapping)| mapping.end() - offset)
+        self.find(offset).map(|mapping| mapping.end() - offset)
     }
 
     /// Whether mappings are offload buffers.
@@ -72,27 +74,26 @@ impl SentMappings {
     pub(crate) fn forget_below(&mut self, offset: u64) {
         while self.mappings.front().is_some_and(|first| first.end() <= offset) {
             self.mappings.pop_front();
-            self.last_used = self.last_used.saturating_sub(1);
+            self.hint.set(self.hint.get().saturating_sub(1));
         }
     }
 
-    /// The mapping of the byte at `offset`, with its index. The mapping of the last segment, which
-    /// may be that of many, and the one after it are tried first.
-    pub(crate) fn find(&self, offset: u64) -> Option<(usize, &SentMapping)> {
-        for index in [self.last_used, self.last_used + 1] {
-            if let Some(mapping) = self.mappings.get(index).filter(|map| map.covers(offset)) {
-                return Some((index, mapping));
-            }
-        }
-        let index = self.mappings.partition_point(|mapping| mapping.end() <= offset);
-        let mapping = self.mappings.get(index).filter(|mapping| mapping.offset <= offset);
-        mapping.map(|mapping| (index, mapping))
+    /// The mapping of the byte at `offset`. The one found last and the one after it are tried first.
+    #[inline]
+    pub(crate) fn find(&self, offset: u64) -> Option<&SentMapping> {
+        let last = self.mappings.get(self.hint.get()).filter(|map| map.covers(offset));
+        if last.is_some() { last } else { self.find_other(offset) }
     }
 
-    /// Data of mapping `index` were sent.
-    pub(crate) fn on_used(&mut self, index: usize) {
-        debug_assert!(index < self.mappings.len());
-        self.last_used = index;
+    #[inline(never)]
+    fn find_other(&self, offset: u64) -> Option<&SentMapping> {
+        let next = self.hint.get() + 1;
+        let is_next = self.mappings.get(next).is_some_and(|map| map.covers(offset));
+        let search = || self.mappings.partition_point(|mapping| mapping.end() <= offset);
+        let index = if is_next { next } else { search() };
+        let mapping = self.mappings.get(index).filter(|mapping| mapping.offset <= offset)?;
+        self.hint.set(index);
+        Some(mapping)
     }
 }
 
@@ -136,7 +137,8 @@ impl SentMapping {
     }
 
     fn covers(&self, offset: u64) -> bool {
-        (self.offset..self.end()).contains(&offset)
+        // Below it, the difference is larger than any length.
+        offset.wrapping_sub(self.offset) < u64::from(self.bytes())
     }
 }
 
@@ -176,7 +178,7 @@ mod tests {
         let lens: Vec<u64> =
             [0, 1000, 2000, 3000, 4000].map(|at| maps.left_from(at).unwrap()).into();
         assert_eq!(lens, [1000, 1000, 1000, 1000, 400]);
-        let (_, last) = maps.find(4000).unwrap();
+        let last = maps.find(4000).unwrap();
         assert_eq!(last.dsn, DataNumber::Long(11_000), "each is mapped to its own numbers");
         maps.push_joined(SentMapping { checksum: Some(1), ..map(4400, 3000) }, 0, 1000);
         assert_eq!(maps.left_from(4400), Some(3000), "its checksum is over the whole");
@@ -189,8 +191,7 @@ mod tests {
         let mut maps = SentMappings::default();
         maps.push(map(0, 1000));
         maps.push(map(1000, 1000));
-        let (index, _) = maps.find(1500).unwrap();
-        maps.on_used(index);
+        maps.find(1500).unwrap();
         maps.forget_below(1000);
         assert_eq!(maps.left_from(999), None);
         assert_eq!(maps.left_from(1500), Some(500));

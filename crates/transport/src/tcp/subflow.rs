@@ -283,6 +283,12 @@ impl Subflow {
         self.timers.next()
     }
 
+    /// The earliest deadline if it is before `at`, else any time that is not.
+    #[inline]
+    pub fn deadline_before(&mut self, at: Instant) -> Instant {
+        self.timers.next_before(at)
+    }
+
     /// Runs every timer that is due.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
         if let Some(kind) = self.timers.take_due_retransmit(cx.now) {

@@ -58,6 +58,9 @@ pub(crate) struct Timers {
     compressed_ack: Instant,
     pacing: Instant,
     close: Instant,
+    /// None fires before: the earliest time that one was set to since `next_before` last looked at
+    /// all of them.
+    floor: Instant,
     tick: Duration,
 }
 
@@ -70,6 +73,7 @@ impl Timers {
             compressed_ack: Instant::FAR_FUTURE,
             pacing: Instant::FAR_FUTURE,
             close: Instant::FAR_FUTURE,
+            floor: Instant::FAR_FUTURE,
             tick,
         }
     }
@@ -88,7 +92,9 @@ impl Timers {
 
     /// Sets the shared slot.
     pub(crate) fn set_retransmit(&mut self, kind: Retransmit, now: Instant, span: Duration) {
-        self.retransmit = Some((kind, self.on_wheel(now, span)));
+        let at = self.on_wheel(now, span);
+        self.retransmit = Some((kind, at));
+        self.floor = self.floor.min(at);
     }
 
     /// Clears the shared slot.
@@ -118,6 +124,7 @@ impl Timers {
     /// Sets the delayed acknowledgement timer unless it fires earlier already.
     pub(crate) fn set_delayed_ack(&mut self, now: Instant, span: Duration) {
         self.delayed_ack = self.delayed_ack.min(self.on_wheel(now, span));
+        self.floor = self.floor.min(self.delayed_ack);
     }
 
     /// Stops both acknowledgement timers.
@@ -129,6 +136,7 @@ impl Timers {
     /// Sets the high-resolution timer of compressed acknowledgements.
     pub(crate) fn set_compressed_ack(&mut self, now: Instant, span: Duration) {
         self.compressed_ack = now + span;
+        self.floor = self.floor.min(self.compressed_ack);
     }
 
     /// Whether compressed acknowledgements are held back.
@@ -157,6 +165,7 @@ impl Timers {
     /// Sets the time at which pacing allows the next segment.
     pub(crate) const fn set_pacing(&mut self, at: Instant) {
         self.pacing = at;
+        self.floor = if at.as_nanos() < self.floor.as_nanos() { at } else { self.floor };
     }
 
     /// Takes the pacing timer if it is due.
@@ -171,6 +180,7 @@ impl Timers {
     /// Sets the end of TIME-WAIT or FIN-WAIT-2.
     pub(crate) fn set_close(&mut self, now: Instant, span: Duration) {
         self.close = now + span;
+        self.floor = self.floor.min(self.close);
     }
 
     /// Takes the closing timer if it is due.
@@ -196,6 +206,17 @@ impl Timers {
             .min(self.pacing)
             .min(self.close)
     }
+
+    /// The earliest deadline if it is before `at`, else any time that is not: timers mostly move
+    /// away from now, so that not all of them are looked at after each packet.
+    #[inline]
+    pub(crate) fn next_before(&mut self, at: Instant) -> Instant {
+        debug_assert!(self.floor <= self.next(), "no timer fires before");
+        if self.floor < at {
+            self.floor = self.next();
+        }
+        self.floor
+    }
 }
 
 #[cfg(test)]
@@ -214,6 +235,21 @@ mod tests {
         assert_eq!(timers.take_due_retransmit(Instant::from_millis(11)), None);
         assert_eq!(timers.take_due_retransmit(Instant::from_millis(12)), Some(Retransmit::Rto));
         assert_eq!(timers.next(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn deadline_before_a_time_is_that_of_a_timer_or_not_before_it() {
+        let mut timers = Timers::new(Duration::ZERO);
+        let at = Instant::from_millis;
+        timers.set_delayed_ack(at(0), Duration::from_millis(40));
+        assert_eq!(timers.next_before(at(50)), at(40));
+        timers.stop_acks();
+        assert!(timers.next_before(at(30)) >= at(30));
+        assert_eq!(timers.next_before(at(41)), Instant::FAR_FUTURE);
+        timers.set_pacing(at(35));
+        timers.set_close(at(0), Duration::from_millis(60));
+        assert!(timers.take_due_pacing(at(35)));
+        assert_eq!(timers.next_before(Instant::FAR_FUTURE), at(60));
     }
 
     #[test]

@@ -83,6 +83,12 @@ impl MptcpOptions {
         self.dss.is_none() && self.others().is_empty()
     }
 
+    /// Whether the segment has a DSS and nothing else, nothing that was ignored either.
+    #[inline]
+    pub const fn is_only_dss(&self) -> bool {
+        self.dss.is_some() && self.rare.is_none()
+    }
+
     /// Length of the options, each padded to a multiple of four.
     #[inline]
     pub(crate) fn padded_len(&self) -> u32 {

@@ -374,7 +374,7 @@ impl Scheduler for Sttf {
             return self.send_new(view, &offer);
         }
         let mut opportunistic = std::mem::take(&mut self.opportunistic);
-        let served = lrf::serve(view, &mut opportunistic, |offer| {
+        let decision = lrf::serve(view, &mut opportunistic, &mut false, |offer| {
             if predicts {
                 self.choose(view, offer)
             } else {
@@ -382,7 +382,7 @@ impl Scheduler for Sttf {
             }
         });
         self.opportunistic = opportunistic;
-        served.decision
+        decision
     }
 
     fn makes_copies(&self) -> bool {

@@ -167,14 +167,16 @@ fn repeat(model: &Model, scheduler: &mut AnyScheduler) -> Result<u64, Decision> 
     let Step::Send { path, what: What::New, bind: Bind::Now, max_bytes } = first.step else {
         return Ok(0);
     };
-    let times = scheduler.repetitions(&view, path);
-    for _ in 0..times {
+    let Repetitions { times, fills_windows } = scheduler.repetitions(&view, path);
+    for place in 0..times + u64::from(fills_windows) {
         view.data.snd_nxt += u64::from(max_bytes);
         let changed = paths.iter_mut().find(|view| view.id == path).expect("it is in the view");
         changed.queue.unsent_bytes += u64::from(max_bytes);
-        changed.window.send_window_bytes -= u64::from(max_bytes);
+        let left = changed.window.send_window_bytes;
+        changed.window.send_window_bytes = left.saturating_sub(u64::from(max_bytes));
         let again = scheduler.next(&View { paths: &paths, ..view.clone() });
-        if again != first {
+        let waits = Decision::wait(Blocked::CongestionWindow);
+        if again != if place < times { first.clone() } else { waits } {
             return Err(again);
         }
     }

@@ -75,7 +75,7 @@ impl Endpoint for Association {
         }
     }
 
-    fn deadline(&self) -> Instant {
+    fn deadline(&mut self) -> Instant {
         match &self.phase {
             Phase::Opening(initiator) => initiator.deadline().unwrap_or(Instant::FAR_FUTURE),
             Phase::Open(open) if open.shutdown.stage() != Stage::Closed => {

@@ -41,6 +41,11 @@ impl Bursts {
         self.left -= 1;
     }
 
+    /// Something was left to send of the present burst, or the end of its data was not noticed.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.segs > 0
+    }
+
     /// Nothing is left to send.
     pub(crate) const fn on_nothing_unsent(&mut self) {
         self.segs = 0;

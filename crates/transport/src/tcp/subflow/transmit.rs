@@ -50,6 +50,20 @@ impl Subflow {
         self.poll_ack(cx)
     }
 
+    /// Whether `poll_segment` would do nothing.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        let tx = &self.tx;
+        let is_busy = self.rx.ack.is_urgent()
+            || tx.has_unsent()
+            || tx.bursts.is_open()
+            || tx.validation.has_round()
+            || tx.writer.is_check_due()
+            || self.has_rare()
+            || self.mp.as_ref().is_some_and(|mp| mp.owes_option());
+        !is_busy
+    }
+
     /// Whether anything may be due but new data and an acknowledgement: asked once, instead of
     /// each question of `poll_rare` for each segment.
     #[inline]

@@ -5,16 +5,14 @@
 use super::Subflow;
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
-use crate::scheduler::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
+use crate::scheduler::{LossPhase, PathState, PathView};
 use crate::socket::SocketError;
 use crate::tcp::multipath::Multipath;
 use crate::tcp::receiver::SharedWindow;
 use crate::tcp::sender::SEGS_PER_BUFFER;
 use crate::tcp::sent_mappings::SentMapping;
 use crate::tcp::timers::Retransmit;
-use base::{
-    Blocked, CaState, Context, Duration, Event, EventMask, Instant, InterfaceId, PathId, SocketId,
-};
+use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
 use wire::mptcp::MptcpOption;
 use wire::{Packet, Payload};
 
@@ -211,6 +209,8 @@ impl Subflow {
     }
 
     /// Takes in-order bytes, at most `max`.
+    // Saves a call a segment.
+    #[inline(always)]
     pub fn take_received(&mut self, now: Instant, max: u32) -> Payload {
         self.rx.take(now, max, self.handshake.our_shift())
     }
@@ -270,7 +270,8 @@ impl Subflow {
     }
 
     /// Data went to the connection (`Receiver::on_passed`).
-    pub fn on_passed(&mut self, waits: bool, space: Space) {
+    #[inline]
+    pub fn on_passed(&mut self, waits: bool, space: impl FnOnce() -> Space) {
         self.rx.on_passed(waits, space, self.handshake.our_shift());
     }
 
@@ -431,54 +432,35 @@ impl Subflow {
         self.tx.writer.set_waiting(waits);
     }
 
-    /// The view of a scheduler. Fields that belong to the connection have their defaults.
-    // It is large, and written where it will be kept.
+    /// Fills in the view of a scheduler, in its place, as it is large: all fields but `interface`,
+    /// `backup`, `probing` and `continues_at`, which belong to the connection.
     #[inline(always)]
-    pub fn view(&self, cc: &Controller) -> PathView {
-        let mut view = PathView {
-            id: self.id.path,
-            interface: InterfaceId(0),
-            state: if self.may_send() { PathState::Open } else { PathState::Closed },
-            backup: false,
-            probing: false,
-            throttled: self.tx.nic.is_throttled(),
-            loss: match self.loss.ca_state() {
-                CaState::Open => LossPhase::Open,
-                CaState::Loss => LossPhase::Timeout,
-                CaState::Disorder | CaState::Recovery => LossPhase::Recovery,
-            },
-            continues_at: None,
-            last_send: self.tx.validation.last_data_sent(),
-            pacing_rate: self.tx.pacing_rate,
-            rtt: RttView {
-                srtt: self.rtt.srtt(),
-                rttvar: self.rtt.estimator().rttvar(),
-                last: self.rtt.estimator().latest(),
-                first: self.rtt.estimator().first(),
-                samples: self.rtt.estimator().samples(),
-                rto: self.rtt.rto(),
-            },
-            window: WindowView {
-                mss: self.tx.mss().max(1),
-                cwnd_segs: cc.cwnd_segs(self.id.path),
-                ssthresh_segs: cc.ssthresh_segs(self.id.path),
-                inflight_segs: 0,
-                inflight_bytes: 0,
-                send_window_bytes: 0,
-            },
-            queue: QueueView {
-                unsent_bytes: 0,
-                unsent_segs: 0,
-                outstanding_bytes: 0,
-                memory_bytes: 0,
-                limit_bytes: self.tx.writer.size(),
-            },
+    pub fn look(&self, view: &mut PathView, cc: &Controller) {
+        view.id = self.id.path;
+        view.state = if self.may_send() { PathState::Open } else { PathState::Closed };
+        view.throttled = self.tx.nic.is_throttled();
+        view.loss = match self.loss.ca_state() {
+            CaState::Open => LossPhase::Open,
+            CaState::Loss => LossPhase::Timeout,
+            CaState::Disorder | CaState::Recovery => LossPhase::Recovery,
         };
-        self.view_queue(&mut view);
-        view
+        view.last_send = self.tx.validation.last_data_sent();
+        view.pacing_rate = self.tx.pacing_rate;
+        let rtt = self.rtt.estimator();
+        view.rtt.srtt = self.rtt.srtt();
+        view.rtt.rttvar = rtt.rttvar();
+        view.rtt.last = rtt.latest();
+        view.rtt.first = rtt.first();
+        view.rtt.samples = rtt.samples();
+        view.rtt.rto = self.rtt.rto();
+        view.window.mss = self.tx.mss().max(1);
+        view.queue.limit_bytes = self.tx.writer.size();
+        self.view_window(view, cc);
+        self.view_queue(view);
     }
 
     /// Updates the window in the view.
+    #[inline]
     pub fn view_window(&self, view: &mut PathView, cc: &Controller) {
         view.window.cwnd_segs = cc.cwnd_segs(self.id.path);
         view.window.ssthresh_segs = cc.ssthresh_segs(self.id.path);
@@ -486,6 +468,7 @@ impl Subflow {
 
     /// Updates what queued data change in the view. Where a connection assigns before it sends
     /// (`poll_packet`), one more segment may wait behind a window that was just filled.
+    #[inline]
     pub fn view_queue(&self, view: &mut PathView) {
         let mss = u64::from(self.tx.mss().max(1));
         let PathView { window, queue, .. } = view;
