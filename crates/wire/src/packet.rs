@@ -93,7 +93,12 @@ impl Packet {
     /// A datagram from `src` to `dst` with the usual hop limit of 64.
     #[inline]
     pub fn new(src: IpAddr, dst: IpAddr, body: Body) -> Self {
-        let ends = Ends::new(src, dst);
+        Packet::between(Ends::new(src, dst), body)
+    }
+
+    /// The same between these ends.
+    #[inline]
+    pub fn between(ends: Ends, body: Body) -> Self {
         Packet { ends, hop_limit: 64, ecn: 0, corrupted: false, flow: 0, body }
     }
 

@@ -188,6 +188,8 @@ impl ReceiveBuffer {
 
     /// A data segment with new data was queued. Returns whether the window opened: then the next
     /// acknowledgement is sent at once.
+    // Inlined without what few segments need: half of the call was passing the segment.
+    #[inline(always)]
     pub(crate) fn on_segment(&mut self, segment: &Received) -> bool {
         if self.used > u64::from(self.size) {
             self.on_overrun();
@@ -209,6 +211,7 @@ impl ReceiveBuffer {
     }
 
     /// More memory is in use than the buffer has: enlarges it, or reduces the window.
+    #[cold]
     fn on_overrun(&mut self) {
         if self.auto && self.size < self.max {
             // Bounded by `max`, a u32.
@@ -219,6 +222,7 @@ impl ReceiveBuffer {
         }
     }
 
+    #[cold]
     fn measure_ratio(&mut self, segment: &Received) {
         let ratio = u64::from(segment.len) * RATIO_ONE / u64::from(segment.truesize.max(1));
         let ratio = ratio.clamp(1, RATIO_ONE - 1);
@@ -253,12 +257,16 @@ impl ReceiveBuffer {
     }
 
     /// Lets the window grow by what the segment earns; returns whether it did.
+    #[inline(always)]
     fn open(&mut self, segment: &Received) -> bool {
         let room = u64::from(self.clamp).min(self.free_space());
         let room = room.saturating_sub(u64::from(self.ssthresh));
-        if room == 0 {
-            return false;
-        }
+        room > 0 && self.open_into(room, segment)
+    }
+
+    /// The same where `room` bytes are left for it.
+    #[inline(never)]
+    fn open_into(&mut self, room: u64, segment: &Received) -> bool {
         let earned = if self.to_window(u64::from(segment.truesize)) <= segment.len {
             2 * self.advmss
         } else {
@@ -334,6 +342,7 @@ impl ReceiveBuffer {
 
     /// The reader takes `copied` bytes a round trip (`Sizing::measure`) and `beyond` bytes span
     /// gaps.
+    #[inline(never)]
     pub(crate) fn enlarge(&mut self, copied: u32, beyond: u64) {
         let before = std::mem::replace(&mut self.space, copied);
         if !self.auto {
@@ -354,6 +363,7 @@ impl ReceiveBuffer {
     /// The window to advertise, in bytes: never less than `current`, what is left of the last one.
     /// With a window scale it is rounded up to what the field can represent, else to whole
     /// segments.
+    #[inline(always)]
     pub(crate) fn window(&mut self, current: u32, window_scale: u8) -> u32 {
         let new = self.select_window(window_scale);
         self.advertised = new.max(align_up(current, window_scale));
@@ -455,9 +465,10 @@ pub(super) fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
     window.saturating_add(growth.saturating_mul(2)).saturating_add(beyond).min(1 << 40)
 }
 
+/// Rounded up to a multiple of 2^`shift`.
 fn align_up(bytes: u32, shift: u8) -> u32 {
-    let unit = 1u32 << shift;
-    bytes.div_ceil(unit).saturating_mul(unit)
+    let below = (1u32 << shift) - 1;
+    bytes.checked_add(below).map_or(u32::MAX, |end| end & !below)
 }
 
 impl SegmentSize {

@@ -84,17 +84,17 @@ impl RoundTrip {
     }
 
     /// The handshake was retransmitted and gave no sample (RFC 6298 s5.7).
-    pub(super) const fn on_handshake_timeout(&mut self) {
+    pub(super) fn on_handshake_timeout(&mut self) {
         self.estimator.on_handshake_timeout();
     }
 
     /// The retransmission timer fired.
-    pub(super) const fn back_off(&mut self) {
+    pub(super) fn back_off(&mut self) {
         self.estimator.back_off();
     }
 
     /// Ends the back-off.
-    pub(super) const fn reset_back_off(&mut self) {
+    pub(super) fn reset_back_off(&mut self) {
         self.estimator.reset_back_off();
     }
 

@@ -8,18 +8,24 @@ use crate::recovery::{DupThresh, RackSample, SentSegment, TlpAck, TlpOutcome};
 use crate::tcp::ack_info::AckInfo;
 use crate::tcp::handshake::Handshake;
 use crate::tcp::round_trip::RoundTrip;
-use base::{CaState, Duration, Instant};
+use base::{CaState, Context, Duration, Instant};
 use std::ops::Range;
 
 /// Time of an acknowledgement, and the state of the path at that time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery<'a> {
-    pub now: Instant,
-    pub min_rtt: Duration,
-    pub handshake: &'a Handshake,
+    now: Instant,
+    min_rtt: Duration,
+    handshake: &'a Handshake,
+    short_ways: bool,
 }
 
-impl Delivery<'_> {
+impl<'a> Delivery<'a> {
+    #[inline(always)]
+    pub(crate) fn new(cx: &Context<'_>, rtt: &RoundTrip, handshake: &'a Handshake) -> Self {
+        Delivery { now: cx.now, min_rtt: rtt.min(), handshake, short_ways: cx.has_short_ways() }
+    }
+
     fn rack_sample(&self, segment: &SentSegment, echo_older: bool) -> RackSample {
         RackSample {
             now: self.now,
@@ -47,6 +53,13 @@ impl LossRecovery {
         let mut fin_acked = false;
         info.una_advanced = true;
         info.restart_timer = true;
+        if let Some(run) = at.short_ways.then(|| self.board.pop_plain(ack)).flatten() {
+            info.on_plain_run(&run, self.high_seq);
+            info.delivered.rack_advanced |=
+                self.rack.on_delivered(&at.rack_sample(&run.last, false));
+            self.rack.on_fack_order(run.first.end(), false);
+            self.rack.on_fack_order(run.last.end(), false);
+        }
         while let Some(segment) = self.board.pop_acked(ack) {
             info.on_acked(&segment);
             fin_acked |= segment.fin();

@@ -433,14 +433,14 @@ impl Subflow {
             self.stats.spurious_retrans += 1;
             self.loss.on_dsack(info, dsack.start as u64..dsack.end as u64, self.tx.mss());
         }
-        let at = Delivery { now: cx.now, min_rtt: self.rtt.min(), handshake: &self.handshake };
+        let at = Delivery::new(cx, &self.rtt, &self.handshake);
         for range in sacks.ranges.into_iter().filter(|range| !range.is_empty()) {
             self.loss.on_sacked(&at, info, range);
         }
     }
 
     fn advance_una(&mut self, cx: &mut Context<'_>, info: &mut AckInfo, ack: u64) {
-        let at = Delivery { now: cx.now, min_rtt: self.rtt.min(), handshake: &self.handshake };
+        let at = Delivery::new(cx, &self.rtt, &self.handshake);
         if self.loss.on_acked(&at, info, ack) {
             self.fsm.fin_acked(cx);
         }

@@ -14,7 +14,7 @@ use crate::tcp::loss::Rexmit;
 use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
-use wire::{Body, Flags, MptcpOptions, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
+use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
 
 /// A burst is deferred only if the last one left within this time, and the acknowledgement of the
 /// oldest segment is due within it (Linux).
@@ -198,7 +198,8 @@ impl Subflow {
         let ready = self.ready();
         if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
             self.restart_after_idle(cx, cc);
-            match self.size_burst(cx, cc, ready) {
+            let cwnd = cc.cwnd_segs(self.id.path);
+            match self.size_burst(cx, cwnd, ready) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
                 Err(why) => {
                     self.on_blocked(cx, cc, why);
@@ -210,11 +211,12 @@ impl Subflow {
         Some(self.send_range(cx, cc, ready.len as u32))
     }
 
-    /// The number of segments that may be sent at once; at least one.
+    /// The number of segments that may be sent at once; at least one. `cwnd`: the window in
+    /// segments.
     fn size_burst(
         &mut self,
         cx: &Context<'_>,
-        cc: &Controller,
+        cwnd: u32,
         Ready { len, head }: Ready,
     ) -> Result<u32, Blocked> {
         if self.options.pacing
@@ -223,7 +225,6 @@ impl Subflow {
             self.timers.set_pacing(at);
             return Err(Blocked::Pacing);
         }
-        let cwnd = cc.cwnd_segs(self.id.path);
         let room = cwnd.saturating_sub(self.inflight());
         if room == 0 {
             return Err(Blocked::CongestionWindow);
@@ -237,7 +238,7 @@ impl Subflow {
             return Err(Blocked::Nagle);
         }
         let most = self.most_per_burst();
-        if head > mss && self.is_deferred(cx, cc, (room, most), head) {
+        if head > mss && self.is_deferred(cx, cwnd, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
         if self.is_small_queue_full() {
@@ -279,7 +280,7 @@ impl Subflow {
     fn is_deferred(
         &self,
         cx: &Context<'_>,
-        cc: &Controller,
+        cwnd: u32,
         (room, most): (u32, u32),
         head: u64,
     ) -> bool {
@@ -299,8 +300,7 @@ impl Subflow {
         if limit >= u64::from(most) * mss || (unsent > head && limit >= head) {
             return false;
         }
-        let cwnd = u64::from(cc.cwnd_segs(self.id.path));
-        let chunk = self.tx.window.size().min(cwnd * mss) / 3;
+        let chunk = self.tx.window.size().min(u64::from(cwnd) * mss) / 3;
         if limit >= chunk {
             return false;
         }
@@ -463,8 +463,8 @@ impl Subflow {
         let window = self.rx.announce_initial_window();
         let mptcp = self.mp.as_ref().map(|mp| mp.syn_options(retries));
         self.packet(TcpSegment {
-            src_port: self.tuple.local.port(),
-            dst_port: self.tuple.remote.port(),
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
             seq: self.handshake.iss(),
             ack: if syn_ack { self.handshake.peer_first_seq() } else { SeqNumber(0) },
             flags: if syn_ack { Flags::SYN | Flags::ACK } else { Flags::SYN },
@@ -518,8 +518,8 @@ impl Subflow {
         self.stats.segs_out += 1;
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
         let segment = TcpSegment {
-            src_port: self.tuple.local.port(),
-            dst_port: self.tuple.remote.port(),
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
             seq,
             ack: if with_ack { ack } else { SeqNumber(0) },
             flags: if with_ack { Flags::RST | Flags::ACK } else { Flags::RST },
@@ -537,11 +537,10 @@ impl Subflow {
     // Inlined, so that a segment is written where it will be kept.
     #[inline(always)]
     fn packet(&mut self, segment: TcpSegment) -> Box<Packet> {
-        let (local, remote) = (self.tuple.local.ip(), self.tuple.remote.ip());
-        let ip = if local.is_ipv4() { 20 } else { 40 };
-        self.tx.nic.last_len = ip + segment.wire_len();
+        self.tx.nic.last_len = self.envelope.len_with(&segment);
         let place = Box::new_uninit();
-        let mut packet = Box::write(place, Packet::new(local, remote, Body::Tcp(segment)));
+        let body = Body::Tcp(segment);
+        let mut packet = Box::write(place, Packet::between(self.envelope.ends.clone(), body));
         packet.flow = self.id.socket.0 + 1;
         debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
         packet
@@ -557,37 +556,46 @@ impl Subflow {
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
         let window = self.rx.announce_window(self.handshake.our_shift());
-        let mptcp = match self.mp.as_mut() {
-            Some(mp) => mp.options(offset, payload.len()),
-            None => MptcpOptions::default(),
-        };
         let timestamps = self.handshake.timestamps_option(cx.now, self.rx.ts_recent());
-        let mut options = TcpOptions { timestamps, mptcp, ..TcpOptions::default() };
-        if payload.len() > self.tx.mss()
-            && let Some(mp) = self.mp.as_ref()
-        {
-            // The segment was cut while acknowledgements were shorter.
-            options.mptcp = mp.shorter_options(offset);
-        }
-        if self.handshake.sack() && self.rx.has_sacks() {
-            let most = self.sack_space(options.padded_len(), payload.len());
-            options.sack = self.rx.take_sack_blocks(self.handshake.peer_first_seq(), most);
-        }
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
-        let packet = self.packet(TcpSegment {
-            src_port: self.tuple.local.port(),
-            dst_port: self.tuple.remote.port(),
+        let mut packet = self.packet(TcpSegment {
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
             seq,
             ack,
             flags,
             window,
-            options,
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
             payload,
         });
+        // Added in place: options that may be there cost each segment a copy and their length.
+        if self.mp.is_some() || self.rx.has_sacks() {
+            self.add_options(offset, &mut packet);
+        }
         self.tx.nic.on_packet(self.tx.nic.last_len);
         packet
+    }
+
+    /// Adds what a segment has besides timestamps: options of the connection, and SACK blocks.
+    #[inline(never)]
+    fn add_options(&mut self, offset: u64, packet: &mut Packet) {
+        let Body::Tcp(segment) = &mut packet.body else { return };
+        let (options, len) = (&mut segment.options, segment.payload.len());
+        if let Some(mp) = self.mp.as_mut() {
+            options.mptcp = mp.options(offset, len);
+            if len > self.tx.mss() {
+                // The segment was cut while acknowledgements were shorter.
+                options.mptcp = mp.shorter_options(offset);
+            }
+        }
+        if self.handshake.sack() && self.rx.has_sacks() {
+            let most = self.sack_space(options.padded_len(), len);
+            options.sack = self.rx.take_sack_blocks(self.handshake.peer_first_seq(), most);
+        }
+        self.tx.nic.last_len = self.envelope.len_with(segment);
+        debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
     }
 
     /// The number of SACK blocks that fit next to `taken` bytes of options and `len` bytes of
