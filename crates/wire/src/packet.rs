@@ -45,6 +45,15 @@ impl Ends {
             other => Addresses::Other(Box::new(other)),
         })
     }
+
+    /// Source and destination, if both are of IPv4.
+    #[inline]
+    pub const fn as_v4(&self) -> Option<(Ipv4Addr, Ipv4Addr)> {
+        match self.0 {
+            Addresses::V4(src, dst) => Some((src, dst)),
+            Addresses::Other(_) => None,
+        }
+    }
 }
 
 /// What an IP datagram carries.

@@ -100,13 +100,19 @@ impl Reassembly {
         );
     }
 
+    /// Whether `payload` has the bytes that come next, and nothing waits behind a gap.
+    #[inline(always)]
+    pub const fn is_plain_next(&self, offset: u64, payload: &Payload) -> bool {
+        offset == self.next && offset == self.highest && !payload.is_empty()
+    }
+
     /// Bytes `offset..offset + payload.len()` arrived.
     // Inlined as far as the expected bytes need it, so that what they do not do is not asked.
     #[inline(always)]
     pub fn insert(&mut self, offset: u64, payload: Payload) -> Inserted {
         let len = u64::from(payload.len());
         let end = offset.saturating_add(len);
-        if offset == self.next && offset == self.highest && end > offset {
+        if self.is_plain_next(offset, &payload) && end > offset {
             (self.next, self.highest) = (end, end);
             self.push_ready(payload);
             return Inserted { new_bytes: len, advanced: len, ..Inserted::default() };

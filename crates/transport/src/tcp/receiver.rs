@@ -425,7 +425,25 @@ impl Receiver {
     }
 
     /// Queues payload from `offset` on, and decides what is owed for it.
+    // Inlined for the bytes that come next while nothing waits behind a gap, so that what they do
+    // not do is not asked.
+    #[inline(always)]
     pub(crate) fn insert(
+        &mut self,
+        arrived: &ArrivedData,
+        offset: u64,
+        payload: Payload,
+    ) -> Inserted {
+        if !self.data.is_plain_next(offset, &payload) {
+            return self.insert_unexpected(arrived, offset, payload);
+        }
+        let inserted = self.data.insert(offset, payload);
+        debug_assert!(inserted.advanced > 0 && inserted.duplicate.is_none());
+        self.on_inserted(arrived, true, false)
+    }
+
+    #[inline(never)]
+    fn insert_unexpected(
         &mut self,
         arrived: &ArrivedData,
         offset: u64,
@@ -445,16 +463,32 @@ impl Receiver {
             self.ack.now();
             return Inserted::Duplicate;
         }
+        let kind = self.on_inserted(arrived, inserted.advanced > 0, inserted.out_of_order);
+        if kind == Inserted::InOrder && had_gaps && !self.has_gaps() {
+            // RFC 5681 s4.2: the last gap is filled.
+            self.ack.now();
+        }
+        kind
+    }
+
+    /// Something new was queued: the window and the acknowledgement that follow.
+    #[inline(always)]
+    fn on_inserted(
+        &mut self,
+        arrived: &ArrivedData,
+        advanced: bool,
+        out_of_order: bool,
+    ) -> Inserted {
         let opened = self.buffer.on_segment(&Queued {
             now: arrived.now,
             len: arrived.segment_len,
             truesize: arrived.truesize,
             push: arrived.push,
-            in_order: !inserted.out_of_order,
+            in_order: !out_of_order,
             next_offset: self.data.next_offset(),
             highest: self.data.highest(),
         });
-        if inserted.advanced == 0 {
+        if !advanced {
             self.ack.owe();
             self.ack.on_window_growth(opened);
             return Inserted::OutOfOrder;
@@ -468,10 +502,6 @@ impl Receiver {
             window: self.announced_window,
         });
         self.ack.on_window_growth(opened);
-        if had_gaps && !self.has_gaps() {
-            // RFC 5681 s4.2: the last gap is filled.
-            self.ack.now();
-        }
         Inserted::InOrder
     }
 

@@ -123,7 +123,9 @@ impl LossRecovery {
             rcx.rtt.record(rcx.cx, rcx.id, samples.oldest);
         }
         self.rack.on_dsack_round(info.dsack.is_some(), una, nxt);
-        self.finish_probe(rcx, info);
+        if self.is_probing() {
+            self.finish_probe(rcx, info);
+        }
     }
 
     /// An acknowledgement came while nothing was outstanding: a D-SACK may still report that a

@@ -33,6 +33,7 @@ struct Extent {
 
 impl Subflow {
     /// A segment of this connection arrived.
+    #[inline(never)]
     pub fn handle_segment(
         &mut self,
         cx: &mut Context<'_>,
@@ -314,6 +315,7 @@ impl Subflow {
 
     /// Processes the acknowledgement in `segment` (RFC 9293 s3.10.7.4). Returns whether the segment
     /// is to be used further.
+    #[inline(always)]
     fn process_ack(
         &mut self,
         cx: &mut Context<'_>,
@@ -337,6 +339,21 @@ impl Subflow {
             }
             return true;
         }
+        self.process_ack_in_flight(cx, cc, segment, (ack, len));
+        true
+    }
+
+    /// The same where segments are outstanding, or something unusual may be.
+    // Not inlined: a receiver's segments would save all registers for it.
+    #[inline(never)]
+    fn process_ack_in_flight(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+        (ack, len): (i64, u32),
+    ) {
+        let una = self.tx.una();
         let mut info = self.loss.ack_info(una);
         // RFC 8684 s3: a segment with an option other than a DSS is no duplicate acknowledgement.
         info.not_dup = len > 0 || !segment.options.mptcp.others().is_empty();
@@ -350,14 +367,14 @@ impl Subflow {
                 let rexmit = loss.on_alert(&mut rcx, &mut info);
                 self.after_ack(cx, cc, &info, rexmit);
             }
-            return true;
+            return;
         }
         let acked = ack as u64;
         info.not_dup |= self.update_window(segment, acked);
         if self.loss.is_idle() {
             self.after_empty_ack();
             self.process_late_dsack(cx, cc, segment, &mut info);
-            return true;
+            return;
         }
         // Cumulative acknowledgement first: what it covers cannot have been overtaken by what the
         // same segment SACKs.
@@ -372,7 +389,6 @@ impl Subflow {
         let dubious = loss.is_dubious(&info);
         let rexmit = if dubious { loss.on_alert(&mut rcx, &mut info) } else { Rexmit::None };
         self.after_ack(cx, cc, &info, rexmit);
-        true
     }
 
     /// Returns whether the window changed.
@@ -546,6 +562,7 @@ impl Subflow {
         }
     }
 
+    #[inline(always)]
     fn insert_payload(
         &mut self,
         cx: &mut Context<'_>,
@@ -564,9 +581,10 @@ impl Subflow {
             acks_held: self.timers.compressed_ack_runs(),
             rto: self.rtt.rto(),
         };
-        let whole = std::mem::take(&mut segment.payload);
-        let cut = part.len < segment_len;
-        let payload = if cut { whole.slice(part.skipped, part.len) } else { whole };
+        let mut payload = std::mem::take(&mut segment.payload);
+        if part.len < segment_len {
+            payload = payload.slice(part.skipped, part.len);
+        }
         let inserted = self.rx.insert(&arrived, part.offset, payload);
         if inserted == Inserted::Duplicate {
             return;

@@ -14,6 +14,7 @@ use crate::tcp::loss::Rexmit;
 use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
+use std::mem::MaybeUninit;
 use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
 
 /// A burst is deferred only if the last one left within this time, and the acknowledgement of the
@@ -35,6 +36,8 @@ struct Ready {
 
 impl Subflow {
     /// The next segment to send, until `None`.
+    // Inlined as far as nothing is sent: two calls a data packet find nothing.
+    #[inline(always)]
     pub fn poll_segment(
         &mut self,
         cx: &mut Context<'_>,
@@ -192,6 +195,7 @@ impl Subflow {
     }
 
     /// The next segment of new data, of which there are some.
+    #[inline(never)]
     fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         // With a processing cost a loss may be detected in the middle of a burst: the burst then
         // ends, because its size was computed for the earlier window.
@@ -462,23 +466,26 @@ impl Subflow {
         let retries = self.handshake.retries();
         let window = self.rx.announce_initial_window();
         let mptcp = self.mp.as_ref().map(|mp| mp.syn_options(retries));
-        self.packet(TcpSegment {
-            src_port: self.envelope.src_port,
-            dst_port: self.envelope.dst_port,
-            seq: self.handshake.iss(),
-            ack: if syn_ack { self.handshake.peer_first_seq() } else { SeqNumber(0) },
-            flags: if syn_ack { Flags::SYN | Flags::ACK } else { Flags::SYN },
-            window,
-            options: TcpOptions {
-                mss: Some(self.advertised_mss()),
-                window_scale: self.handshake.window_scale_option(syn_ack),
-                sack_permitted: self.handshake.sack(),
-                timestamps: self.handshake.timestamps_option(now, echo),
-                mptcp: mptcp.unwrap_or_default(),
-                ..TcpOptions::default()
+        self.packet(
+            Box::new_uninit(),
+            TcpSegment {
+                src_port: self.envelope.src_port,
+                dst_port: self.envelope.dst_port,
+                seq: self.handshake.iss(),
+                ack: if syn_ack { self.handshake.peer_first_seq() } else { SeqNumber(0) },
+                flags: if syn_ack { Flags::SYN | Flags::ACK } else { Flags::SYN },
+                window,
+                options: TcpOptions {
+                    mss: Some(self.advertised_mss()),
+                    window_scale: self.handshake.window_scale_option(syn_ack),
+                    sack_permitted: self.handshake.sack(),
+                    timestamps: self.handshake.timestamps_option(now, echo),
+                    mptcp: mptcp.unwrap_or_default(),
+                    ..TcpOptions::default()
+                },
+                ..TcpSegment::default()
             },
-            ..TcpSegment::default()
-        })
+        )
     }
 
     /// Payload `offset..offset + len`, with a FIN if `fin`, and the acknowledgement.
@@ -501,6 +508,7 @@ impl Subflow {
     }
 
     /// An acknowledgement without data.
+    #[inline(never)]
     fn pure_ack(&mut self, cx: &Context<'_>) -> Box<Packet> {
         self.segment(cx, self.tx.nxt(), Flags::ACK, Payload::EMPTY)
     }
@@ -530,15 +538,15 @@ impl Subflow {
             },
             ..TcpSegment::default()
         };
-        self.packet(segment)
+        self.packet(Box::new_uninit(), segment)
     }
 
     /// The datagram around a segment.
-    // Inlined, so that a segment is written where it will be kept.
+    // Inlined, and with its place known before it is made, so that a segment is written where it
+    // will be kept.
     #[inline(always)]
-    fn packet(&mut self, segment: TcpSegment) -> Box<Packet> {
+    fn packet(&mut self, place: Box<MaybeUninit<Packet>>, segment: TcpSegment) -> Box<Packet> {
         self.tx.nic.last_len = self.envelope.len_with(&segment);
-        let place = Box::new_uninit();
         let body = Body::Tcp(segment);
         let mut packet = Box::write(place, Packet::between(self.envelope.ends.clone(), body));
         packet.flow = self.id.socket.0 + 1;
@@ -553,6 +561,7 @@ impl Subflow {
         flags: Flags,
         payload: Payload,
     ) -> Box<Packet> {
+        let place = Box::new_uninit();
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
         let window = self.rx.announce_window(self.handshake.our_shift());
@@ -560,16 +569,19 @@ impl Subflow {
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
-        let mut packet = self.packet(TcpSegment {
-            src_port: self.envelope.src_port,
-            dst_port: self.envelope.dst_port,
-            seq,
-            ack,
-            flags,
-            window,
-            options: TcpOptions { timestamps, ..TcpOptions::default() },
-            payload,
-        });
+        let mut packet = self.packet(
+            place,
+            TcpSegment {
+                src_port: self.envelope.src_port,
+                dst_port: self.envelope.dst_port,
+                seq,
+                ack,
+                flags,
+                window,
+                options: TcpOptions { timestamps, ..TcpOptions::default() },
+                payload,
+            },
+        );
         // Added in place: options that may be there cost each segment a copy and their length.
         if self.mp.is_some() || self.rx.has_sacks() {
             self.add_options(offset, &mut packet);
