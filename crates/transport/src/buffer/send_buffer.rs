@@ -122,9 +122,20 @@ impl SendBuffer {
         if start >= end {
             return Payload::EMPTY;
         }
+        // Mostly the piece read last has all of it.
+        if let Some(piece) = self.pieces.get(self.hint.get())
+            && piece.start <= start
+            && end <= piece.end
+        {
+            return piece.slice(start, end);
+        }
+        self.slice_elsewhere(start, end)
+    }
+
+    #[inline(never)]
+    fn slice_elsewhere(&self, start: u64, end: u64) -> Payload {
         let index = self.index_of(start);
         match self.pieces.get(index) {
-            // Mostly one piece has all of it.
             Some(piece) if end <= piece.end => {
                 self.hint.set(index);
                 piece.slice(start, end)

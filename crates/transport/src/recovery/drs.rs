@@ -496,17 +496,24 @@ impl SegmentSize {
 
 impl ReceiverRtt {
     /// Without timestamps: the time a window's worth of data took. An upper bound only.
+    #[inline(always)]
     fn on_data(&mut self, now: Instant, next_offset: u64, window: u32) {
         if let Some((since, up_to)) = self.window {
             if next_offset < up_to {
                 return;
             }
-            let us8 = (now - since).as_micros().max(1) * 8;
-            if self.us8 == 0 || us8 < self.us8 {
-                self.us8 = us8;
-            }
+            self.on_window(now - since);
         }
         self.window = Some((now, next_offset + u64::from(window)));
+    }
+
+    /// A window's worth of data took `time`.
+    #[inline(never)]
+    fn on_window(&mut self, time: Duration) {
+        let us8 = time.as_micros().max(1) * 8;
+        if self.us8 == 0 || us8 < self.us8 {
+            self.us8 = us8;
+        }
     }
 
     fn on_sample(&mut self, us: u64, unread: bool) {

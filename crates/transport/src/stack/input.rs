@@ -54,17 +54,25 @@ impl Stack {
             Some((src, dst)) => FlowKey::v4(IpProtocol::Tcp, (dst, local), (src, remote)),
             None => FlowKey::of(IpProtocol::Tcp, (packet.dst(), local), (packet.src(), remote)),
         };
-        let known = self.addressing.receiver(key, || packet.dst());
-        if let Some(flow) = known.filter(|flow| !self.is_replaced_by(*flow, &packet.body)) {
+        if let Some(flow) = self.addressing.receiver(key, || packet.dst())
+            && !self.is_replaced_by(flow, &packet.body)
+        {
             self.deliver(cx, flow, &mut packet.body);
             if self.mptcp.has_waiting() {
                 self.adopt_paths(cx);
             }
-        } else if self.addressing.interface_of(packet.dst()).is_some() {
-            let local = SocketAddr::new(packet.dst(), local);
-            let remote = SocketAddr::new(packet.src(), remote);
-            let arrival = Arrival { interface, ends: Tuple { local, remote } };
-            self.handle_unknown(cx, IpProtocol::Tcp, &arrival, &packet.body);
+            return;
+        }
+        let local = SocketAddr::new(packet.dst(), local);
+        let remote = SocketAddr::new(packet.src(), remote);
+        self.handle_unconnected(cx, &Arrival { interface, ends: Tuple { local, remote } }, packet);
+    }
+
+    /// A segment between ends without a connection.
+    #[cold]
+    fn handle_unconnected(&mut self, cx: &mut Context<'_>, arrival: &Arrival, packet: &Packet) {
+        if self.addressing.interface_of(packet.dst()).is_some() {
+            self.handle_unknown(cx, IpProtocol::Tcp, arrival, &packet.body);
         }
     }
 

@@ -430,22 +430,21 @@ impl Receiver {
     #[inline(always)]
     pub(crate) fn insert(
         &mut self,
-        arrived: &ArrivedData,
+        arrived: ArrivedData,
         offset: u64,
         payload: Payload,
     ) -> Inserted {
-        if !self.data.is_plain_next(offset, &payload) {
+        if !self.data.is_plain_next(offset) || payload.is_empty() {
             return self.insert_unexpected(arrived, offset, payload);
         }
-        let inserted = self.data.insert(offset, payload);
-        debug_assert!(inserted.advanced > 0 && inserted.duplicate.is_none());
-        self.on_inserted(arrived, true, false)
+        self.data.push_next(payload);
+        self.on_inserted(&arrived, true, false)
     }
 
     #[inline(never)]
     fn insert_unexpected(
         &mut self,
-        arrived: &ArrivedData,
+        arrived: ArrivedData,
         offset: u64,
         payload: Payload,
     ) -> Inserted {
@@ -463,7 +462,7 @@ impl Receiver {
             self.ack.now();
             return Inserted::Duplicate;
         }
-        let kind = self.on_inserted(arrived, inserted.advanced > 0, inserted.out_of_order);
+        let kind = self.on_inserted(&arrived, inserted.advanced > 0, inserted.out_of_order);
         if kind == Inserted::InOrder && had_gaps && !self.has_gaps() {
             // RFC 5681 s4.2: the last gap is filled.
             self.ack.now();

@@ -59,6 +59,11 @@ impl LossRecovery {
                 self.rack.on_delivered(&at.rack_sample(&run.last, false));
             self.rack.on_fack_order(run.first.end(), false);
             self.rack.on_fack_order(run.last.end(), false);
+            if run.last.end() == ack {
+                // Nothing else is covered, not even in part.
+                self.after_acked(ack);
+                return false;
+            }
         }
         while let Some(segment) = self.board.pop_acked(ack) {
             info.on_acked(&segment);
@@ -76,12 +81,16 @@ impl LossRecovery {
             info.delivered.rack_advanced |= self.rack.on_delivered(&sample);
             self.rack.on_fack_order(segment.end(), segment.ever_retransmitted());
         }
+        self.after_acked(ack);
+        fin_acked
+    }
+
+    fn after_acked(&mut self, ack: u64) {
         self.board.forget_below(ack);
         self.timeouts = 0;
         if self.board.is_empty() {
             self.reno_sacked = 0;
         }
-        fin_acked
     }
 
     /// The range `block` is selectively acknowledged. Blocks come in ascending order.

@@ -106,6 +106,7 @@ impl LossRecovery {
 
     /// Sets the RTO. In place of a probe or a reordering timer it does not begin anew (Linux
     /// `tcp_rearm_rto`).
+    #[inline(never)]
     pub(crate) fn rearm_rto(&self, rcx: &mut RecoveryContext<'_, '_>) {
         if self.board.is_empty() {
             rcx.timers.stop_retransmit();

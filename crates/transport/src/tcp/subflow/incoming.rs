@@ -73,7 +73,7 @@ impl Subflow {
 
     /// Whether a segment is the one that comes next: nothing in `is_usable` and no FIN concerns it
     /// (header prediction, as in Linux `tcp_rcv_established`). Nineteen of twenty segments.
-    #[inline]
+    #[inline(always)]
     fn is_expected(&self, cx: &Context<'_>, segment: &TcpSegment, extent: Extent) -> bool {
         cx.has_short_ways()
             && self.fsm.is_established()
@@ -103,7 +103,7 @@ impl Subflow {
         }
         if self.fsm.is_syn_received() {
             if segment.ack != self.handshake.first_seq() && !self.acks_something_sent(segment) {
-                self.outbox.reset_with = Some(segment.ack);
+                self.outbox.put_reset(segment.ack);
                 return false;
             }
             self.accept_ack_of_syn(cx, cc, segment);
@@ -140,7 +140,7 @@ impl Subflow {
         let acks_syn = flags.contains(Flags::ACK) && segment.ack == self.handshake.first_seq();
         if flags.contains(Flags::ACK) && !acks_syn {
             if !flags.contains(Flags::RST) {
-                self.outbox.reset_with = Some(segment.ack);
+                self.outbox.put_reset(segment.ack);
             }
             return;
         }
@@ -392,7 +392,7 @@ impl Subflow {
     }
 
     /// Returns whether the window changed.
-    #[inline]
+    #[inline(always)]
     fn update_window(&mut self, segment: &TcpSegment, ack: u64) -> bool {
         let size = self.handshake.scaled_window(segment);
         let advances = ack > self.tx.una();
@@ -413,8 +413,16 @@ impl Subflow {
     }
 
     /// Nothing was outstanding: at most the window opened.
+    #[inline(always)]
     fn after_empty_ack(&mut self) {
-        if self.tx.has_unsent() && self.tx.window_left() >= self.next_len() {
+        if self.tx.has_unsent() {
+            self.after_window_update();
+        }
+    }
+
+    #[cold]
+    fn after_window_update(&mut self) {
+        if self.tx.window_left() >= self.next_len() {
             self.rtt.reset_back_off();
             self.timers.stop_retransmit();
         }
@@ -585,7 +593,7 @@ impl Subflow {
         if part.len < segment_len {
             payload = payload.slice(part.skipped, part.len);
         }
-        let inserted = self.rx.insert(&arrived, part.offset, payload);
+        let inserted = self.rx.insert(arrived, part.offset, payload);
         if inserted == Inserted::Duplicate {
             return;
         }

@@ -5,7 +5,7 @@
 //! sizing decide whether new data may be sent. Order and conditions are those of Linux
 //! `tcp_write_xmit`; RFC 9293 s3.1 and s3.8.6.2, RFC 1122 s4.2.3.4 (Nagle), RFC 7323, RFC 2018.
 
-use super::{FlowId, Subflow};
+use super::{Due, FlowId, Subflow};
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::burst_segs;
 use crate::socket::ConnectionEvent;
@@ -14,12 +14,13 @@ use crate::tcp::loss::Rexmit;
 use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
-use std::mem::MaybeUninit;
 use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
 
 /// A burst is deferred only if the last one left within this time, and the acknowledgement of the
 /// oldest segment is due within it (Linux).
 const DEFER_WITHIN: Duration = Duration::from_millis(1);
+/// TCP header without options, in bytes.
+const TCP_HEADER: u32 = 20;
 /// IP and TCP header with timestamps, in bytes.
 const HEADERS: u64 = 52;
 /// Option space of a TCP header, in bytes.
@@ -66,8 +67,8 @@ impl Subflow {
     /// The next segment where anything may be due.
     #[inline(never)]
     fn poll_rare(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
-        if let Some(seq) = self.outbox.reset_with.take() {
-            return Some(self.reset_segment(cx, seq));
+        if self.outbox.take(Due::Reset) {
+            return Some(self.reset_segment(cx, self.outbox.reset_with));
         }
         if let Some(segment) = self.poll_handshake(cx) {
             return Some(segment);
@@ -127,23 +128,23 @@ impl Subflow {
     }
 
     fn poll_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
-        if std::mem::take(&mut self.outbox.probe_copy)
+        if self.outbox.take(Due::ProbeCopy)
             && let Some((id, _)) = self.loss.board().last()
         {
             let segment = self.retransmit(cx, id, false);
             self.loss.on_probe_sent(self.tx.nxt(), true);
             return Some(segment);
         }
-        if std::mem::take(&mut self.outbox.probe_new) && self.tx.unsent() > 0 {
+        if self.outbox.take(Due::ProbeNew) && self.tx.unsent() > 0 {
             let segment = self.send_new(cx, cc);
             self.tx.validation.take_round();
             self.loss.on_probe_sent(self.tx.nxt(), false);
             return Some(segment);
         }
-        if std::mem::take(&mut self.outbox.keep_alive) {
+        if self.outbox.take(Due::KeepAlive) {
             return Some(self.window_probe(cx));
         }
-        if std::mem::take(&mut self.outbox.window_probe) {
+        if self.outbox.take(Due::WindowProbe) {
             let room = self.tx.window_left();
             let may_send = self.inflight() < cc.cwnd_segs(self.id.path);
             if self.tx.unsent() > 0 && room > 0 && may_send {
@@ -466,26 +467,23 @@ impl Subflow {
         let retries = self.handshake.retries();
         let window = self.rx.announce_initial_window();
         let mptcp = self.mp.as_ref().map(|mp| mp.syn_options(retries));
-        self.packet(
-            Box::new_uninit(),
-            TcpSegment {
-                src_port: self.envelope.src_port,
-                dst_port: self.envelope.dst_port,
-                seq: self.handshake.iss(),
-                ack: if syn_ack { self.handshake.peer_first_seq() } else { SeqNumber(0) },
-                flags: if syn_ack { Flags::SYN | Flags::ACK } else { Flags::SYN },
-                window,
-                options: TcpOptions {
-                    mss: Some(self.advertised_mss()),
-                    window_scale: self.handshake.window_scale_option(syn_ack),
-                    sack_permitted: self.handshake.sack(),
-                    timestamps: self.handshake.timestamps_option(now, echo),
-                    mptcp: mptcp.unwrap_or_default(),
-                    ..TcpOptions::default()
-                },
-                ..TcpSegment::default()
+        self.packet(TcpSegment {
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
+            seq: self.handshake.iss(),
+            ack: if syn_ack { self.handshake.peer_first_seq() } else { SeqNumber(0) },
+            flags: if syn_ack { Flags::SYN | Flags::ACK } else { Flags::SYN },
+            window,
+            options: TcpOptions {
+                mss: Some(self.advertised_mss()),
+                window_scale: self.handshake.window_scale_option(syn_ack),
+                sack_permitted: self.handshake.sack(),
+                timestamps: self.handshake.timestamps_option(now, echo),
+                mptcp: mptcp.unwrap_or_default(),
+                ..TcpOptions::default()
             },
-        )
+            ..TcpSegment::default()
+        })
     }
 
     /// Payload `offset..offset + len`, with a FIN if `fin`, and the acknowledgement.
@@ -538,20 +536,17 @@ impl Subflow {
             },
             ..TcpSegment::default()
         };
-        self.packet(Box::new_uninit(), segment)
+        self.packet(segment)
     }
 
-    /// The datagram around a segment.
-    // Inlined, and with its place known before it is made, so that a segment is written where it
-    // will be kept.
-    #[inline(always)]
-    fn packet(&mut self, place: Box<MaybeUninit<Packet>>, segment: TcpSegment) -> Box<Packet> {
-        self.tx.nic.last_len = self.envelope.len_with(&segment);
-        let body = Body::Tcp(segment);
-        let mut packet = Box::write(place, Packet::between(self.envelope.ends.clone(), body));
-        packet.flow = self.id.socket.0 + 1;
+    /// The datagram around a segment of the handshake or a reset.
+    fn packet(&mut self, segment: TcpSegment) -> Box<Packet> {
+        self.tx.nic.last_len = self.envelope.ip + segment.wire_len();
+        let flow = self.id.socket.0 + 1;
+        let ends = self.envelope.ends.clone();
+        let packet = Packet { flow, ..Packet::between(ends, Body::Tcp(segment)) };
         debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
-        packet
+        Box::new(packet)
     }
 
     fn segment(
@@ -561,7 +556,10 @@ impl Subflow {
         flags: Flags,
         payload: Payload,
     ) -> Box<Packet> {
+        // Everything that is a call comes before the segment is made: then its fields go from
+        // registers to where it will be kept.
         let place = Box::new_uninit();
+        let (ends, len) = (self.envelope.ends.clone(), payload.len());
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
         let window = self.rx.announce_window(self.handshake.our_shift());
@@ -569,19 +567,22 @@ impl Subflow {
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
-        let mut packet = self.packet(
-            place,
-            TcpSegment {
-                src_port: self.envelope.src_port,
-                dst_port: self.envelope.dst_port,
-                seq,
-                ack,
-                flags,
-                window,
-                options: TcpOptions { timestamps, ..TcpOptions::default() },
-                payload,
-            },
-        );
+        let options = TcpOptions { timestamps, ..TcpOptions::default() };
+        self.tx.nic.last_len = self.envelope.ip + TCP_HEADER + options.padded_len() + len;
+        let segment = TcpSegment {
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
+            seq,
+            ack,
+            flags,
+            window,
+            options,
+            payload,
+        };
+        let flow = self.id.socket.0 + 1;
+        let packet = Packet { flow, ..Packet::between(ends, Body::Tcp(segment)) };
+        let mut packet = Box::write(place, packet);
+        debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
         // Added in place: options that may be there cost each segment a copy and their length.
         if self.mp.is_some() || self.rx.has_sacks() {
             self.add_options(offset, &mut packet);
@@ -606,7 +607,7 @@ impl Subflow {
             let most = self.sack_space(options.padded_len(), len);
             options.sack = self.rx.take_sack_blocks(self.handshake.peer_first_seq(), most);
         }
-        self.tx.nic.last_len = self.envelope.len_with(segment);
+        self.tx.nic.last_len = self.envelope.ip + segment.wire_len();
         debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
     }
 

@@ -2,7 +2,7 @@
 //! what a multi-path connection needs besides: mapped data in and out, options, windows and the
 //! view of a scheduler.
 
-use super::Subflow;
+use super::{Due, Subflow};
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
 use crate::scheduler::{LossPhase, PathState, PathView, QueueView, RttView, WindowView};
@@ -359,12 +359,12 @@ impl Subflow {
 
     /// Probes the peer's window.
     pub const fn probe_window(&mut self) {
-        self.outbox.window_probe = true;
+        self.outbox.put(Due::WindowProbe);
     }
 
     /// Sends a keep-alive segment, which makes the peer acknowledge (RFC 1122 s4.2.3.6).
     pub const fn send_keep_alive(&mut self) {
-        self.outbox.keep_alive = true;
+        self.outbox.put(Due::KeepAlive);
     }
 
     /// How long the answer to a probe may take: a round trip, and its variation or `slack`.
