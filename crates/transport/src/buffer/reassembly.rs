@@ -106,11 +106,11 @@ impl Reassembly {
         offset == self.next && offset == self.highest
     }
 
-    /// Appends the bytes that come next while nothing waits behind a gap, of which there are some.
+    /// Appends the `len` bytes of `payload`, which come next while nothing waits behind a gap.
     #[inline(always)]
-    pub fn push_next(&mut self, payload: Payload) {
-        debug_assert!(self.is_plain_next(self.next) && !payload.is_empty());
-        self.next = self.next.saturating_add(u64::from(payload.len()));
+    pub fn push_next(&mut self, payload: Payload, len: u32) {
+        debug_assert!(self.is_plain_next(self.next) && len > 0 && len == payload.len());
+        self.next = self.next.saturating_add(u64::from(len));
         self.highest = self.next;
         self.push_ready(payload);
     }
@@ -122,7 +122,7 @@ impl Reassembly {
         let len = u64::from(payload.len());
         let end = offset.saturating_add(len);
         if self.is_plain_next(offset) && end > offset {
-            self.push_next(payload);
+            self.push_next(payload, len as u32);
             return Inserted { new_bytes: len, advanced: len, ..Inserted::default() };
         }
         self.insert_unexpected(offset, end, payload)

@@ -307,6 +307,7 @@ impl ReceiveBuffer {
 
     /// The application read up to `read_offset`; `next_offset` is the first missing byte and
     /// `highest` the end of the highest byte received.
+    #[inline(always)]
     pub(crate) fn on_read(
         &mut self,
         now: Instant,
@@ -319,6 +320,12 @@ impl ReceiveBuffer {
         if self.rtt.us8 == 0 || elapsed.as_micros() < self.rtt.us8 / 8 {
             return;
         }
+        self.on_round(now, read_offset, next_offset, highest);
+    }
+
+    /// A round trip passed since the reader was last judged.
+    #[inline(never)]
+    fn on_round(&mut self, now: Instant, read_offset: u64, next_offset: u64, highest: u64) {
         let unread = match self.sizing {
             Sizing::Linux => next_offset.saturating_sub(read_offset),
             _ => 0,

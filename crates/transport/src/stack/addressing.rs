@@ -89,21 +89,18 @@ struct Flows {
 impl Flows {
     #[inline(always)]
     fn find(&mut self, key: FlowKey) -> Option<FlowRef> {
-        if let FlowKey::V4(addresses, rest) = key
-            && let Some((last, flow)) = self.last
-            && last == (addresses, rest)
-        {
-            return Some(flow);
+        let FlowKey::V4(addresses, rest) = key else { return self.get(key) };
+        match self.last {
+            Some((last, flow)) if last == (addresses, rest) => Some(flow),
+            _ => self.find_another(addresses, rest),
         }
-        self.find_another(key)
     }
 
+    /// Another one of IPv4 than the last time.
     #[inline(never)]
-    fn find_another(&mut self, key: FlowKey) -> Option<FlowRef> {
-        let flow = self.get(key)?;
-        if let FlowKey::V4(addresses, rest) = key {
-            self.last = Some(((addresses, rest), flow));
-        }
+    fn find_another(&mut self, addresses: u64, rest: u64) -> Option<FlowRef> {
+        let flow = self.v4.get(&(addresses, rest)).copied()?;
+        self.last = Some(((addresses, rest), flow));
         Some(flow)
     }
 

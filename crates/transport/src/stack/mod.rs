@@ -290,6 +290,7 @@ impl Stack {
 
     /// Takes the next bytes in order, at most `max`; empty if there is nothing to read now.
     /// `Err(Closed)` at the end of the stream.
+    #[inline]
     pub fn read(
         &mut self,
         cx: &mut Context<'_>,

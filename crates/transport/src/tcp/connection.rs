@@ -143,6 +143,7 @@ impl Endpoint for Connection {
         self.subflow.write(payload)
     }
 
+    #[inline(always)]
     fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
         self.subflow.read(cx, max)
     }

@@ -344,19 +344,24 @@ impl Receiver {
 
     /// Reads the next bytes in order for the application. Returns also whether the window opened so
     /// far that it is to be announced at once (Linux: to at least twice the one announced last).
+    #[inline(always)]
     pub(crate) fn read(&mut self, now: Instant, max: u32, shift: u8) -> (Payload, bool) {
         let payload = self.data.read(max);
         let opened = !payload.is_empty() && self.on_read(now, shift);
         (payload, opened)
     }
 
+    #[inline(always)]
     fn on_read(&mut self, now: Instant, shift: u8) -> bool {
         let next = self.data.next_offset();
         self.buffer.on_read(now, self.data.read_offset(), next, self.data.highest());
         let left = self.window_left();
-        if 2 * left > u64::from(self.buffer.size()) {
-            return false;
-        }
+        2 * left <= u64::from(self.buffer.size()) && self.would_double_own_window(left, shift)
+    }
+
+    /// Whether the window that could be announced is at least twice the `left` bytes of the last.
+    #[cold]
+    fn would_double_own_window(&self, left: u64, shift: u8) -> bool {
         let window = u64::from(self.buffer.select_window(shift));
         window > 0 && window >= 2 * left
     }
@@ -431,13 +436,14 @@ impl Receiver {
     pub(crate) fn insert(
         &mut self,
         arrived: ArrivedData,
-        offset: u64,
+        Accepted { offset, len, .. }: Accepted,
         payload: Payload,
     ) -> Inserted {
-        if !self.data.is_plain_next(offset) || payload.is_empty() {
+        debug_assert!(len > 0 && len == payload.len(), "a part that is accepted");
+        if !self.data.is_plain_next(offset) {
             return self.insert_unexpected(arrived, offset, payload);
         }
-        self.data.push_next(payload);
+        self.data.push_next(payload, len);
         self.on_inserted(&arrived, true, false)
     }
 

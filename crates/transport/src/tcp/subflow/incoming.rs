@@ -593,7 +593,7 @@ impl Subflow {
         if part.len < segment_len {
             payload = payload.slice(part.skipped, part.len);
         }
-        let inserted = self.rx.insert(arrived, part.offset, payload);
+        let inserted = self.rx.insert(arrived, part, payload);
         if inserted == Inserted::Duplicate {
             return;
         }

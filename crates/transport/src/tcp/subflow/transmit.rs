@@ -437,6 +437,7 @@ impl Subflow {
 
     /// Sends segment `id` again, byte for byte. `repairs`: it repairs a loss, as opposed to a loss
     /// probe.
+    #[inline(never)]
     fn retransmit(&mut self, cx: &mut Context<'_>, id: u64, repairs: bool) -> Box<Packet> {
         let segment = self.loss.board().segment(id);
         let (offset, len, fin) = segment.map_or((self.tx.una(), 0, false), |segment| {
@@ -487,7 +488,7 @@ impl Subflow {
     }
 
     /// Payload `offset..offset + len`, with a FIN if `fin`, and the acknowledgement.
-    #[inline]
+    #[inline(always)]
     fn data_segment(&mut self, cx: &Context<'_>, offset: u64, len: u32, fin: bool) -> Box<Packet> {
         let mut flags = Flags::ACK;
         if fin {
