@@ -62,6 +62,7 @@ impl RttEstimator {
 
     /// A valid sample; the offsets are those after the acknowledgement that gave it. Ends the
     /// back-off (RFC 6298 s5.7).
+    #[inline(always)]
     pub(crate) fn sample(&mut self, rtt: Duration, snd_una: u64, snd_nxt: u64) {
         let first = self.is_empty();
         self.latest = rtt;
@@ -157,6 +158,7 @@ impl RttEstimator {
 }
 
 impl LinuxState {
+    #[inline(always)]
     fn sample(&mut self, rtt: Duration, first: bool, snd_una: u64, snd_nxt: u64) {
         let m = rtt.as_micros().min(u64::from(u32::MAX)).max(1) as i64;
         if first {
@@ -217,15 +219,19 @@ impl MinRttFilter {
     }
 
     /// A sample; returns the new minimum.
+    #[inline(always)]
     pub(crate) fn update(&mut self, now: Instant, rtt: Duration) -> Duration {
-        let sample = (now, rtt);
         // Mostly no better than the three best, of which none is old: a quarter of the work.
-        if let Some([first, _, third]) = self.best
-            && rtt > third.1
-            && now - first.0 <= self.window / 4
-        {
-            return first.1;
+        match self.best {
+            Some([first, _, third]) if rtt > third.1 && now - first.0 <= self.window / 4 => first.1,
+            _ => self.replace_best(now, rtt),
         }
+    }
+
+    /// A sample that may change the best ones.
+    #[inline(never)]
+    fn replace_best(&mut self, now: Instant, rtt: Duration) -> Duration {
+        let sample = (now, rtt);
         let best = match self.best {
             Some(best) if rtt > best[0].1 && now - best[2].0 <= self.window => {
                 self.age(insert_sample(best, sample), sample)

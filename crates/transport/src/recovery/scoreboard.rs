@@ -254,6 +254,7 @@ impl Scoreboard {
     }
 
     /// A segment is sent for the first time. Offsets are contiguous.
+    #[inline(always)]
     pub(crate) fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
         debug_assert!(
             self.segments.back().is_none_or(|last| last.end() == offset && last.sent_at() <= now),

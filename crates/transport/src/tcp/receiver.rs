@@ -417,11 +417,17 @@ impl Receiver {
 
     /// The part of `len` payload bytes from `start` on that is in the stream and in the window;
     /// `None` if there is none (RFC 9293 s3.10.7.4).
+    #[inline(always)]
     pub(crate) fn acceptable_part(&self, start: i64, len: u32) -> Option<Accepted> {
         if start == self.nxt() as i64 && u64::from(len) <= self.window_left() {
             // The expected bytes.
             return Some(Accepted { offset: start as u64, skipped: 0, len });
         }
+        self.acceptable_part_of_unexpected(start, len)
+    }
+
+    #[inline(never)]
+    fn acceptable_part_of_unexpected(&self, start: i64, len: u32) -> Option<Accepted> {
         let skipped = u32::try_from((-start).max(0)).unwrap_or(u32::MAX).min(len);
         let offset = (start + i64::from(skipped)) as u64;
         let room = (self.nxt() + self.window_left()).saturating_sub(offset);
@@ -444,7 +450,7 @@ impl Receiver {
             return self.insert_unexpected(arrived, offset, payload);
         }
         self.data.push_next(payload, len);
-        self.on_inserted(&arrived, true, false)
+        self.on_inserted(&arrived, Inserted::InOrder)
     }
 
     #[inline(never)]
@@ -468,7 +474,9 @@ impl Receiver {
             self.ack.now();
             return Inserted::Duplicate;
         }
-        let kind = self.on_inserted(&arrived, inserted.advanced > 0, inserted.out_of_order);
+        debug_assert_eq!(inserted.out_of_order, inserted.advanced == 0);
+        let kind = if inserted.out_of_order { Inserted::OutOfOrder } else { Inserted::InOrder };
+        self.on_inserted(&arrived, kind);
         if kind == Inserted::InOrder && had_gaps && !self.has_gaps() {
             // RFC 5681 s4.2: the last gap is filled.
             self.ack.now();
@@ -478,25 +486,20 @@ impl Receiver {
 
     /// Something new was queued: the window and the acknowledgement that follow.
     #[inline(always)]
-    fn on_inserted(
-        &mut self,
-        arrived: &ArrivedData,
-        advanced: bool,
-        out_of_order: bool,
-    ) -> Inserted {
+    fn on_inserted(&mut self, arrived: &ArrivedData, kind: Inserted) -> Inserted {
         let opened = self.buffer.on_segment(&Queued {
             now: arrived.now,
             len: arrived.segment_len,
             truesize: arrived.truesize,
             push: arrived.push,
-            in_order: !out_of_order,
+            in_order: kind == Inserted::InOrder,
             next_offset: self.data.next_offset(),
             highest: self.data.highest(),
         });
-        if !advanced {
+        if kind != Inserted::InOrder {
             self.ack.owe();
             self.ack.on_window_growth(opened);
-            return Inserted::OutOfOrder;
+            return kind;
         }
         self.ack.on_data(&Arrival {
             now: arrived.now,
@@ -507,7 +510,7 @@ impl Receiver {
             window: self.announced_window,
         });
         self.ack.on_window_growth(opened);
-        Inserted::InOrder
+        kind
     }
 
     /// Whether payload `start..end` begins a new out-of-order range, or extends one not recently
@@ -620,10 +623,11 @@ mod tests {
             rto: Duration::ZERO,
         };
         let payload = || Payload::virtual_range(1, 0, 5);
-        assert_eq!(receiver.insert(&arrived, 0, payload()), Inserted::InOrder);
+        let whole = Accepted { offset: 0, skipped: 0, len: 5 };
+        assert_eq!(receiver.insert(arrived, whole, payload()), Inserted::InOrder);
         assert!(receiver.reaches_fin() && !receiver.reaches_fin());
         assert_eq!(receiver.nxt(), 6, "the FIN takes an offset");
-        assert_eq!(receiver.insert(&arrived, 0, payload()), Inserted::Duplicate);
+        assert_eq!(receiver.insert(arrived, whole, payload()), Inserted::Duplicate);
         assert!(receiver.has_sacks());
     }
 }

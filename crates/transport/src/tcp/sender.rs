@@ -131,6 +131,7 @@ impl Sender {
     }
 
     /// The bytes `offset..offset + len` of the stream.
+    #[inline(always)]
     pub(super) fn payload(&self, offset: u64, len: u32) -> Payload {
         self.buffer.slice(offset, len)
     }

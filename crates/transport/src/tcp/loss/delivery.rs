@@ -125,7 +125,7 @@ impl LossRecovery {
         let now = rcx.cx.now;
         let (una, nxt) = (rcx.sender.una(), rcx.sender.nxt());
         self.check(una, nxt);
-        let head_sent_at = self.board.head().map(|(_, head)| head.sent_at());
+        let head_sent_at = || self.board.head().map(|(_, head)| head.sent_at());
         if let Some(samples) = RoundTrip::samples_of(now, info, rcx.handshake, head_sent_at) {
             rcx.rtt.on_samples(now, &samples, una, nxt);
             self.tlp.on_rtt_sample();

@@ -609,17 +609,24 @@ impl Subflow {
 
     /// RFC 7323 s4: the echo of our own timestamps gives the receiver an RTT sample, too, if the
     /// first segment with that echo is a full one.
+    #[inline(always)]
     fn sample_receiver_rtt(&mut self, cx: &Context<'_>, segment: &TcpSegment, len: u32) {
         let Some(timestamps) = segment.options.timestamps else { return };
         if !self.rx.is_sampled_echo(timestamps.echo, len) {
             return;
         }
-        let ticks = self.handshake.ts_value(cx.now).wrapping_sub(timestamps.echo);
+        self.take_receiver_rtt(cx.now, timestamps.echo);
+    }
+
+    #[inline(never)]
+    fn take_receiver_rtt(&mut self, now: Instant, echo: u32) {
+        let ticks = self.handshake.ts_value(now).wrapping_sub(echo);
         if (ticks as i32) > 0 {
             self.rx.on_rtt(Duration::from_millis(u64::from(ticks)));
         }
     }
 
+    #[inline(always)]
     fn decide_acknowledgement(&mut self, cx: &Context<'_>) {
         if !self.rx.ack.is_owed() {
             return;

@@ -127,6 +127,7 @@ impl Subflow {
         None
     }
 
+    #[inline(never)]
     fn poll_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if self.outbox.take(Due::ProbeCopy)
             && let Some((id, _)) = self.loss.board().last()
@@ -136,7 +137,7 @@ impl Subflow {
             return Some(segment);
         }
         if self.outbox.take(Due::ProbeNew) && self.tx.unsent() > 0 {
-            let segment = self.send_new(cx, cc);
+            let segment = self.send_probe(cx, cc, self.next_len());
             self.tx.validation.take_round();
             self.loss.on_probe_sent(self.tx.nxt(), false);
             return Some(segment);
@@ -148,8 +149,7 @@ impl Subflow {
             let room = self.tx.window_left();
             let may_send = self.inflight() < cc.cwnd_segs(self.id.path);
             if self.tx.unsent() > 0 && room > 0 && may_send {
-                let len = self.next_len().min(room) as u32;
-                return Some(self.send_range(cx, cc, len));
+                return Some(self.send_probe(cx, cc, self.next_len().min(room)));
             }
             return Some(self.window_probe(cx));
         }
@@ -406,12 +406,13 @@ impl Subflow {
         }
     }
 
-    /// Sends the next segment that was never sent.
-    fn send_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Box<Packet> {
-        let len = self.next_len() as u32;
-        self.send_range(cx, cc, len)
+    /// The next `len` bytes that were never sent, for a probe.
+    #[cold]
+    fn send_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller, len: u64) -> Box<Packet> {
+        self.send_range(cx, cc, len as u32)
     }
 
+    #[inline(always)]
     fn send_range(&mut self, cx: &mut Context<'_>, cc: &mut Controller, len: u32) -> Box<Packet> {
         let offset = self.tx.nxt();
         let fin = self.tx.is_fin_unsent() && offset + u64::from(len) == self.tx.write_end();
