@@ -180,6 +180,7 @@ impl LossRecovery {
 
     /// The congestion window after an acknowledgement (Linux `tcp_cong_control`): PRR while it is
     /// being reduced, growth otherwise. Returns whether it could grow (`tcp_cong_avoid`).
+    #[inline(always)]
     pub(crate) fn control_window(
         &mut self,
         rcx: &mut RecoveryContext<'_, '_>,

@@ -362,10 +362,7 @@ impl Subflow {
         if ack < una as i64 {
             // The SACK blocks of an old acknowledgement may be new.
             if !sacks.is_empty() && !self.loss.is_idle() {
-                self.process_sacks(cx, &mut info, ack, sacks);
-                let (loss, mut rcx) = self.recovery(cx, cc);
-                let rexmit = loss.on_alert(&mut rcx, &mut info);
-                self.after_ack(cx, cc, &info, rexmit);
+                self.process_old_sacks(cx, cc, &mut info, (ack, sacks));
             }
             return;
         }
@@ -389,6 +386,21 @@ impl Subflow {
         let dubious = loss.is_dubious(&info);
         let rexmit = if dubious { loss.on_alert(&mut rcx, &mut info) } else { Rexmit::None };
         self.after_ack(cx, cc, &info, rexmit);
+    }
+
+    /// SACK blocks of an old acknowledgement.
+    #[cold]
+    fn process_old_sacks(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        info: &mut AckInfo,
+        (ack, sacks): (i64, &SackBlocks),
+    ) {
+        self.process_sacks(cx, info, ack, sacks);
+        let (loss, mut rcx) = self.recovery(cx, cc);
+        let rexmit = loss.on_alert(&mut rcx, info);
+        self.after_ack(cx, cc, info, rexmit);
     }
 
     /// Returns whether the window changed.
@@ -484,6 +496,8 @@ impl Subflow {
     }
 
     /// Timers, congestion control, and what may be sent next.
+    // Inlined: the parts of loss recovery are at hand where it is called.
+    #[inline(always)]
     fn after_ack(
         &mut self,
         cx: &mut Context<'_>,
@@ -518,6 +532,7 @@ impl Subflow {
 
     /// The pacing rate is known from the handshake on. Mainline does not count the options of a
     /// connection of several paths (`mss_cache`).
+    #[inline(always)]
     pub(super) fn update_pacing_rate(&mut self, cc: &Controller) {
         let room = if self.switches.multipath.mainline_limits { self.option_room() } else { 0 };
         let path = self.id.path;

@@ -6,7 +6,7 @@
 //! `tcp_write_xmit`; RFC 9293 s3.1 and s3.8.6.2, RFC 1122 s4.2.3.4 (Nagle), RFC 7323, RFC 2018.
 
 use super::{Due, FlowId, Subflow};
-use crate::congestion::{CongestionControl, Controller};
+use crate::congestion::Controller;
 use crate::recovery::burst_segs;
 use crate::socket::ConnectionEvent;
 use crate::tcp::handshake::syn_timeout;
@@ -561,7 +561,7 @@ impl Subflow {
         // Everything that is a call comes before the segment is made: then its fields go from
         // registers to where it will be kept.
         let place = Box::new_uninit();
-        let (ends, len) = (self.envelope.ends.clone(), payload.len());
+        let len = payload.len();
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
         let window = self.rx.announce_window(self.handshake.our_shift());
@@ -571,6 +571,7 @@ impl Subflow {
         self.stats.segs_out += 1;
         let options = TcpOptions { timestamps, ..TcpOptions::default() };
         self.tx.nic.last_len = self.envelope.ip + TCP_HEADER + options.padded_len() + len;
+        let ends = self.envelope.ends.clone();
         let segment = TcpSegment {
             src_port: self.envelope.src_port,
             dst_port: self.envelope.dst_port,

@@ -51,9 +51,11 @@ impl Subflow {
         }
         let offset = self.rx.data().read_offset();
         let (payload, opened) = self.rx.read(cx.now, max, self.handshake.our_shift());
-        let len = payload.len();
         let socket = self.id.socket;
-        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+        cx.record(EventMask::DELIVERY, || {
+            let len = payload.len();
+            Event::Delivered { socket, offset, len }
+        });
         let urgent = self.rx.on_all_read();
         if self.fsm.is_synchronised() && (opened || urgent) {
             self.rx.ack.now();
