@@ -100,15 +100,29 @@ impl Reassembly {
         );
     }
 
+    /// Whether bytes from `offset` on come next, and nothing waits behind a gap.
+    #[inline(always)]
+    pub const fn is_plain_next(&self, offset: u64) -> bool {
+        offset == self.next && offset == self.highest
+    }
+
+    /// Appends the `len` bytes of `payload`, which come next while nothing waits behind a gap.
+    #[inline(always)]
+    pub fn push_next(&mut self, payload: Payload, len: u32) {
+        debug_assert!(self.is_plain_next(self.next) && len > 0 && len == payload.len());
+        self.next = self.next.saturating_add(u64::from(len));
+        self.highest = self.next;
+        self.push_ready(payload);
+    }
+
     /// Bytes `offset..offset + payload.len()` arrived.
     // Inlined as far as the expected bytes need it: its result needs not be written.
     #[inline(always)]
     pub fn insert(&mut self, offset: u64, payload: Payload) -> Inserted {
         let len = u64::from(payload.len());
         let end = offset.saturating_add(len);
-        if offset == self.next && offset == self.highest && end > offset {
-            (self.next, self.highest) = (end, end);
-            self.push_ready(payload);
+        if self.is_plain_next(offset) && end > offset {
+            self.push_next(payload, len as u32);
             return Inserted { new_bytes: len, advanced: len, ..Inserted::default() };
         }
         self.insert_unexpected(offset, end, payload)
@@ -219,7 +233,7 @@ impl Reassembly {
         self.recent.insert(0, changed);
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_ready(&mut self, payload: Payload) {
         if self.ready.is_empty() && payload.as_virtual().is_some() {
             return self.ready.push_back(payload);
@@ -227,6 +241,7 @@ impl Reassembly {
         self.push_piece(payload);
     }
 
+    #[inline(never)]
     fn push_piece(&mut self, payload: Payload) {
         if payload.is_mixed() {
             for piece in payload.into_pieces() {

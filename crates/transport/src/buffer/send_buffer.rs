@@ -116,6 +116,7 @@ impl SendBuffer {
     }
 
     /// The bytes `offset..offset + len`, as far as they are in the buffer.
+    #[inline(always)]
     pub fn slice(&self, offset: u64, len: u32) -> Payload {
         let start = offset.max(self.start);
         let end = offset.saturating_add(u64::from(len)).min(self.end);
@@ -185,19 +186,21 @@ impl Piece {
     }
 
     /// The bytes `start..end` of the stream, at most 4 GiB, all of which are in the piece.
-    #[inline]
+    #[inline(always)]
     fn slice(&self, start: u64, end: u64) -> Payload {
         let (from, len) = (start - self.start, (end - start) as u32);
         match &self.content {
             Content::Virtual { stream, offset } => {
                 Payload::virtual_range(*stream, offset.wrapping_add(from), len)
             }
-            Content::Real(bytes) => {
-                let from = from as usize;
-                bytes.slice(from..from + len as usize).into()
-            }
+            Content::Real(bytes) => slice_of(bytes, from as usize, len),
         }
     }
+}
+
+#[inline(never)]
+fn slice_of(bytes: &Bytes, from: usize, len: u32) -> Payload {
+    bytes.slice(from..from + len as usize).into()
 }
 
 #[cfg(test)]

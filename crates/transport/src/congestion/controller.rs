@@ -162,6 +162,18 @@ controllers! {
     PoolV2Bsd(PoolV2Bsd): pool::BSD_ROW;
 }
 
+impl Controller {
+    /// `CongestionControl::cwnd_segs`, which is asked several times a packet: of the default
+    /// controller, it is a comparison and a load, half of the call through the table of all.
+    #[inline(always)]
+    pub fn cwnd_segs(&self, path: PathId) -> u32 {
+        match self {
+            Controller::Cubic(cubic) => cubic.cwnd_segs(path),
+            other => CongestionControl::cwnd_segs(other, path),
+        }
+    }
+}
+
 /// Name, one sentence and source of every controller.
 pub const NAMES: &[(&str, &str, &str)] = &names();
 

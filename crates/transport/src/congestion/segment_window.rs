@@ -19,6 +19,8 @@ const OFFLOAD_BUFFER: u64 = 65_536;
 pub struct SegmentWindow {
     mss: u32,
     initial: u32,
+    /// `cwnd` in whole segments, which is asked for several times a packet.
+    whole: u32,
     /// At least one.
     cwnd: f64,
     /// At least one; infinite at first.
@@ -35,6 +37,7 @@ impl SegmentWindow {
         SegmentWindow {
             mss,
             initial,
+            whole: initial.max(1),
             cwnd: f64::from(initial.max(1)),
             ssthresh: ssthresh.map_or(f64::INFINITY, f64::from),
             counter: 0,
@@ -53,9 +56,17 @@ impl SegmentWindow {
     }
 
     /// The window in whole segments, at least one.
-    pub fn cwnd_segs(&self) -> u32 {
-        debug_assert!(self.cwnd >= 1.0 && self.cwnd.is_finite(), "{self:?}");
-        (self.cwnd as u32).max(1)
+    #[inline]
+    pub const fn cwnd_segs(&self) -> u32 {
+        self.whole
+    }
+
+    /// Every change of the window.
+    #[inline]
+    fn resize(&mut self, cwnd: f64) {
+        debug_assert!(cwnd >= 1.0 && cwnd.is_finite(), "{self:?}");
+        self.cwnd = cwnd;
+        self.whole = (cwnd as u32).max(1);
     }
 
     /// The threshold in whole segments.
@@ -103,7 +114,7 @@ impl SegmentWindow {
         let grown = (self.cwnd + acked).min(self.ssthresh);
         let used = grown - self.cwnd;
         debug_assert!(used >= 0.0, "not in slow start: {self:?}");
-        self.cwnd = grown;
+        self.resize(grown);
         (acked - used).max(0.0)
     }
 
@@ -118,7 +129,7 @@ impl SegmentWindow {
     pub fn reno_increase_by_ack(&mut self) {
         if self.counter >= self.cwnd_segs() {
             self.counter = 0;
-            self.cwnd += 1.0;
+            self.resize(self.cwnd + 1.0);
         } else {
             self.counter += 1;
         }
@@ -130,11 +141,11 @@ impl SegmentWindow {
         // Credit gathered when steps were longer gives one segment at most.
         if self.counter >= per_step {
             self.counter = 0;
-            self.cwnd += 1.0;
+            self.resize(self.cwnd + 1.0);
         }
         self.counter = self.counter.saturating_add(acked);
         if self.counter >= per_step {
-            self.cwnd += f64::from(self.counter / per_step);
+            self.resize(self.cwnd + f64::from(self.counter / per_step));
             self.counter %= per_step;
         }
         debug_assert!(self.counter < per_step);
@@ -142,17 +153,17 @@ impl SegmentWindow {
 
     /// Adds a fraction or a number of segments.
     pub fn grow(&mut self, segs: f64) {
-        self.cwnd += segs.max(0.0);
+        self.resize(self.cwnd + segs.max(0.0));
     }
 
     /// Adds segments or takes them away, down to one segment.
     pub fn change(&mut self, segs: f64) {
-        self.cwnd = (self.cwnd + segs).max(1.0);
+        self.resize((self.cwnd + segs).max(1.0));
     }
 
     /// Sets the window to whole segments, at least one. The counter is not affected.
     pub fn set_cwnd(&mut self, segs: f64) {
-        self.cwnd = truncate(segs).max(1.0);
+        self.resize(truncate(segs).max(1.0));
     }
 
     /// Sets the threshold to whole segments, at least one.
@@ -172,27 +183,27 @@ impl SegmentWindow {
 
     /// The retransmission timer expired: the window becomes `cwnd_after` segments.
     pub fn on_timeout(&mut self, cwnd_after: u32) {
-        self.cwnd = f64::from(cwnd_after.max(1));
+        self.resize(f64::from(cwnd_after.max(1)));
         self.counter = 0;
     }
 
     /// Recovery is over: the window becomes the threshold.
     pub fn on_recovery_exit(&mut self) {
         if self.ssthresh.is_finite() {
-            self.cwnd = self.ssthresh.max(1.0);
+            self.resize(self.ssthresh.max(1.0));
         }
     }
 
     /// Slow start ends without a loss: the threshold becomes the present window.
     pub fn end_slow_start(&mut self) {
-        self.cwnd = truncate(self.cwnd);
+        self.resize(truncate(self.cwnd));
         self.ssthresh = self.cwnd;
     }
 
     /// The last reduction was spurious: restores window and threshold if they were larger.
     pub fn undo(&mut self) {
         if let Some((cwnd, ssthresh)) = self.saved.take() {
-            self.cwnd = self.cwnd.max(cwnd);
+            self.resize(self.cwnd.max(cwnd));
             self.ssthresh = self.ssthresh.max(ssthresh);
         }
     }

@@ -188,6 +188,8 @@ impl ReceiveBuffer {
 
     /// A data segment with new data was queued. Returns whether the window opened: then the next
     /// acknowledgement is sent at once.
+    // Inlined without what few segments need: half of the call was passing the segment.
+    #[inline(always)]
     pub(crate) fn on_segment(&mut self, segment: &Received) -> bool {
         if self.used > u64::from(self.size) {
             self.on_overrun();
@@ -209,6 +211,7 @@ impl ReceiveBuffer {
     }
 
     /// More memory is in use than the buffer has: enlarges it, or reduces the window.
+    #[cold]
     fn on_overrun(&mut self) {
         if self.auto && self.size < self.max {
             // Bounded by `max`, a u32.
@@ -219,6 +222,7 @@ impl ReceiveBuffer {
         }
     }
 
+    #[cold]
     fn measure_ratio(&mut self, segment: &Received) {
         let ratio = u64::from(segment.len) * RATIO_ONE / u64::from(segment.truesize.max(1));
         let ratio = ratio.clamp(1, RATIO_ONE - 1);
@@ -253,12 +257,16 @@ impl ReceiveBuffer {
     }
 
     /// Lets the window grow by what the segment earns; returns whether it did.
+    #[inline(always)]
     fn open(&mut self, segment: &Received) -> bool {
         let room = u64::from(self.clamp).min(self.free_space());
         let room = room.saturating_sub(u64::from(self.ssthresh));
-        if room == 0 {
-            return false;
-        }
+        room > 0 && self.open_into(room, segment)
+    }
+
+    /// The same where `room` bytes are left for it.
+    #[inline(never)]
+    fn open_into(&mut self, room: u64, segment: &Received) -> bool {
         let earned = if self.to_window(u64::from(segment.truesize)) <= segment.len {
             2 * self.advmss
         } else {
@@ -299,6 +307,7 @@ impl ReceiveBuffer {
 
     /// The application read up to `read_offset`; `next_offset` is the first missing byte and
     /// `highest` the end of the highest byte received.
+    #[inline(always)]
     pub(crate) fn on_read(
         &mut self,
         now: Instant,
@@ -311,6 +320,12 @@ impl ReceiveBuffer {
         if self.rtt.us8 == 0 || elapsed.as_micros() < self.rtt.us8 / 8 {
             return;
         }
+        self.on_round(now, read_offset, next_offset, highest);
+    }
+
+    /// A round trip passed since the reader was last judged.
+    #[inline(never)]
+    fn on_round(&mut self, now: Instant, read_offset: u64, next_offset: u64, highest: u64) {
         let unread = match self.sizing {
             Sizing::Linux => next_offset.saturating_sub(read_offset),
             _ => 0,
@@ -334,6 +349,7 @@ impl ReceiveBuffer {
 
     /// The reader takes `copied` bytes a round trip (`Sizing::measure`) and `beyond` bytes span
     /// gaps.
+    #[inline(never)]
     pub(crate) fn enlarge(&mut self, copied: u32, beyond: u64) {
         let before = std::mem::replace(&mut self.space, copied);
         if !self.auto {
@@ -354,6 +370,7 @@ impl ReceiveBuffer {
     /// The window to advertise, in bytes: never less than `current`, what is left of the last one.
     /// With a window scale it is rounded up to what the field can represent, else to whole
     /// segments.
+    #[inline(always)]
     pub(crate) fn window(&mut self, current: u32, window_scale: u8) -> u32 {
         let new = self.select_window(window_scale);
         self.advertised = new.max(align_up(current, window_scale));
@@ -455,9 +472,10 @@ pub(super) fn target_window(space: u32, copied: u32, beyond: u64) -> u64 {
     window.saturating_add(growth.saturating_mul(2)).saturating_add(beyond).min(1 << 40)
 }
 
+/// Rounded up to a multiple of 2^`shift`.
 fn align_up(bytes: u32, shift: u8) -> u32 {
-    let unit = 1u32 << shift;
-    bytes.div_ceil(unit).saturating_mul(unit)
+    let below = (1u32 << shift) - 1;
+    bytes.checked_add(below).map_or(u32::MAX, |end| end & !below)
 }
 
 impl SegmentSize {
@@ -485,17 +503,24 @@ impl SegmentSize {
 
 impl ReceiverRtt {
     /// Without timestamps: the time a window's worth of data took. An upper bound only.
+    #[inline(always)]
     fn on_data(&mut self, now: Instant, next_offset: u64, window: u32) {
         if let Some((since, up_to)) = self.window {
             if next_offset < up_to {
                 return;
             }
-            let us8 = (now - since).as_micros().max(1) * 8;
-            if self.us8 == 0 || us8 < self.us8 {
-                self.us8 = us8;
-            }
+            self.on_window(now - since);
         }
         self.window = Some((now, next_offset + u64::from(window)));
+    }
+
+    /// A window's worth of data took `time`.
+    #[inline(never)]
+    fn on_window(&mut self, time: Duration) {
+        let us8 = time.as_micros().max(1) * 8;
+        if self.us8 == 0 || us8 < self.us8 {
+            self.us8 = us8;
+        }
     }
 
     fn on_sample(&mut self, us: u64, unread: bool) {

@@ -22,7 +22,7 @@ pub(crate) use pacing::{Pacer, burst_segs, pacing_rate};
 pub(crate) use prr::{Prr, PrrVariant};
 pub(crate) use rack::{Rack, RackSample};
 pub(crate) use rtt::{MinRttFilter, RttEstimator};
-pub(crate) use scoreboard::{Scoreboard, SentSegment};
+pub(crate) use scoreboard::{PlainRun, Scoreboard, SentSegment};
 pub(crate) use shared_drs::{Reception, SharedBuffer, Space};
 pub(crate) use sndbuf::{SendBufferTuning, sent_truesize};
 pub(crate) use tlp::{PtoInput, Tlp, TlpAck, TlpOutcome, TlpRule, pto};

@@ -28,8 +28,13 @@ pub(crate) fn pacing_rate(
     }
     let starting = ssthresh_segs.is_none_or(|ssthresh| cwnd_segs < ssthresh / 2);
     let percent: u64 = if starting { 200 } else { 120 };
-    let window = u128::from(mss) * u128::from(cwnd_segs.max(inflight_segs));
-    let rate = window * u128::from(percent) * 10_000_000 / u128::from(srtt.as_nanos());
+    let window = u64::from(mss) * u64::from(cwnd_segs.max(inflight_segs));
+    let (factor, srtt) = (percent * 10_000_000, srtt.as_nanos());
+    // Windows up to 9 MB: a division of 128 bits is a call.
+    if let Some(product) = window.checked_mul(factor) {
+        return Some(product / srtt);
+    }
+    let rate = u128::from(window) * u128::from(factor) / u128::from(srtt);
     Some(u64::try_from(rate).unwrap_or(u64::MAX))
 }
 

@@ -7,7 +7,7 @@ use crate::socket::SocketError;
 use base::{InterfaceId, PathId, SocketId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Ephemeral ports (Linux `net.ipv4.ip_local_port_range`).
 const EPHEMERAL: std::ops::Range<u16> = 32_768..61_000;
@@ -28,6 +28,21 @@ impl FlowKey {
         FlowKey::of(protocol, (local.ip(), local.port()), (remote.ip(), remote.port()))
     }
 
+    /// The key of a local and a remote end of IPv4.
+    #[inline(always)]
+    pub(super) const fn v4(
+        protocol: IpProtocol,
+        (local, local_port): (Ipv4Addr, u16),
+        (remote, remote_port): (Ipv4Addr, u16),
+    ) -> Self {
+        let addresses = (local.to_bits() as u64) << 32 | remote.to_bits() as u64;
+        FlowKey::V4(addresses, FlowKey::rest(protocol, local_port, remote_port))
+    }
+
+    const fn rest(protocol: IpProtocol, local_port: u16, remote_port: u16) -> u64 {
+        (protocol as u64) << 32 | (local_port as u64) << 16 | remote_port as u64
+    }
+
     /// The key of a local and a remote end.
     #[inline(always)]
     pub(super) fn of(
@@ -35,13 +50,14 @@ impl FlowKey {
         (local, local_port): (IpAddr, u16),
         (remote, remote_port): (IpAddr, u16),
     ) -> Self {
-        let ports = u64::from(local_port) << 16 | u64::from(remote_port);
-        let rest = (protocol as u64) << 32 | ports;
         match (local, remote) {
             (IpAddr::V4(local), IpAddr::V4(remote)) => {
-                FlowKey::V4(u64::from(local.to_bits()) << 32 | u64::from(remote.to_bits()), rest)
+                FlowKey::v4(protocol, (local, local_port), (remote, remote_port))
             }
-            (local, remote) => FlowKey::V6(as_bits(local), as_bits(remote), rest),
+            (local, remote) => {
+                let rest = FlowKey::rest(protocol, local_port, remote_port);
+                FlowKey::V6(as_bits(local), as_bits(remote), rest)
+            }
         }
     }
 }
@@ -71,19 +87,21 @@ struct Flows {
 }
 
 impl Flows {
-    #[inline]
+    #[inline(always)]
     fn find(&mut self, key: FlowKey) -> Option<FlowRef> {
-        if let FlowKey::V4(addresses, rest) = key {
-            if let Some((last, flow)) = self.last
-                && last == (addresses, rest)
-            {
-                return Some(flow);
-            }
-            let flow = self.v4.get(&(addresses, rest)).copied()?;
-            self.last = Some(((addresses, rest), flow));
-            return Some(flow);
+        let FlowKey::V4(addresses, rest) = key else { return self.get(key) };
+        match self.last {
+            Some((last, flow)) if last == (addresses, rest) => Some(flow),
+            _ => self.find_another(addresses, rest),
         }
-        self.get(key)
+    }
+
+    /// Another one of IPv4 than the last time.
+    #[inline(never)]
+    fn find_another(&mut self, addresses: u64, rest: u64) -> Option<FlowRef> {
+        let flow = self.v4.get(&(addresses, rest)).copied()?;
+        self.last = Some(((addresses, rest), flow));
+        Some(flow)
     }
 
     fn get(&self, key: FlowKey) -> Option<FlowRef> {
@@ -211,9 +229,13 @@ impl Addressing {
 
     /// The path of a packet that arrived, if the host still has the local address. A path begins
     /// at an address of the host, so the address is looked up only after one was removed.
-    #[inline]
-    pub(super) fn receiver(&mut self, key: FlowKey, local: IpAddr) -> Option<FlowRef> {
-        if self.shrunk && self.interface_of(local).is_none() {
+    #[inline(always)]
+    pub(super) fn receiver(
+        &mut self,
+        key: FlowKey,
+        local: impl FnOnce() -> IpAddr,
+    ) -> Option<FlowRef> {
+        if self.shrunk && self.interface_of(local()).is_none() {
             return None;
         }
         self.flows.find(key)

@@ -31,23 +31,56 @@ impl Stack {
         if packet.corrupted && !matches!(packet.body, Body::Fragment(_)) {
             return;
         }
+        if let Body::Tcp(segment) = &packet.body {
+            let ports = (segment.dst_port, segment.src_port);
+            self.handle_tcp(cx, interface, packet, ports);
+        } else {
+            self.handle_other(cx, interface, packet);
+        }
+    }
+
+    /// A segment with these ports, the local one first.
+    // Saves a call a packet.
+    #[inline(always)]
+    fn handle_tcp(
+        &mut self,
+        cx: &mut Context<'_>,
+        interface: InterfaceId,
+        packet: &mut Packet,
+        (local, remote): (u16, u16),
+    ) {
+        // With their families known, the addresses need not be made.
+        let key = match packet.ends.as_v4() {
+            Some((src, dst)) => FlowKey::v4(IpProtocol::Tcp, (dst, local), (src, remote)),
+            None => FlowKey::of(IpProtocol::Tcp, (packet.dst(), local), (packet.src(), remote)),
+        };
+        if let Some(flow) = self.addressing.receiver(key, || packet.dst())
+            && !self.is_replaced_by(flow, &packet.body)
+        {
+            self.deliver(cx, flow, &mut packet.body);
+            if self.mptcp.has_waiting() {
+                self.adopt_paths(cx);
+            }
+            return;
+        }
+        let local = SocketAddr::new(packet.dst(), local);
+        let remote = SocketAddr::new(packet.src(), remote);
+        self.handle_unconnected(cx, &Arrival { interface, ends: Tuple { local, remote } }, packet);
+    }
+
+    /// A segment between ends without a connection.
+    #[cold]
+    fn handle_unconnected(&mut self, cx: &mut Context<'_>, arrival: &Arrival, packet: &Packet) {
+        if self.addressing.interface_of(packet.dst()).is_some() {
+            self.handle_unknown(cx, IpProtocol::Tcp, arrival, &packet.body);
+        }
+    }
+
+    /// Anything but a TCP segment.
+    #[inline(never)]
+    fn handle_other(&mut self, cx: &mut Context<'_>, interface: InterfaceId, packet: &mut Packet) {
         let (src, dst) = (packet.src(), packet.dst());
         match &mut packet.body {
-            Body::Tcp(segment) => {
-                let (local, remote) = ((dst, segment.dst_port), (src, segment.src_port));
-                let key = FlowKey::of(IpProtocol::Tcp, local, remote);
-                let known = self.addressing.receiver(key, dst);
-                if let Some(flow) = known.filter(|flow| !self.is_replaced_by(*flow, &packet.body)) {
-                    self.deliver(cx, flow, &mut packet.body);
-                    if self.mptcp.has_waiting() {
-                        self.adopt_paths(cx);
-                    }
-                } else if self.addressing.interface_of(dst).is_some() {
-                    let ends = Tuple { local: local.into(), remote: remote.into() };
-                    let arrival = Arrival { interface, ends };
-                    self.handle_unknown(cx, IpProtocol::Tcp, &arrival, &packet.body);
-                }
-            }
             Body::Sctp(sctp) => {
                 SctpInput::new(self, interface, (src, dst), sctp).handle(cx, &mut packet.body);
             }
@@ -60,8 +93,8 @@ impl Stack {
             }
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
             Body::Icmp(message) => self.handle_icmp(cx, interface, src, dst, message),
-            // The driver of a stack parses packets before it passes them in.
-            Body::Opaque(_) => {}
+            // `handle_tcp`; and the driver of a stack parses packets before it passes them in.
+            Body::Tcp(_) | Body::Opaque(_) => {}
         }
     }
 

@@ -28,7 +28,7 @@ use crate::sctp::StreamChange;
 use crate::sctp::association::Association;
 use crate::sctp::host::SctpHost;
 use crate::sctp::streams::{Message, Received};
-use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
+use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::connection::Connection;
 use addressing::Addressing;
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
@@ -172,7 +172,11 @@ impl Stack {
                     if transmit.is_some() {
                         return transmit;
                     }
-                    false
+                    // As below, without finding it again.
+                    let rest = at_rest(cx, &mut **connection);
+                    self.ready.pop_front();
+                    self.settle_at(cx, id, rest);
+                    continue;
                 }
                 Some(Socket::Mptcp(connection)) => {
                     let transmit = connection.poll_transmit(cx);
@@ -287,15 +291,22 @@ impl Stack {
 
     /// Takes the next bytes in order, at most `max`; empty if there is nothing to read now.
     /// `Err(Closed)` at the end of the stream.
+    #[inline]
     pub fn read(
         &mut self,
         cx: &mut Context<'_>,
         socket: SocketId,
         max: u32,
     ) -> Result<Payload, SocketError> {
-        let endpoint = self.sockets.endpoint_mut(socket)?;
-        let payload = endpoint.read(cx, max)?;
-        if endpoint.has_urgent() {
+        let (payload, is_urgent) = match self.sockets.get_mut(socket) {
+            Some(Socket::Tcp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
+            Some(Socket::Mptcp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
+            _ => {
+                let endpoint = self.sockets.endpoint_mut(socket)?;
+                (endpoint.read(cx, max)?, endpoint.has_urgent())
+            }
+        };
+        if is_urgent {
             self.wake(socket);
         }
         Ok(payload)
@@ -432,29 +443,37 @@ impl Stack {
     /// A connection has nothing more to send for now: its events are collected and its deadline is
     /// set, or it is removed.
     fn settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
-        let (rest, is_readable_only, marks) = match self.sockets.get_mut(id) {
+        let rest = match self.sockets.get_mut(id) {
             Some(Socket::Tcp(connection)) => at_rest(cx, &mut **connection),
             Some(Socket::Mptcp(connection)) => at_rest(cx, &mut **connection),
             Some(Socket::Sctp(association)) => at_rest(cx, &mut **association),
             _ => return,
         };
-        let Rest { has_events, is_closed, deadline } = rest;
-        marks.ready = false;
-        if deadline < marks.armed_at && !is_closed {
-            marks.armed_at = deadline;
-            self.deadlines.push(Reverse((deadline.max(cx.now), id)));
+        self.settle_at(cx, id, rest);
+    }
+
+    #[inline(always)]
+    fn settle_at(&mut self, cx: &mut Context<'_>, id: SocketId, rest: AtRest) {
+        if let Some(deadline) = rest.deadline {
+            self.arm(deadline.max(cx.now), id);
         }
-        if has_events {
-            if is_readable_only {
+        match rest.events {
+            Events::None => {}
+            Events::Readable => {
                 let kind = SocketEventKind::Readable;
                 self.events.push_back(SocketEvent { socket: id, kind });
-            } else {
-                self.collect_events(id);
             }
+            Events::Some => self.collect_events(id),
         }
-        if is_closed {
+        if rest.is_closed {
             self.bury(id);
         }
+    }
+
+    // One settlement in two hundred needs it.
+    #[inline(never)]
+    fn arm(&mut self, at: Instant, id: SocketId) {
+        self.deadlines.push(Reverse((at, id)));
     }
 
     /// A connection is over: its ends are free, and it is removed if the application released it.
@@ -540,28 +559,59 @@ impl Stack {
 
     fn handle_departed(&mut self, flow: u32, bytes: u32) {
         let Some((id, path)) = split_flow(flow) else { return };
-        let left = match self.sockets.get_mut(id) {
-            Some(Socket::Tcp(connection)) => connection.on_departed(path, bytes),
-            Some(Socket::Mptcp(connection)) => {
-                Endpoint::on_departed(&mut **connection, path, bytes)
+        if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id) {
+            if connection.on_departed(path, bytes) {
+                self.wake(id);
             }
-            _ => return,
-        };
-        if left {
+            return;
+        }
+        self.handle_departed_of_path(id, path, bytes);
+    }
+
+    // A call of its own, so that TCP's needs no registers.
+    #[inline(never)]
+    fn handle_departed_of_path(&mut self, id: SocketId, path: PathId, bytes: u32) {
+        if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id)
+            && Endpoint::on_departed(&mut **connection, path, bytes)
+        {
             self.wake(id);
         }
     }
 }
 
-/// A connection that has nothing to send for now; whether its only event is that data can be read,
-/// as for most segments with data, which is taken then; and its record.
-#[inline]
-fn at_rest<'e, E: Endpoint>(
-    cx: &Context<'_>,
-    connection: &'e mut E,
-) -> (Rest, bool, &'e mut SocketMarks) {
-    let rest = connection.rest();
-    let quick = rest.has_events && connection.marks().listener.is_none() && cx.has_short_ways();
-    let is_readable_only = quick && connection.take_readable();
-    (rest, is_readable_only, connection.marks())
+/// A connection that has nothing to send for now.
+struct AtRest {
+    events: Events,
+    /// A deadline before every one that the stack knows of.
+    deadline: Option<Instant>,
+    is_closed: bool,
+}
+
+/// The events of a connection.
+enum Events {
+    None,
+    /// Data can be read, as for most segments with data; it was taken.
+    Readable,
+    Some,
+}
+
+/// Asks a connection that has nothing to send for now, and marks it so.
+#[inline(always)]
+fn at_rest<E: Endpoint>(cx: &Context<'_>, connection: &mut E) -> AtRest {
+    let Rest { has_events, is_closed, deadline } = connection.rest();
+    let quick = has_events && connection.marks().listener.is_none() && cx.has_short_ways();
+    let events = if !has_events {
+        Events::None
+    } else if quick && connection.take_readable() {
+        Events::Readable
+    } else {
+        Events::Some
+    };
+    let marks = connection.marks();
+    marks.ready = false;
+    let arms = deadline < marks.armed_at && !is_closed;
+    if arms {
+        marks.armed_at = deadline;
+    }
+    AtRest { events, deadline: arms.then_some(deadline), is_closed }
 }

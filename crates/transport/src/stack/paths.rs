@@ -215,6 +215,7 @@ impl Stack {
     }
 
     /// Gives paths that were answered before their connection was known to that connection.
+    #[cold]
     pub(super) fn adopt_paths(&mut self, cx: &mut Context<'_>) {
         let mut from = 0;
         loop {

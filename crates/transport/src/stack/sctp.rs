@@ -78,7 +78,7 @@ impl<'a> SctpInput<'a> {
     /// The association of a packet by its addresses.
     fn known(&mut self) -> Option<FlowRef> {
         let key = FlowKey::new(IpProtocol::Sctp, &self.ends);
-        let known = self.stack.addressing.receiver(key, self.ends.local.ip());
+        let known = self.stack.addressing.receiver(key, || self.ends.local.ip());
         known.filter(|flow| self.is_live(flow))
     }
 

@@ -1,7 +1,7 @@
 //! The effect of one acknowledgement, collected while it is processed and read by loss recovery and
 //! congestion control.
 
-use crate::recovery::SentSegment;
+use crate::recovery::{PlainRun, SentSegment};
 use base::{Duration, Instant};
 use std::ops::Range;
 use wire::SackBlocks;
@@ -73,6 +73,22 @@ impl AckInfo {
     pub(super) fn on_acked(&mut self, segment: &SentSegment) {
         self.delivered.newly_acked += 1;
         self.delivered.retransmitted_acked |= segment.ever_retransmitted();
+    }
+
+    /// The same as `on_acked`, `on_delivered` and `on_acked_sent_at` for each segment of `run`: of
+    /// what is asked about each, the answer for the first is that for all.
+    pub(super) fn on_plain_run(&mut self, run: &PlainRun, high_seq: u64) {
+        let delivered = &mut self.delivered;
+        delivered.newly_acked += run.segs;
+        delivered.segs += run.segs;
+        delivered.bytes += run.bytes();
+        delivered.original |= run.first.end() <= high_seq;
+        if run.first.offset() < self.prior.highest_sacked {
+            let lowest = delivered.reordered.unwrap_or(u64::MAX).min(run.first.offset());
+            delivered.reordered = Some(lowest);
+        }
+        delivered.on_acked_sent_at(run.first.sent_at());
+        delivered.on_acked_sent_at(run.last.sent_at());
     }
 
     /// A segment is delivered. `high_seq`: the recovery point.

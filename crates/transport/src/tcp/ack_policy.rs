@@ -109,6 +109,7 @@ impl AckPolicy {
     }
 
     /// An in-order data segment arrived.
+    #[inline(always)]
     pub(crate) fn on_data(&mut self, arrival: &Arrival) {
         self.scheduled = true;
         self.measure(arrival);
@@ -123,6 +124,7 @@ impl AckPolicy {
         self.last_data = Some(arrival.now);
     }
 
+    #[inline(always)]
     fn measure(&mut self, arrival: &Arrival) {
         if arrival.len >= arrival.segment_size {
             self.pushed |= u32::from(arrival.push);
@@ -131,10 +133,18 @@ impl AckPolicy {
         self.pushed = if self.pushed > 0 { 2 } else { 1 };
     }
 
+    #[inline(always)]
     fn adapt(&mut self, arrival: &Arrival, gap: Duration) {
         if gap <= MIN_DELAY / 2 {
             self.ato = self.ato / 2 + MIN_DELAY / 2;
-        } else if gap < self.ato {
+        } else {
+            self.adapt_to_pause(arrival, gap);
+        }
+    }
+
+    #[inline(never)]
+    fn adapt_to_pause(&mut self, arrival: &Arrival, gap: Duration) {
+        if gap < self.ato {
             self.ato = self.ato / 2 + gap;
             if !arrival.rto.is_zero() && self.ato > arrival.rto {
                 self.ato = arrival.rto;
@@ -145,6 +155,7 @@ impl AckPolicy {
         }
     }
 
+    #[inline(never)]
     fn add_quick(&mut self, window: u32, segment_size: u32) {
         let wanted = (window / (2 * segment_size.max(1))).max(2);
         self.quick = self.quick.max(wanted.min(QUICK_ACKS));

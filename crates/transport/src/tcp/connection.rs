@@ -67,6 +67,13 @@ impl Connection {
         self.account.stops(cx, socket, why, end, unsent);
     }
 
+    /// A segment was handled: records what waits behind gaps.
+    #[inline(never)]
+    fn record_gaps(&mut self, cx: &mut Context<'_>) {
+        let (_, gaps) = self.subflow.held();
+        self.account.holds(cx, self.subflow.socket(), gaps, gaps > 0);
+    }
+
     /// Requests the memory that every packet needs.
     pub(crate) fn prefetch(&self) {
         prefetch(&self.marks);
@@ -91,13 +98,13 @@ impl Endpoint for Connection {
         IpProtocol::Tcp
     }
 
-    #[inline]
+    // Saves a call a segment.
+    #[inline(always)]
     fn handle(&mut self, cx: &mut Context<'_>, _path: PathId, body: &mut Body) {
         let Body::Tcp(segment) = body else { return };
         self.subflow.handle_segment(cx, &mut self.controller, segment);
         if cx.wants(EventMask::ACCOUNT) {
-            let (_, gaps) = self.subflow.held();
-            self.account.holds(cx, self.subflow.socket(), gaps, gaps > 0);
+            self.record_gaps(cx);
         }
     }
 
@@ -136,6 +143,7 @@ impl Endpoint for Connection {
         self.subflow.write(payload)
     }
 
+    #[inline(always)]
     fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
         self.subflow.read(cx, max)
     }

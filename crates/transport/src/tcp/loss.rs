@@ -136,6 +136,7 @@ impl LossRecovery {
     }
 
     /// A segment was sent for the first time; `len` includes the offset of a FIN.
+    #[inline(always)]
     pub(super) fn on_sent(&mut self, now: Instant, offset: u64, len: u32, fin: bool) {
         self.board.on_sent(now, offset, len, fin);
         if let Some(prr) = self.prr.as_mut() {
@@ -451,7 +452,16 @@ impl LossRecovery {
     }
 
     /// Reports the window to the recorder.
+    // Inlined as far as nobody records.
+    #[inline(always)]
     pub(super) fn record_window(&self, rcx: &mut RecoveryContext<'_, '_>) {
+        if rcx.cx.wants(EventMask::WINDOW) {
+            self.report_window(rcx);
+        }
+    }
+
+    #[inline(never)]
+    fn report_window(&self, rcx: &mut RecoveryContext<'_, '_>) {
         let FlowId { socket, path } = rcx.id;
         let cc = &*rcx.cc;
         rcx.cx.record(EventMask::WINDOW, || Event::WindowChange {

@@ -342,21 +342,27 @@ impl Receiver {
         self.buffer.enlarge(copied, beyond);
     }
 
-    /// Reads the next bytes in order for the application. Returns also whether the window opened so
+    /// Reads the next bytes in order, of which there are some, for the application. Returns also whether the window opened so
     /// far that it is to be announced at once (Linux: to at least twice the one announced last).
+    #[inline(always)]
     pub(crate) fn read(&mut self, now: Instant, max: u32, shift: u8) -> (Payload, bool) {
+        debug_assert!(max > 0 && self.data.readable() > 0, "there is something to read");
         let payload = self.data.read(max);
-        let opened = !payload.is_empty() && self.on_read(now, shift);
+        let opened = self.on_read(now, shift);
         (payload, opened)
     }
 
+    #[inline(always)]
     fn on_read(&mut self, now: Instant, shift: u8) -> bool {
         let next = self.data.next_offset();
         self.buffer.on_read(now, self.data.read_offset(), next, self.data.highest());
         let left = self.window_left();
-        if 2 * left > u64::from(self.buffer.size()) {
-            return false;
-        }
+        2 * left <= u64::from(self.buffer.size()) && self.would_double_own_window(left, shift)
+    }
+
+    /// Whether the window that could be announced is at least twice the `left` bytes of the last.
+    #[cold]
+    fn would_double_own_window(&self, left: u64, shift: u8) -> bool {
         let window = u64::from(self.buffer.select_window(shift));
         window > 0 && window >= 2 * left
     }
@@ -417,11 +423,17 @@ impl Receiver {
 
     /// The part of `len` payload bytes from `start` on that is in the stream and in the window;
     /// `None` if there is none (RFC 9293 s3.10.7.4).
+    #[inline(always)]
     pub(crate) fn acceptable_part(&self, start: i64, len: u32) -> Option<Accepted> {
         if start == self.nxt() as i64 && u64::from(len) <= self.window_left() {
             // The expected bytes.
             return Some(Accepted { offset: start as u64, skipped: 0, len });
         }
+        self.acceptable_part_of_unexpected(start, len)
+    }
+
+    #[inline(never)]
+    fn acceptable_part_of_unexpected(&self, start: i64, len: u32) -> Option<Accepted> {
         let skipped = u32::try_from((-start).max(0)).unwrap_or(u32::MAX).min(len);
         let offset = (start + i64::from(skipped)) as u64;
         let room = (self.nxt() + self.window_left()).saturating_sub(offset);
@@ -430,9 +442,27 @@ impl Receiver {
     }
 
     /// Queues payload from `offset` on, and decides what is owed for it.
+    // Inlined for the bytes that come next while nothing waits behind a gap, so that what they do
+    // not do is not asked.
+    #[inline(always)]
     pub(crate) fn insert(
         &mut self,
-        arrived: &ArrivedData,
+        arrived: ArrivedData,
+        Accepted { offset, len, .. }: Accepted,
+        payload: Payload,
+    ) -> Inserted {
+        debug_assert!(len > 0 && len == payload.len(), "a part that is accepted");
+        if !self.data.is_plain_next(offset) {
+            return self.insert_unexpected(arrived, offset, payload);
+        }
+        self.data.push_next(payload, len);
+        self.on_inserted(&arrived, Inserted::InOrder)
+    }
+
+    #[inline(never)]
+    fn insert_unexpected(
+        &mut self,
+        arrived: ArrivedData,
         offset: u64,
         payload: Payload,
     ) -> Inserted {
@@ -450,19 +480,32 @@ impl Receiver {
             self.ack.now();
             return Inserted::Duplicate;
         }
+        debug_assert_eq!(inserted.out_of_order, inserted.advanced == 0);
+        let kind = if inserted.out_of_order { Inserted::OutOfOrder } else { Inserted::InOrder };
+        self.on_inserted(&arrived, kind);
+        if kind == Inserted::InOrder && had_gaps && !self.has_gaps() {
+            // RFC 5681 s4.2: the last gap is filled.
+            self.ack.now();
+        }
+        kind
+    }
+
+    /// Something new was queued: the window and the acknowledgement that follow.
+    #[inline(always)]
+    fn on_inserted(&mut self, arrived: &ArrivedData, kind: Inserted) -> Inserted {
         let opened = self.buffer.on_segment(&Queued {
             now: arrived.now,
             len: arrived.segment_len,
             truesize: arrived.truesize,
             push: arrived.push,
-            in_order: !inserted.out_of_order,
+            in_order: kind == Inserted::InOrder,
             next_offset: self.data.next_offset(),
             highest: self.data.highest(),
         });
-        if inserted.advanced == 0 {
+        if kind != Inserted::InOrder {
             self.ack.owe();
             self.ack.on_window_growth(opened);
-            return Inserted::OutOfOrder;
+            return kind;
         }
         self.ack.on_data(&Arrival {
             now: arrived.now,
@@ -473,11 +516,7 @@ impl Receiver {
             window: self.announced_window,
         });
         self.ack.on_window_growth(opened);
-        if had_gaps && !self.has_gaps() {
-            // RFC 5681 s4.2: the last gap is filled.
-            self.ack.now();
-        }
-        Inserted::InOrder
+        kind
     }
 
     /// Whether payload `start..end` begins a new out-of-order range, or extends one not recently
@@ -590,10 +629,11 @@ mod tests {
             rto: Duration::ZERO,
         };
         let payload = || Payload::virtual_range(1, 0, 5);
-        assert_eq!(receiver.insert(&arrived, 0, payload()), Inserted::InOrder);
+        let whole = Accepted { offset: 0, skipped: 0, len: 5 };
+        assert_eq!(receiver.insert(arrived, whole, payload()), Inserted::InOrder);
         assert!(receiver.reaches_fin() && !receiver.reaches_fin());
         assert_eq!(receiver.nxt(), 6, "the FIN takes an offset");
-        assert_eq!(receiver.insert(&arrived, 0, payload()), Inserted::Duplicate);
+        assert_eq!(receiver.insert(arrived, whole, payload()), Inserted::Duplicate);
         assert!(receiver.has_sacks());
     }
 }

@@ -35,11 +35,12 @@ impl RoundTrip {
     /// The samples that an acknowledgement gives, if any. Where the head of the outstanding
     /// segments was sent after the sampled ones (`head_sent_at`), the retransmission timer is to be
     /// restarted, as Linux does.
+    #[inline(always)]
     pub(super) fn samples_of(
         now: Instant,
         info: &mut AckInfo,
         handshake: &Handshake,
-        head_sent_at: Option<Instant>,
+        head_sent_at: impl FnOnce() -> Option<Instant>,
     ) -> Option<Samples> {
         let mut oldest = None;
         let mut newest = None;
@@ -53,7 +54,7 @@ impl RoundTrip {
             let rtt = oldest.unwrap_or(now - first);
             oldest = Some(rtt);
             newest = Some(now - last);
-            info.restart_timer |= head_sent_at.is_some_and(|sent_at| rtt > now - sent_at);
+            info.restart_timer |= head_sent_at().is_some_and(|sent_at| rtt > now - sent_at);
         }
         if oldest.is_none() && info.una_advanced {
             oldest = handshake.rtt_of_echo(now, info.echo);
@@ -66,6 +67,8 @@ impl RoundTrip {
     }
 
     /// Takes samples over; the offsets are those after the acknowledgement that gave them.
+    // Inlined into its one use for each acknowledgement.
+    #[inline(always)]
     pub(super) fn on_samples(
         &mut self,
         now: Instant,
@@ -79,22 +82,23 @@ impl RoundTrip {
     }
 
     /// Takes the sample of the handshake over.
+    #[cold]
     pub(super) fn on_handshake(&mut self, now: Instant, rtt: Duration) {
         self.on_samples(now, &Samples { oldest: rtt, newest: rtt }, 0, 0);
     }
 
     /// The handshake was retransmitted and gave no sample (RFC 6298 s5.7).
-    pub(super) const fn on_handshake_timeout(&mut self) {
+    pub(super) fn on_handshake_timeout(&mut self) {
         self.estimator.on_handshake_timeout();
     }
 
     /// The retransmission timer fired.
-    pub(super) const fn back_off(&mut self) {
+    pub(super) fn back_off(&mut self) {
         self.estimator.back_off();
     }
 
     /// Ends the back-off.
-    pub(super) const fn reset_back_off(&mut self) {
+    pub(super) fn reset_back_off(&mut self) {
         self.estimator.reset_back_off();
     }
 
@@ -148,7 +152,7 @@ mod tests {
     /// An acknowledgement at 100 ms; the head was sent at 50 ms.
     fn samples(info: &mut AckInfo) -> Option<Samples> {
         let handshake = Handshake::new(SeqNumber(1), 0, 7);
-        RoundTrip::samples_of(at(100), info, &handshake, Some(at(50)))
+        RoundTrip::samples_of(at(100), info, &handshake, || Some(at(50)))
     }
 
     #[test]

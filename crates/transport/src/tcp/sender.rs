@@ -131,6 +131,7 @@ impl Sender {
     }
 
     /// The bytes `offset..offset + len` of the stream.
+    #[inline(always)]
     pub(super) fn payload(&self, offset: u64, len: u32) -> Payload {
         self.buffer.slice(offset, len)
     }
@@ -232,7 +233,9 @@ impl Sender {
 
     /// Whether a waiting writer is to be woken. With `lowat` only while fewer bytes are unsent.
     pub(super) fn wakes_writer(&self, lowat: Option<u32>) -> bool {
-        self.writer.wakes(self.memory()) && self.is_below(lowat)
+        // Mostly the bytes alone are too many, without the divisions that their memory takes.
+        let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
+        self.writer.wakes(bytes) && self.writer.wakes(self.memory()) && self.is_below(lowat)
     }
 
     fn is_below(&self, lowat: Option<u32>) -> bool {

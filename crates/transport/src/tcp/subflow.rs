@@ -25,7 +25,7 @@ use crate::endpoint::{Draws, NewPath};
 use crate::info::TcpInfo;
 use crate::socket::{ConnectionEvent, SocketError};
 use base::{Context, Duration, Event, EventMask, Instant, PathId, Purpose, SocketId, prefetch};
-use wire::{SeqNumber, TcpSegment};
+use wire::{Ends, SeqNumber, TcpSegment};
 
 /// Bytes of the timestamps option, padded.
 const TIMESTAMPS: u32 = 12;
@@ -41,25 +41,54 @@ struct Options {
     initial_ssthresh_segs: Option<u32>,
 }
 
-/// Segments that are due besides data and acknowledgements.
-#[derive(Clone, Copy, Debug, Default)]
-struct Outbox {
-    /// A reset with this sequence number.
-    reset_with: Option<SeqNumber>,
+/// A segment that is due besides data and acknowledgements; each is a bit of `Outbox`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    /// A reset.
+    Reset = 1,
     /// A loss probe: a copy of the highest segment.
-    probe_copy: bool,
+    ProbeCopy = 1 << 1,
     /// A loss probe: one new segment beyond the window.
-    probe_new: bool,
+    ProbeNew = 1 << 2,
     /// A probe of a closed window.
-    window_probe: bool,
+    WindowProbe = 1 << 3,
     /// A keep-alive segment, which makes the peer acknowledge (RFC 1122 s4.2.3.6).
-    keep_alive: bool,
+    KeepAlive = 1 << 4,
+}
+
+/// What is due. Whether there is anything is asked before every segment, with one comparison.
+#[derive(Clone, Copy, Debug)]
+struct Outbox {
+    due: u8,
+    /// Sequence number of the reset, if one is due.
+    reset_with: SeqNumber,
 }
 
 impl Outbox {
+    const EMPTY: Outbox = Outbox { due: 0, reset_with: SeqNumber(0) };
+
     const fn is_empty(&self) -> bool {
-        let Outbox { reset_with, probe_copy, probe_new, window_probe, keep_alive } = self;
-        reset_with.is_none() && !(*probe_copy || *probe_new || *window_probe || *keep_alive)
+        self.due == 0
+    }
+
+    const fn has(&self, segment: Due) -> bool {
+        self.due & segment as u8 != 0
+    }
+
+    const fn put(&mut self, segment: Due) {
+        self.due |= segment as u8;
+    }
+
+    const fn put_reset(&mut self, seq: SeqNumber) {
+        self.put(Due::Reset);
+        self.reset_with = seq;
+    }
+
+    /// Whether the segment was due; it is not any more.
+    const fn take(&mut self, segment: Due) -> bool {
+        let was_due = self.has(segment);
+        self.due &= !(segment as u8);
+        was_due
     }
 }
 
@@ -110,7 +139,30 @@ pub struct Subflow {
     mtu: u32,
     options: Options,
     switches: Switches,
+    envelope: Envelope,
     tuple: Tuple,
+}
+
+/// What the datagrams of a subflow have in common: both ends in the form of a packet, which takes
+/// a quarter of the instructions of a segment to work out.
+#[derive(Debug)]
+struct Envelope {
+    ends: Ends,
+    src_port: u16,
+    dst_port: u16,
+    /// IP header, in bytes.
+    ip: u32,
+}
+
+impl Envelope {
+    fn new(Tuple { local, remote }: &Tuple) -> Self {
+        Envelope {
+            ends: Ends::new(local.ip(), remote.ip()),
+            src_port: local.port(),
+            dst_port: remote.port(),
+            ip: if local.is_ipv4() { 20 } else { 40 },
+        }
+    }
 }
 
 /// What a new subflow is given: its owner, its ends, and the numbers that it begins with.
@@ -182,7 +234,7 @@ impl Subflow {
         Subflow {
             fsm,
             mp: None,
-            outbox: Outbox::default(),
+            outbox: Outbox::EMPTY,
             id: FlowId { socket: identity.socket, path: identity.path },
             orphaned: false,
             timers: Timers::new(switches.tick),
@@ -201,6 +253,7 @@ impl Subflow {
                 initial_ssthresh_segs: config.initial_ssthresh_segs,
             },
             switches,
+            envelope: Envelope::new(&identity.tuple),
             tuple: identity.tuple,
         }
     }
@@ -214,7 +267,7 @@ impl Subflow {
         self.loss.prefetch();
         prefetch(&self.rtt);
         prefetch(&self.stats);
-        prefetch(&self.tuple);
+        prefetch(&self.envelope);
     }
 
     /// Requests the memory that sending needs besides; returns whether anything is outstanding.
@@ -235,7 +288,7 @@ impl Subflow {
 
     /// Whether nothing more will happen.
     pub fn is_closed(&self) -> bool {
-        self.fsm.is_closed() && self.outbox.reset_with.is_none()
+        self.fsm.is_closed() && !self.outbox.has(Due::Reset)
     }
 
     /// Whether `syn` may begin a new connection in place of this one, which is in TIME-WAIT: its
@@ -348,9 +401,9 @@ impl Subflow {
             return;
         }
         if self.tx.unsent() > 0 && self.tx.window_left() >= self.next_len() {
-            self.outbox.probe_new = true;
+            self.outbox.put(Due::ProbeNew);
         } else {
-            self.outbox.probe_copy = true;
+            self.outbox.put(Due::ProbeCopy);
         }
         if let Some(mp) = self.mp.as_mut() {
             mp.on_loss_probe();
@@ -366,7 +419,7 @@ impl Subflow {
             self.fail(cx, SocketError::TimedOut);
             return;
         }
-        self.outbox.window_probe = true;
+        self.outbox.put(Due::WindowProbe);
         self.rtt.back_off();
         self.timers.set_retransmit(Retransmit::Persist, cx.now, self.rtt.rto());
     }
@@ -383,7 +436,7 @@ impl Subflow {
     fn stop(&mut self) {
         self.timers.stop_all();
         self.handshake.stop();
-        self.outbox = Outbox::default();
+        self.outbox = Outbox::EMPTY;
     }
 
     /// The connection failed.
@@ -398,7 +451,7 @@ impl Subflow {
     fn reset_by_peer(&mut self, cx: &mut Context<'_>) {
         if self.fsm.has_both_ends_closing() {
             self.timers.stop_all();
-            self.outbox = Outbox::default();
+            self.outbox = Outbox::EMPTY;
             self.fsm.close(cx);
             self.events.push(ConnectionEvent::Closed);
         } else {
@@ -436,7 +489,7 @@ impl Subflow {
         self.stop();
         self.fsm.close(cx);
         if reset && !was_time_wait {
-            self.outbox.reset_with = Some(next);
+            self.outbox.put_reset(next);
         }
     }
 

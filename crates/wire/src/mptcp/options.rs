@@ -90,7 +90,7 @@ impl MptcpOptions {
     }
 
     /// Length of the options, each padded to a multiple of four.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn padded_len(&self) -> u32 {
         let dss = self.dss.as_ref().map_or(0, |dss| dss.wire_len().next_multiple_of(4));
         match self.rare.get() {

@@ -216,8 +216,20 @@ impl Rig {
         let segments = &self.model.segments;
         let Some(last) = segments.get(count.min(segments.len().saturating_sub(1))) else { return };
         let up_to = (last.offset + u64::from(part)).min(last.end());
+        let before = self.model.segments.clone();
         let expected = self.model.ack(up_to);
         let mut acked = Vec::new();
+        // Half of the time the short way takes what it can.
+        if count % 2 == 0
+            && let Some(run) = self.board.pop_plain(up_to)
+        {
+            let covered = &before[..run.segs as usize];
+            assert!(covered.iter().all(|s| !s.sacked && !s.lost && !s.ever), "sent once");
+            assert_eq!(run.bytes(), covered.iter().map(|s| u64::from(s.len)).sum::<u64>());
+            acked.extend(covered.iter().map(|s| s.offset));
+            assert_eq!(Some(run.first.offset()), acked.first().copied());
+            assert_eq!(Some(run.last.offset()), acked.last().copied());
+        }
         while let Some(segment) = self.board.pop_acked(up_to) {
             acked.push(segment.offset());
         }

@@ -8,18 +8,24 @@ use crate::recovery::{DupThresh, RackSample, SentSegment, TlpAck, TlpOutcome};
 use crate::tcp::ack_info::AckInfo;
 use crate::tcp::handshake::Handshake;
 use crate::tcp::round_trip::RoundTrip;
-use base::{CaState, Duration, Instant};
+use base::{CaState, Context, Duration, Instant};
 use std::ops::Range;
 
 /// Time of an acknowledgement, and the state of the path at that time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery<'a> {
-    pub now: Instant,
-    pub min_rtt: Duration,
-    pub handshake: &'a Handshake,
+    now: Instant,
+    min_rtt: Duration,
+    handshake: &'a Handshake,
+    short_ways: bool,
 }
 
-impl Delivery<'_> {
+impl<'a> Delivery<'a> {
+    #[inline(always)]
+    pub(crate) fn new(cx: &Context<'_>, rtt: &RoundTrip, handshake: &'a Handshake) -> Self {
+        Delivery { now: cx.now, min_rtt: rtt.min(), handshake, short_ways: cx.has_short_ways() }
+    }
+
     fn rack_sample(&self, segment: &SentSegment, echo_older: bool) -> RackSample {
         RackSample {
             now: self.now,
@@ -47,6 +53,18 @@ impl LossRecovery {
         let mut fin_acked = false;
         info.una_advanced = true;
         info.restart_timer = true;
+        if let Some(run) = at.short_ways.then(|| self.board.pop_plain(ack)).flatten() {
+            info.on_plain_run(&run, self.high_seq);
+            info.delivered.rack_advanced |=
+                self.rack.on_delivered(&at.rack_sample(&run.last, false));
+            self.rack.on_fack_order(run.first.end(), false);
+            self.rack.on_fack_order(run.last.end(), false);
+            if run.last.end() == ack {
+                // Nothing else is covered, not even in part.
+                self.after_acked(ack);
+                return false;
+            }
+        }
         while let Some(segment) = self.board.pop_acked(ack) {
             info.on_acked(&segment);
             fin_acked |= segment.fin();
@@ -63,12 +81,16 @@ impl LossRecovery {
             info.delivered.rack_advanced |= self.rack.on_delivered(&sample);
             self.rack.on_fack_order(segment.end(), segment.ever_retransmitted());
         }
+        self.after_acked(ack);
+        fin_acked
+    }
+
+    fn after_acked(&mut self, ack: u64) {
         self.board.forget_below(ack);
         self.timeouts = 0;
         if self.board.is_empty() {
             self.reno_sacked = 0;
         }
-        fin_acked
     }
 
     /// The range `block` is selectively acknowledged. Blocks come in ascending order.
@@ -103,14 +125,16 @@ impl LossRecovery {
         let now = rcx.cx.now;
         let (una, nxt) = (rcx.sender.una(), rcx.sender.nxt());
         self.check(una, nxt);
-        let head_sent_at = self.board.head().map(|(_, head)| head.sent_at());
+        let head_sent_at = || self.board.head().map(|(_, head)| head.sent_at());
         if let Some(samples) = RoundTrip::samples_of(now, info, rcx.handshake, head_sent_at) {
             rcx.rtt.on_samples(now, &samples, una, nxt);
             self.tlp.on_rtt_sample();
             rcx.rtt.record(rcx.cx, rcx.id, samples.oldest);
         }
         self.rack.on_dsack_round(info.dsack.is_some(), una, nxt);
-        self.finish_probe(rcx, info);
+        if self.is_probing() {
+            self.finish_probe(rcx, info);
+        }
     }
 
     /// An acknowledgement came while nothing was outstanding: a D-SACK may still report that a
@@ -156,6 +180,7 @@ impl LossRecovery {
 
     /// The congestion window after an acknowledgement (Linux `tcp_cong_control`): PRR while it is
     /// being reduced, growth otherwise. Returns whether it could grow (`tcp_cong_avoid`).
+    #[inline(always)]
     pub(crate) fn control_window(
         &mut self,
         rcx: &mut RecoveryContext<'_, '_>,

@@ -106,6 +106,7 @@ impl LossRecovery {
 
     /// Sets the RTO. In place of a probe or a reordering timer it does not begin anew (Linux
     /// `tcp_rearm_rto`).
+    #[inline(never)]
     pub(crate) fn rearm_rto(&self, rcx: &mut RecoveryContext<'_, '_>) {
         if self.board.is_empty() {
             rcx.timers.stop_retransmit();
@@ -132,14 +133,16 @@ impl LossRecovery {
             return false;
         }
         let out = self.board.packets_out();
-        let cwnd = rcx.cc.cwnd_segs(rcx.id.path);
         let estimator = rcx.rtt.estimator();
         let input = PtoInput {
             srtt: estimator.srtt(),
             inflight_segs: out,
             rto_left: if rto_left.is_zero() { Duration::MAX } else { rto_left },
             min_rto: estimator.min_rto(),
-            cwnd_limited_or_nothing_unsent: out >= cwnd || !rcx.sender.has_unsent(),
+            // Only this rule asks.
+            cwnd_limited_or_nothing_unsent: rule != TlpRule::Papers
+                || !rcx.sender.has_unsent()
+                || out >= rcx.cc.cwnd_segs(rcx.id.path),
         };
         match pto(rule, &input) {
             Some(wait) => {

@@ -33,6 +33,7 @@ struct Extent {
 
 impl Subflow {
     /// A segment of this connection arrived.
+    #[inline(never)]
     pub fn handle_segment(
         &mut self,
         cx: &mut Context<'_>,
@@ -72,7 +73,7 @@ impl Subflow {
 
     /// Whether a segment is the one that comes next: nothing in `is_usable` and no FIN concerns it
     /// (header prediction, as in Linux `tcp_rcv_established`). Nineteen of twenty segments.
-    #[inline]
+    #[inline(always)]
     fn is_expected(&self, cx: &Context<'_>, segment: &TcpSegment, extent: Extent) -> bool {
         cx.has_short_ways()
             && self.fsm.is_established()
@@ -102,7 +103,7 @@ impl Subflow {
         }
         if self.fsm.is_syn_received() {
             if segment.ack != self.handshake.first_seq() && !self.acks_something_sent(segment) {
-                self.outbox.reset_with = Some(segment.ack);
+                self.outbox.put_reset(segment.ack);
                 return false;
             }
             self.accept_ack_of_syn(cx, cc, segment);
@@ -139,7 +140,7 @@ impl Subflow {
         let acks_syn = flags.contains(Flags::ACK) && segment.ack == self.handshake.first_seq();
         if flags.contains(Flags::ACK) && !acks_syn {
             if !flags.contains(Flags::RST) {
-                self.outbox.reset_with = Some(segment.ack);
+                self.outbox.put_reset(segment.ack);
             }
             return;
         }
@@ -314,6 +315,7 @@ impl Subflow {
 
     /// Processes the acknowledgement in `segment` (RFC 9293 s3.10.7.4). Returns whether the segment
     /// is to be used further.
+    #[inline(always)]
     fn process_ack(
         &mut self,
         cx: &mut Context<'_>,
@@ -337,6 +339,21 @@ impl Subflow {
             }
             return true;
         }
+        self.process_ack_in_flight(cx, cc, segment, (ack, len));
+        true
+    }
+
+    /// The same where segments are outstanding, or something unusual may be.
+    // Not inlined: a receiver's segments would save all registers for it.
+    #[inline(never)]
+    fn process_ack_in_flight(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+        (ack, len): (i64, u32),
+    ) {
+        let una = self.tx.una();
         let mut info = self.loss.ack_info(una);
         // RFC 8684 s3: a segment with an option other than a DSS is no duplicate acknowledgement.
         info.not_dup = len > 0 || !segment.options.mptcp.others().is_empty();
@@ -345,19 +362,16 @@ impl Subflow {
         if ack < una as i64 {
             // The SACK blocks of an old acknowledgement may be new.
             if !sacks.is_empty() && !self.loss.is_idle() {
-                self.process_sacks(cx, &mut info, ack, sacks);
-                let (loss, mut rcx) = self.recovery(cx, cc);
-                let rexmit = loss.on_alert(&mut rcx, &mut info);
-                self.after_ack(cx, cc, &info, rexmit);
+                self.process_old_sacks(cx, cc, &mut info, (ack, sacks));
             }
-            return true;
+            return;
         }
         let acked = ack as u64;
         info.not_dup |= self.update_window(segment, acked);
         if self.loss.is_idle() {
             self.after_empty_ack();
             self.process_late_dsack(cx, cc, segment, &mut info);
-            return true;
+            return;
         }
         // Cumulative acknowledgement first: what it covers cannot have been overtaken by what the
         // same segment SACKs.
@@ -372,11 +386,25 @@ impl Subflow {
         let dubious = loss.is_dubious(&info);
         let rexmit = if dubious { loss.on_alert(&mut rcx, &mut info) } else { Rexmit::None };
         self.after_ack(cx, cc, &info, rexmit);
-        true
+    }
+
+    /// SACK blocks of an old acknowledgement.
+    #[cold]
+    fn process_old_sacks(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        info: &mut AckInfo,
+        (ack, sacks): (i64, &SackBlocks),
+    ) {
+        self.process_sacks(cx, info, ack, sacks);
+        let (loss, mut rcx) = self.recovery(cx, cc);
+        let rexmit = loss.on_alert(&mut rcx, info);
+        self.after_ack(cx, cc, info, rexmit);
     }
 
     /// Returns whether the window changed.
-    #[inline]
+    #[inline(always)]
     fn update_window(&mut self, segment: &TcpSegment, ack: u64) -> bool {
         let size = self.handshake.scaled_window(segment);
         let advances = ack > self.tx.una();
@@ -397,8 +425,16 @@ impl Subflow {
     }
 
     /// Nothing was outstanding: at most the window opened.
+    #[inline(always)]
     fn after_empty_ack(&mut self) {
-        if self.tx.has_unsent() && self.tx.window_left() >= self.next_len() {
+        if self.tx.has_unsent() {
+            self.after_window_update();
+        }
+    }
+
+    #[cold]
+    fn after_window_update(&mut self) {
+        if self.tx.window_left() >= self.next_len() {
             self.rtt.reset_back_off();
             self.timers.stop_retransmit();
         }
@@ -433,14 +469,14 @@ impl Subflow {
             self.stats.spurious_retrans += 1;
             self.loss.on_dsack(info, dsack.start as u64..dsack.end as u64, self.tx.mss());
         }
-        let at = Delivery { now: cx.now, min_rtt: self.rtt.min(), handshake: &self.handshake };
+        let at = Delivery::new(cx, &self.rtt, &self.handshake);
         for range in sacks.ranges.into_iter().filter(|range| !range.is_empty()) {
             self.loss.on_sacked(&at, info, range);
         }
     }
 
     fn advance_una(&mut self, cx: &mut Context<'_>, info: &mut AckInfo, ack: u64) {
-        let at = Delivery { now: cx.now, min_rtt: self.rtt.min(), handshake: &self.handshake };
+        let at = Delivery::new(cx, &self.rtt, &self.handshake);
         if self.loss.on_acked(&at, info, ack) {
             self.fsm.fin_acked(cx);
         }
@@ -460,6 +496,8 @@ impl Subflow {
     }
 
     /// Timers, congestion control, and what may be sent next.
+    // Inlined: the parts of loss recovery are at hand where it is called.
+    #[inline(always)]
     fn after_ack(
         &mut self,
         cx: &mut Context<'_>,
@@ -494,6 +532,7 @@ impl Subflow {
 
     /// The pacing rate is known from the handshake on. Mainline does not count the options of a
     /// connection of several paths (`mss_cache`).
+    #[inline(always)]
     pub(super) fn update_pacing_rate(&mut self, cc: &Controller) {
         let room = if self.switches.multipath.mainline_limits { self.option_room() } else { 0 };
         let path = self.id.path;
@@ -546,6 +585,7 @@ impl Subflow {
         }
     }
 
+    #[inline(always)]
     fn insert_payload(
         &mut self,
         cx: &mut Context<'_>,
@@ -564,10 +604,11 @@ impl Subflow {
             acks_held: self.timers.compressed_ack_runs(),
             rto: self.rtt.rto(),
         };
-        let whole = std::mem::take(&mut segment.payload);
-        let cut = part.len < segment_len;
-        let payload = if cut { whole.slice(part.skipped, part.len) } else { whole };
-        let inserted = self.rx.insert(&arrived, part.offset, payload);
+        let mut payload = std::mem::take(&mut segment.payload);
+        if part.len < segment_len {
+            payload = payload.slice(part.skipped, part.len);
+        }
+        let inserted = self.rx.insert(arrived, part, payload);
         if inserted == Inserted::Duplicate {
             return;
         }
@@ -583,17 +624,24 @@ impl Subflow {
 
     /// RFC 7323 s4: the echo of our own timestamps gives the receiver an RTT sample, too, if the
     /// first segment with that echo is a full one.
+    #[inline(always)]
     fn sample_receiver_rtt(&mut self, cx: &Context<'_>, segment: &TcpSegment, len: u32) {
         let Some(timestamps) = segment.options.timestamps else { return };
         if !self.rx.is_sampled_echo(timestamps.echo, len) {
             return;
         }
-        let ticks = self.handshake.ts_value(cx.now).wrapping_sub(timestamps.echo);
+        self.take_receiver_rtt(cx.now, timestamps.echo);
+    }
+
+    #[inline(never)]
+    fn take_receiver_rtt(&mut self, now: Instant, echo: u32) {
+        let ticks = self.handshake.ts_value(now).wrapping_sub(echo);
         if (ticks as i32) > 0 {
             self.rx.on_rtt(Duration::from_millis(u64::from(ticks)));
         }
     }
 
+    #[inline(always)]
     fn decide_acknowledgement(&mut self, cx: &Context<'_>) {
         if !self.rx.ack.is_owed() {
             return;

@@ -5,8 +5,8 @@
 //! sizing decide whether new data may be sent. Order and conditions are those of Linux
 //! `tcp_write_xmit`; RFC 9293 s3.1 and s3.8.6.2, RFC 1122 s4.2.3.4 (Nagle), RFC 7323, RFC 2018.
 
-use super::{FlowId, Subflow};
-use crate::congestion::{CongestionControl, Controller};
+use super::{Due, FlowId, Subflow};
+use crate::congestion::Controller;
 use crate::recovery::burst_segs;
 use crate::socket::ConnectionEvent;
 use crate::tcp::handshake::syn_timeout;
@@ -14,11 +14,13 @@ use crate::tcp::loss::Rexmit;
 use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
-use wire::{Body, Ends, Flags, MptcpOptions, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
+use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
 
 /// A burst is deferred only if the last one left within this time, and the acknowledgement of the
 /// oldest segment is due within it (Linux).
 const DEFER_WITHIN: Duration = Duration::from_millis(1);
+/// TCP header without options, in bytes.
+const TCP_HEADER: u32 = 20;
 /// IP and TCP header with timestamps, in bytes.
 const HEADERS: u64 = 52;
 /// Option space of a TCP header, in bytes.
@@ -35,6 +37,8 @@ struct Ready {
 
 impl Subflow {
     /// The next segment to send, until `None`.
+    // Inlined as far as nothing is sent: two calls a data packet find nothing.
+    #[inline(always)]
     pub fn poll_segment(
         &mut self,
         cx: &mut Context<'_>,
@@ -77,8 +81,8 @@ impl Subflow {
     /// The next segment where anything may be due.
     #[inline(never)]
     fn poll_rare(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
-        if let Some(seq) = self.outbox.reset_with.take() {
-            return Some(self.reset_segment(cx, seq));
+        if self.outbox.take(Due::Reset) {
+            return Some(self.reset_segment(cx, self.outbox.reset_with));
         }
         if let Some(segment) = self.poll_handshake(cx) {
             return Some(segment);
@@ -137,29 +141,29 @@ impl Subflow {
         None
     }
 
+    #[inline(never)]
     fn poll_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
-        if std::mem::take(&mut self.outbox.probe_copy)
+        if self.outbox.take(Due::ProbeCopy)
             && let Some((id, _)) = self.loss.board().last()
         {
             let segment = self.retransmit(cx, id, false);
             self.loss.on_probe_sent(self.tx.nxt(), true);
             return Some(segment);
         }
-        if std::mem::take(&mut self.outbox.probe_new) && self.tx.unsent() > 0 {
-            let segment = self.send_new(cx, cc);
+        if self.outbox.take(Due::ProbeNew) && self.tx.unsent() > 0 {
+            let segment = self.send_probe(cx, cc, self.next_len());
             self.tx.validation.take_round();
             self.loss.on_probe_sent(self.tx.nxt(), false);
             return Some(segment);
         }
-        if std::mem::take(&mut self.outbox.keep_alive) {
+        if self.outbox.take(Due::KeepAlive) {
             return Some(self.window_probe(cx));
         }
-        if std::mem::take(&mut self.outbox.window_probe) {
+        if self.outbox.take(Due::WindowProbe) {
             let room = self.tx.window_left();
             let may_send = self.inflight() < cc.cwnd_segs(self.id.path);
             if self.tx.unsent() > 0 && room > 0 && may_send {
-                let len = self.next_len().min(room) as u32;
-                return Some(self.send_range(cx, cc, len));
+                return Some(self.send_probe(cx, cc, self.next_len().min(room)));
             }
             return Some(self.window_probe(cx));
         }
@@ -206,13 +210,15 @@ impl Subflow {
     }
 
     /// The next segment of new data, of which there are some.
+    #[inline(never)]
     fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         // With a processing cost a loss may be detected in the middle of a burst: the burst then
         // ends, because its size was computed for the earlier window.
         let ready = self.ready();
         if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
             self.restart_after_idle(cx, cc);
-            match self.size_burst(cx, cc, ready) {
+            let cwnd = cc.cwnd_segs(self.id.path);
+            match self.size_burst(cx, cwnd, ready) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
                 Err(why) => {
                     self.on_blocked(cx, cc, why);
@@ -224,11 +230,12 @@ impl Subflow {
         Some(self.send_range(cx, cc, ready.len as u32))
     }
 
-    /// The number of segments that may be sent at once; at least one.
+    /// The number of segments that may be sent at once; at least one. `cwnd`: the window in
+    /// segments.
     fn size_burst(
         &mut self,
         cx: &Context<'_>,
-        cc: &Controller,
+        cwnd: u32,
         Ready { len, head }: Ready,
     ) -> Result<u32, Blocked> {
         if self.options.pacing
@@ -237,7 +244,6 @@ impl Subflow {
             self.timers.set_pacing(at);
             return Err(Blocked::Pacing);
         }
-        let cwnd = cc.cwnd_segs(self.id.path);
         let room = cwnd.saturating_sub(self.inflight());
         if room == 0 {
             return Err(Blocked::CongestionWindow);
@@ -251,7 +257,7 @@ impl Subflow {
             return Err(Blocked::Nagle);
         }
         let most = self.most_per_burst();
-        if head > mss && self.is_deferred(cx, cc, (room, most), head) {
+        if head > mss && self.is_deferred(cx, cwnd, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
         if self.is_small_queue_full() {
@@ -293,7 +299,7 @@ impl Subflow {
     fn is_deferred(
         &self,
         cx: &Context<'_>,
-        cc: &Controller,
+        cwnd: u32,
         (room, most): (u32, u32),
         head: u64,
     ) -> bool {
@@ -313,8 +319,7 @@ impl Subflow {
         if limit >= u64::from(most) * mss || (unsent > head && limit >= head) {
             return false;
         }
-        let cwnd = u64::from(cc.cwnd_segs(self.id.path));
-        let chunk = self.tx.window.size().min(cwnd * mss) / 3;
+        let chunk = self.tx.window.size().min(u64::from(cwnd) * mss) / 3;
         if limit >= chunk {
             return false;
         }
@@ -415,12 +420,13 @@ impl Subflow {
         }
     }
 
-    /// Sends the next segment that was never sent.
-    fn send_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Box<Packet> {
-        let len = self.next_len() as u32;
-        self.send_range(cx, cc, len)
+    /// The next `len` bytes that were never sent, for a probe.
+    #[cold]
+    fn send_probe(&mut self, cx: &mut Context<'_>, cc: &mut Controller, len: u64) -> Box<Packet> {
+        self.send_range(cx, cc, len as u32)
     }
 
+    #[inline(always)]
     fn send_range(&mut self, cx: &mut Context<'_>, cc: &mut Controller, len: u32) -> Box<Packet> {
         let offset = self.tx.nxt();
         let fin = self.tx.is_fin_unsent() && offset + u64::from(len) == self.tx.write_end();
@@ -446,6 +452,7 @@ impl Subflow {
 
     /// Sends segment `id` again, byte for byte. `repairs`: it repairs a loss, as opposed to a loss
     /// probe.
+    #[inline(never)]
     fn retransmit(&mut self, cx: &mut Context<'_>, id: u64, repairs: bool) -> Box<Packet> {
         let segment = self.loss.board().segment(id);
         let (offset, len, fin) = segment.map_or((self.tx.una(), 0, false), |segment| {
@@ -477,8 +484,8 @@ impl Subflow {
         let window = self.rx.announce_initial_window();
         let mptcp = self.mp.as_ref().map(|mp| mp.syn_options(retries));
         self.packet(TcpSegment {
-            src_port: self.tuple.local.port(),
-            dst_port: self.tuple.remote.port(),
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
             seq: self.handshake.iss(),
             ack: if syn_ack { self.handshake.peer_first_seq() } else { SeqNumber(0) },
             flags: if syn_ack { Flags::SYN | Flags::ACK } else { Flags::SYN },
@@ -496,7 +503,7 @@ impl Subflow {
     }
 
     /// Payload `offset..offset + len`, with a FIN if `fin`, and the acknowledgement.
-    #[inline]
+    #[inline(always)]
     fn data_segment(&mut self, cx: &Context<'_>, offset: u64, len: u32, fin: bool) -> Box<Packet> {
         let mut flags = Flags::ACK;
         if fin {
@@ -515,6 +522,7 @@ impl Subflow {
     }
 
     /// An acknowledgement without data.
+    #[inline(never)]
     fn pure_ack(&mut self, cx: &Context<'_>) -> Box<Packet> {
         self.segment(cx, self.tx.nxt(), Flags::ACK, Payload::EMPTY)
     }
@@ -532,8 +540,8 @@ impl Subflow {
         self.stats.segs_out += 1;
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
         let segment = TcpSegment {
-            src_port: self.tuple.local.port(),
-            dst_port: self.tuple.remote.port(),
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
             seq,
             ack: if with_ack { ack } else { SeqNumber(0) },
             flags: if with_ack { Flags::RST | Flags::ACK } else { Flags::RST },
@@ -547,18 +555,14 @@ impl Subflow {
         self.packet(segment)
     }
 
-    /// The datagram around a segment.
-    // Inlined, so that a segment is written where it will be kept.
-    #[inline(always)]
+    /// The datagram around a segment of the handshake or a reset.
     fn packet(&mut self, segment: TcpSegment) -> Box<Packet> {
-        let (local, remote) = (self.tuple.local.ip(), self.tuple.remote.ip());
-        let ip = if local.is_ipv4() { 20 } else { 40 };
-        self.tx.nic.last_len = ip + segment.wire_len();
-        let (place, ends) = (Box::new_uninit(), Ends::new(local, remote));
-        let mut packet = Box::write(place, Packet::between(ends, Body::Tcp(segment)));
-        packet.flow = self.id.socket.0 + 1;
+        self.tx.nic.last_len = self.envelope.ip + segment.wire_len();
+        let flow = self.id.socket.0 + 1;
+        let ends = self.envelope.ends.clone();
+        let packet = Packet { flow, ..Packet::between(ends, Body::Tcp(segment)) };
         debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
-        packet
+        Box::new(packet)
     }
 
     fn segment(
@@ -568,40 +572,60 @@ impl Subflow {
         flags: Flags,
         payload: Payload,
     ) -> Box<Packet> {
+        // Everything that is a call comes before the segment is made: then its fields go from
+        // registers to where it will be kept.
+        let place = Box::new_uninit();
+        let len = payload.len();
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
         let window = self.rx.announce_window(self.handshake.our_shift());
-        let mptcp = match self.mp.as_mut() {
-            Some(mp) => mp.options(offset, payload.len()),
-            None => MptcpOptions::default(),
-        };
         let timestamps = self.handshake.timestamps_option(cx.now, self.rx.ts_recent());
-        let mut options = TcpOptions { timestamps, mptcp, ..TcpOptions::default() };
-        if payload.len() > self.tx.mss()
-            && let Some(mp) = self.mp.as_ref()
-        {
-            // The segment was cut while acknowledgements were shorter.
-            options.mptcp = mp.shorter_options(offset);
-        }
-        if self.handshake.sack() && self.rx.has_sacks() {
-            let most = self.sack_space(options.padded_len(), payload.len());
-            options.sack = self.rx.take_sack_blocks(self.handshake.peer_first_seq(), most);
-        }
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
-        let packet = self.packet(TcpSegment {
-            src_port: self.tuple.local.port(),
-            dst_port: self.tuple.remote.port(),
+        let options = TcpOptions { timestamps, ..TcpOptions::default() };
+        self.tx.nic.last_len = self.envelope.ip + TCP_HEADER + options.padded_len() + len;
+        let ends = self.envelope.ends.clone();
+        let segment = TcpSegment {
+            src_port: self.envelope.src_port,
+            dst_port: self.envelope.dst_port,
             seq,
             ack,
             flags,
             window,
             options,
             payload,
-        });
+        };
+        let flow = self.id.socket.0 + 1;
+        let packet = Packet { flow, ..Packet::between(ends, Body::Tcp(segment)) };
+        let mut packet = Box::write(place, packet);
+        debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
+        // Added in place: options that may be there cost each segment a copy and their length.
+        if self.mp.is_some() || self.rx.has_sacks() {
+            self.add_options(offset, &mut packet);
+        }
         self.tx.nic.on_packet(self.tx.nic.last_len);
         packet
+    }
+
+    /// Adds what a segment has besides timestamps: options of the connection, and SACK blocks.
+    #[inline(never)]
+    fn add_options(&mut self, offset: u64, packet: &mut Packet) {
+        let Body::Tcp(segment) = &mut packet.body else { return };
+        let (options, len) = (&mut segment.options, segment.payload.len());
+        if let Some(mp) = self.mp.as_mut() {
+            options.mptcp = mp.options(offset, len);
+            if len > self.tx.mss() {
+                // The segment was cut while acknowledgements were shorter.
+                options.mptcp = mp.shorter_options(offset);
+            }
+        }
+        if self.handshake.sack() && self.rx.has_sacks() {
+            let most = self.sack_space(options.padded_len(), len);
+            options.sack = self.rx.take_sack_blocks(self.handshake.peer_first_seq(), most);
+        }
+        self.tx.nic.last_len = self.envelope.ip + segment.wire_len();
+        debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
     }
 
     /// The number of SACK blocks that fit next to `taken` bytes of options and `len` bytes of

@@ -2,7 +2,7 @@
 //! what a multi-path connection needs besides: mapped data in and out, options, windows and the
 //! view of a scheduler.
 
-use super::Subflow;
+use super::{Due, Subflow};
 use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
 use crate::scheduler::{LossPhase, PathState, PathView};
@@ -49,9 +49,11 @@ impl Subflow {
         }
         let offset = self.rx.data().read_offset();
         let (payload, opened) = self.rx.read(cx.now, max, self.handshake.our_shift());
-        let len = payload.len();
         let socket = self.id.socket;
-        cx.record(EventMask::DELIVERY, || Event::Delivered { socket, offset, len });
+        cx.record(EventMask::DELIVERY, || {
+            let len = payload.len();
+            Event::Delivered { socket, offset, len }
+        });
         let urgent = self.rx.on_all_read();
         if self.fsm.is_synchronised() && (opened || urgent) {
             self.rx.ack.now();
@@ -360,12 +362,12 @@ impl Subflow {
 
     /// Probes the peer's window.
     pub const fn probe_window(&mut self) {
-        self.outbox.window_probe = true;
+        self.outbox.put(Due::WindowProbe);
     }
 
     /// Sends a keep-alive segment, which makes the peer acknowledge (RFC 1122 s4.2.3.6).
     pub const fn send_keep_alive(&mut self) {
-        self.outbox.keep_alive = true;
+        self.outbox.put(Due::KeepAlive);
     }
 
     /// How long the answer to a probe may take: a round trip, and its variation or `slack`.
