@@ -34,6 +34,8 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 const ADAPTIVE: &str = "adaptive";
 /// Before the deadline of a video's frames.
 const DEADLINE: &str = "deadline=";
+/// The word before the time of a video that is not measured.
+const SKIP: &str = "skip=";
 /// Before the size of datagrams.
 const BYTES: &str = "bytes=";
 /// Longest film.
@@ -75,14 +77,14 @@ pub(crate) const FLOW_PATTERN: &str =
     r"^(bulk:.+|download:.+|udp:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], \
+    video[:TIME][:RATE][:deadline=TIME][:skip=TIME], video:adaptive[:TIME], call[:TIME], \
     vod:SERVICE[:TIME], onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], web:FILE, web:NAME, \
     maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file \
     names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME], video:adaptive[:TIME], call[:TIME], vod:netflix (youtube, \
-    dash), onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3) or game:FILE, \
+    video[:TIME][:RATE][:deadline=TIME][:skip=TIME], video:adaptive[:TIME], call[:TIME], \
+    vod:netflix (youtube, dash), onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3) or game:FILE, \
     messages of table:FILE[:paced] (time, direction, size) or pcap:FILE[:N|:udp], or a page \
     to load: web:FILE (HAR, dependency graph) or web:NAME, or maps[:TIME]";
 /// Help on the key of a competing connection.
@@ -299,17 +301,23 @@ fn adaptive(value: &str) -> Result<Traffic, Refusal> {
     run_time(time).map(|time| call(CallKind::OneWay, time)).map_err(placed)
 }
 
-/// `[TIME][:RATE][:deadline=TIME]` of a video call.
+/// `[TIME][:RATE][:deadline=TIME][:skip=TIME]` of a video call.
 fn video(value: &str) -> Result<Video, Refusal> {
     let mut video = Video::of(Video::DEFAULT_TIME);
     let mut given: Vec<&str> = Vec::new();
     let mut at = 0;
     for word in value.split(':') {
         let placed = |refusal: Refusal| refusal.shifted(at);
-        let kind = if word.strip_prefix(DEADLINE).is_some() {
-            let after = |refusal: Refusal| placed(refusal.shifted(DEADLINE.len()));
-            video.deadline = run_time(&word[DEADLINE.len()..]).map_err(after)?;
+        let after = |name: &str| {
+            let rest = word.strip_prefix(name)?;
+            Some(run_time(rest).map_err(|refusal| placed(refusal.shifted(name.len()))))
+        };
+        let kind = if let Some(time) = after(DEADLINE) {
+            video.deadline = time?;
             "deadline"
+        } else if let Some(time) = after(SKIP) {
+            video.skip = time?;
+            "time to skip"
         } else if is_time(word) || word.parse::<f64>().is_ok() {
             video.time = run_time(word).map_err(placed)?;
             "time"
@@ -324,6 +332,11 @@ fn video(value: &str) -> Result<Video, Refusal> {
         }
         given.push(kind);
         at += word.len() + 1;
+    }
+    if video.skip >= video.time {
+        let problem = format!("nothing is left to measure of a video of {}", video.time);
+        let help = "skip less than its length: `video:78s:skip=18s`";
+        return Err(Refusal::new(value, problem, help));
     }
     Ok(video)
 }
@@ -481,13 +494,16 @@ pub(crate) fn show_traffic(traffic: &Traffic) -> String {
 }
 
 fn show_video(video: &Video) -> String {
-    let Video { time, rate, deadline } = *video;
+    let Video { time, rate, deadline, skip } = *video;
     let mut words = format!("video:{time}");
     if rate != Video::DEFAULT_RATE {
         words.push_str(&format!(":{rate}"));
     }
     if deadline != Video::DEFAULT_DEADLINE {
         words.push_str(&format!(":{DEADLINE}{deadline}"));
+    }
+    if !skip.is_zero() {
+        words.push_str(&format!(":{SKIP}{skip}"));
     }
     words
 }
@@ -509,12 +525,16 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
         Traffic::Burst { segments, segment_bytes } => {
             format!("{load} of a burst of {segments} x {segment_bytes} bytes after an idle time")
         }
-        Traffic::Video(Video { time, rate, deadline }) => {
+        Traffic::Video(Video { time, rate, deadline, skip }) => {
             let shown = match *deadline {
                 Video::DEFAULT_DEADLINE => String::new(),
                 deadline => format!(", shown after {deadline}"),
             };
-            format!("video call of {time} ({load}, {}{shown})", per_second(*rate))
+            let from = match *skip {
+                Duration::ZERO => String::new(),
+                skip => format!(", measured from {skip} on"),
+            };
+            format!("video call of {time} ({load}, {}{shown}{from})", per_second(*rate))
         }
         Traffic::OnOff(OnOff { rate, time, .. }) => {
             format!("on-off {load} of {} on average for {time}", per_second(*rate))
@@ -641,12 +661,14 @@ mod tests {
     fn every_model_is_read_and_printed() {
         let (rate, deadline) = (Rate::from_mbit(2), Duration::from_millis(200));
         let two_mbit = Video { rate, deadline, ..Video::of(Duration::from_secs(60)) };
+        let (skip, long) = (Duration::from_secs(18), Duration::from_secs(78));
         for (text, traffic) in [
             ("bulk:4MiB", Traffic::BulkSize(4 << 20)),
             ("bulk:30s", Traffic::BulkTime(Duration::from_secs(30))),
             ("burst:20", Traffic::Burst { segments: 20, segment_bytes: 1420 }),
             ("video:5s", Traffic::video(Duration::from_secs(5))),
             ("video:60s:2mbit:deadline=200ms", Traffic::Video(two_mbit)),
+            ("video:78s:skip=18s", Traffic::Video(Video { skip, ..Video::of(long) })),
             ("onoff:500kbit:60s", on_off_at(500, 60)),
             ("onoff:2mbit:5s", on_off_at(2000, 5)),
             ("video:adaptive:9s", call(CallKind::OneWay, Duration::from_secs(9))),
@@ -707,6 +729,7 @@ mod tests {
         assert!(problem("video:fast").contains("no time, rate or deadline"));
         assert!(problem("video:100bit").contains("less than a byte"));
         assert_eq!(read("video:5s:deadline=5").unwrap_err().span, 18..19);
+        assert!(read("video:5s:skip=5s").unwrap_err().problem.contains("nothing is left"));
         assert_eq!(read("video:5s:5mbps").unwrap_err().span, 9..14);
         assert!(problem("vidoe").contains("did you mean `video`"));
         assert!(problem("web").contains("names no page"));

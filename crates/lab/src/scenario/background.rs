@@ -71,6 +71,7 @@ pub(super) fn flows(
             delay: Duration::ZERO,
             reverse,
             count,
+            buffers: None,
             is_background: true,
         };
         flows.push(flow(format!("{name}:background"), Protocol::Tcp, None, 1));

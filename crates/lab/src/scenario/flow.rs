@@ -9,6 +9,8 @@ use super::choice::{MOST_PATHS, Scheduling, built_control, scheduling};
 use super::cmt;
 use super::flow_table::item_words;
 use super::sctp::{self, SctpChoices, SctpFailover};
+use super::show_buffers;
+use super::values::parse_buffers;
 use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::token::{Token, tokens};
@@ -27,7 +29,7 @@ use transport::congestion::ControllerChoice;
 use transport::scheduler::SchedulerChoice;
 use transport::sctp::cmt::{CmtConfig, SchedulerRefusal, SendAllKey};
 use transport::sctp::{Addresses, RtxPolicy, SctpConfig};
-use transport::{Profile, TcpConfig};
+use transport::{Buffers, Profile, TcpConfig};
 
 const EXAMPLE: &str = "tcp on wlan cc reno start 0s..2s";
 
@@ -56,6 +58,8 @@ pub struct FlowSpec {
     pub reverse: bool,
     /// Number of such flows, each with its own start.
     pub count: u32,
+    /// Socket buffers of both ends; `None`: those of the scenario.
+    pub buffers: Option<Buffers>,
     /// It follows from `--background`.
     pub is_background: bool,
 }
@@ -126,6 +130,8 @@ impl FlowSpec {
             Protocol::Tcp | Protocol::Udp => Carrier::Single(self.protocol),
         };
         let traffic = self.traffic.clone().unwrap_or_else(saturating);
+        let congestion = self.congestion.clone();
+        let buffers = self.buffers.unwrap_or(tcp.buffers);
         let names = self.names();
         let drawn = |number: u32| {
             let name = names.get(number as usize).unwrap_or(&self.name);
@@ -133,7 +139,7 @@ impl FlowSpec {
         };
         let one = |number: u32| FlowSetup {
             carrier: carrier.clone(),
-            tcp: TcpConfig { congestion: self.congestion.clone(), ..tcp.clone() },
+            tcp: TcpConfig { congestion: congestion.clone(), buffers, ..tcp.clone() },
             reverse: self.reverse,
             start: draw_start(&self.start, &format!("flow/{}", self.name), seed, run, number),
             delay: self.delay,
@@ -171,6 +177,9 @@ impl FlowSpec {
         }
         if !self.delay.is_zero() {
             add("delay", show_time(self.delay));
+        }
+        if let Some(buffers) = &self.buffers {
+            add("buffers", show_buffers(buffers));
         }
         if self.count != 1 {
             add("count", self.count.to_string());
@@ -232,6 +241,7 @@ struct Draft<'t> {
     start: Option<Span<Duration>>,
     delay: Option<Duration>,
     count: Option<u32>,
+    buffers: Option<(Buffers, &'t Token)>,
     reverse: bool,
 }
 
@@ -289,6 +299,7 @@ fn read(name: &str, text: &str, around: &Surroundings<'_>) -> Result<FlowSpec, R
         delay: draft.delay.unwrap_or(Duration::ZERO),
         reverse: draft.reverse,
         count: draft.count.unwrap_or(1),
+        buffers: draft.buffers.map(|(buffers, _)| buffers),
         is_background: false,
     })
 }
@@ -335,6 +346,9 @@ impl<'t> Draft<'t> {
         }
         if let Some((_, word)) = &self.scheduler {
             return Err(word.refuse("a UDP flow has no scheduler", "leave it out"));
+        }
+        if let Some((_, word)) = &self.buffers {
+            return Err(word.refuse("a UDP flow fills no socket buffers", "leave `buffers` out"));
         }
         match &self.traffic {
             Some(traffic) if traffic.fits_datagrams() => Ok(()),
@@ -411,6 +425,11 @@ impl<'t> Draft<'t> {
             "start" => self.start = Some(start(value(word, rest, "0s..2s")?, around)?),
             "delay" => self.delay = Some(delay(value(word, rest, "20ms")?)?),
             "count" => self.count = Some(count(value(word, rest, "3")?)?),
+            "buffers" => {
+                let value = value(word, rest, "fixed:1MiB/2MiB")?;
+                let buffers = parse_buffers(&value.text).map_err(|refusal| value.place(refusal))?;
+                self.buffers = Some((buffers, value));
+            }
             unknown => {
                 let problem = format!("unknown word `{}` in a flow", word.text);
                 return Err(word.refuse(problem, help_with(unknown, around.paths)));

@@ -58,6 +58,11 @@ static WORDS: &[Word] = &[
          0ms.",
     ),
     both("count", Of(schema::count), "Number of such flows, each with its own start. Default: 1."),
+    both(
+        "buffers",
+        Regex(super::values::BUFFERS_PATTERN),
+        "Socket buffers SEND/RECEIVE of both ends, as the option `buffers`. Default: the scenario's.",
+    ),
     both("reverse", Flag, "Send from client to server."),
 ];
 

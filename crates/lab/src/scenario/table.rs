@@ -676,7 +676,7 @@ options! {
             "Maximum socket buffers SEND/RECEIVE of auto-tuning; fixed:SEND/RECEIVE turns it off; \
              with sctp the sizes from the start [default: 4MiB/6MiB]",
         )
-        .pattern(Regex(r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$"))
+        .pattern(Regex(super::values::BUFFERS_PATTERN))
         .shown(|s| Some(quoted(&show_buffers(&s.ends.buffers))))
         .counts(Counts::StudyKey, "1MiB/2MiB");
     Nic: text("nic", "Rate of the hosts' network interfaces, or none. Default: 1gbit.")

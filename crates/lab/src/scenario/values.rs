@@ -27,25 +27,32 @@ pub(super) fn profile(given: &Given) -> Result<Profile, InputError> {
     })
 }
 
+/// The pattern of what `buffers` reads.
+pub(super) const BUFFERS_PATTERN: &str = r"^(fixed:)?[0-9.]+[a-zA-Z]*/[0-9.]+[a-zA-Z]*$";
+
 /// `SND/RCV` or `fixed:SND/RCV`.
 pub(super) fn buffers(given: &Given) -> Result<Buffers, InputError> {
-    let (text, auto_tuning) = match given.text.strip_prefix("fixed:") {
+    parse_buffers(&given.text).map_err(|refusal| given.refuse(refusal))
+}
+
+/// The same, of a text within an option.
+pub(super) fn parse_buffers(whole: &str) -> Result<Buffers, Refusal> {
+    let (text, auto_tuning) = match whole.strip_prefix("fixed:") {
         Some(rest) => (rest, false),
-        None => (given.text.as_str(), true),
+        None => (whole, true),
     };
-    let offset = given.text.len() - text.len();
+    let offset = whole.len() - text.len();
     let Some((send, receive)) = text.split_once('/') else {
-        return Err(given.refuse_whole(
-            format!("`{}` is not a pair of buffer sizes", given.text),
-            "write SEND/RECEIVE, `4MiB/6MiB`; `fixed:1MiB/2MiB` switches auto-tuning off",
-        ));
+        let problem = format!("`{whole}` is not a pair of buffer sizes");
+        let help = "write SEND/RECEIVE, `4MiB/6MiB`; `fixed:1MiB/2MiB` switches auto-tuning off";
+        return Err(Refusal::new(whole, problem, help));
     };
     let size = |text: &str, offset: usize| {
-        let refuse = |refusal: Refusal| given.refuse(refusal.shifted(offset));
-        let bytes = parse_size(text).map_err(refuse)?;
+        let bytes = parse_size(text).map_err(|refusal| refusal.shifted(offset))?;
         if !(LEAST_BUFFER..=MOST_BUFFER).contains(&bytes) {
             let problem = format!("a buffer of `{text}` is not between 4KiB and 1GiB");
-            return Err(refuse(Refusal::new(text, problem, "write `1MiB`, for example")));
+            let refusal = Refusal::new(text, problem, "write `1MiB`, for example");
+            return Err(refusal.shifted(offset));
         }
         // At most 1 GiB.
         Ok(u32::try_from(bytes).unwrap_or(u32::MAX))

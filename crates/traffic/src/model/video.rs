@@ -1,5 +1,5 @@
-//! `video[:TIME][:RATE][:deadline=TIME]`: constant bit rate, 950 kbit/s as 30 frames of 3958 bytes
-//! a second, and a player that shows each frame at its deadline.
+//! `video[:TIME][:RATE][:deadline=TIME][:skip=TIME]`: constant bit rate, 950 kbit/s as 30 frames of
+//! 3958 bytes a second, and a player that shows each frame at its deadline.
 //!
 //! 000 s4.3.1 (a Skype-like video call). Delays count from the *scheduled* send time, so that the
 //! time in which a sender is blocked is included. The thresholds of 100 and 150 ms are those of 000
@@ -59,6 +59,9 @@ pub struct Video {
     pub rate: Rate,
     /// From the scheduled time of a frame until the player shows it.
     pub deadline: Duration,
+    /// Frames scheduled in this time from the first one on are sent but not measured: the transient
+    /// that measuring tools leave out (`resetTime` of INET's NetPerfMeter).
+    pub skip: Duration,
 }
 
 impl Video {
@@ -71,7 +74,8 @@ impl Video {
 
     /// A call of this length, with the other defaults.
     pub const fn of(time: Duration) -> Video {
-        Video { time, rate: Video::DEFAULT_RATE, deadline: Video::DEFAULT_DEADLINE }
+        let (rate, deadline) = (Video::DEFAULT_RATE, Video::DEFAULT_DEADLINE);
+        Video { time, rate, deadline, skip: Duration::ZERO }
     }
 
     /// Whole bytes of a frame.
@@ -104,9 +108,19 @@ impl Video {
 
     /// Messages due within `time`.
     fn messages(&self) -> u64 {
-        let whole = u128::from(self.time.as_nanos()) * u128::from(MESSAGES_PER_SECOND);
-        u64::try_from(whole / 1_000_000_000).unwrap_or(u64::MAX)
+        within(self.time)
     }
+
+    /// Messages that are not measured.
+    fn skipped(&self) -> u64 {
+        within(self.skip)
+    }
+}
+
+/// Messages due within a time.
+fn within(time: Duration) -> u64 {
+    let whole = u128::from(time.as_nanos()) * u128::from(MESSAGES_PER_SECOND);
+    u64::try_from(whole / 1_000_000_000).unwrap_or(u64::MAX)
 }
 
 impl TrafficModel for Video {
@@ -117,7 +131,7 @@ impl TrafficModel for Video {
         (index < self.messages()).then_some(Message {
             due: Due::SinceStart(LEAD_IN + offset),
             len: self.frame_bytes(),
-            measured: true,
+            measured: index >= self.skipped(),
         })
     }
 
@@ -143,7 +157,7 @@ impl TrafficModel for Video {
     }
 
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
-        of_messages(self, self.messages(), [client, sender, receiver])
+        of_messages(self, self.messages().saturating_sub(self.skipped()), [client, sender, receiver])
     }
 }
 
@@ -151,6 +165,7 @@ impl TrafficModel for Video {
 mod tests {
     use super::*;
     use crate::measure::Source;
+    use crate::model::Traffic;
     use base::Instant;
 
     #[test]
@@ -193,6 +208,20 @@ mod tests {
         assert_eq!(shown[0], ("late", 5.0 / 8.0));
         assert_eq!(video.shown(&delays)[0], ("freezes", 2.0), "named by its time: over_150ms");
         assert!(short.further().iter().any(|measure| measure.source == Source::Further("late")));
+    }
+
+    #[test]
+    fn skipped_frames_are_sent_but_not_measured() {
+        let video = Video { skip: Duration::from_secs(18), ..Video::of(Duration::from_secs(78)) };
+        let measured = |index| video.message(index).map(|message| message.measured);
+        assert_eq!((measured(539), measured(540)), (Some(false), Some(true)));
+        assert_eq!((measured(2339), measured(2340)), (Some(true), None));
+        let report = |count| Report { sent: vec![Instant::ZERO; count], ..Report::default() };
+        let arrived = vec![Instant::from_millis(80); 1800];
+        let receiver = Report { arrived, ..Report::default() };
+        let outcome = video.outcome(&Report::default(), &report(1800), &receiver);
+        assert!(outcome.is_complete(), "60 s of 78 s are measured");
+        assert!(!Traffic::Video(video).fits_datagrams());
     }
 
     #[test]
