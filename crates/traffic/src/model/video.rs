@@ -157,7 +157,11 @@ impl TrafficModel for Video {
     }
 
     fn outcome(&self, client: &Report, sender: &Report, receiver: &Report) -> Outcome {
-        of_messages(self, self.messages().saturating_sub(self.skipped()), [client, sender, receiver])
+        of_messages(
+            self,
+            self.messages().saturating_sub(self.skipped()),
+            [client, sender, receiver],
+        )
     }
 }
 

@@ -722,10 +722,16 @@ impl Association {
     }
 
     /// Nothing is sent: why, for the account.
+    #[inline]
     fn report_stop(&mut self, cx: &mut Context<'_>) {
-        if let Phase::Open(open) = &self.phase
-            && cx.wants(EventMask::ACCOUNT)
-        {
+        if cx.wants(EventMask::ACCOUNT) {
+            self.account_stop(cx);
+        }
+    }
+
+    #[cold]
+    fn account_stop(&mut self, cx: &mut Context<'_>) {
+        if let Phase::Open(open) = &self.phase {
             let sender = &open.transfer.sender;
             let why = open.transfer.why_blocked(open.shutdown.stage());
             let unsent = sender.unsent_bytes();

@@ -151,8 +151,10 @@ impl Transfer {
             }
         };
         let index = path.index();
-        let used: u32 = chunks.iter().map(Chunk::padded_len).sum();
-        let left = self.paths[index].room.saturating_sub(used);
+        let room = self.paths[index].room;
+        let left = |chunks: &[Chunk]| {
+            room.saturating_sub(chunks.iter().map(Chunk::padded_len).sum::<u32>())
+        };
         let is_last = stage == Stage::ShutdownPending && self.sender.unsent_bytes() == 0;
         // A delayed SACK is for two packets: without another one in the network a closed window
         // would wait for its timer (RFC 7053 s5.1).
@@ -161,16 +163,16 @@ impl Transfer {
             ask_for_sack(&mut chunks);
         }
         let rto = self.rto(path);
-        let mut left = left;
         if self.sender.abandonment.enabled
-            && let Some(forward) = self.sender.forward(cx.now, left, rto)
+            && let Some(forward) = self.sender.forward(cx.now, left(&chunks), rto)
         {
-            left -= forward.padded_len();
             chunks.insert(0, forward);
         }
-        let sack_fits = self.receiver.has_pending_sack() && self.receiver.sack_len() <= left;
-        if sack_fits && self.sack_pair() == path {
-            chunks.insert(0, self.receiver.sack(path, left));
+        if self.receiver.has_pending_sack() {
+            let left = left(&chunks);
+            if self.receiver.sack_len() <= left && self.sack_pair() == path {
+                chunks.insert(0, self.receiver.sack(path, left));
+            }
         }
         let state = &mut self.paths[index];
         state.counters.packets += 1;

@@ -450,9 +450,10 @@ impl<T> Outstanding<T> {
             self.take_back(report, next, &mut answer);
         }
         let is_same = rests.iter().all(Rest::is_empty);
+        let new = [rests[0].new_blocks(), rests[1].new_blocks()];
         self.last = last;
         if !is_same || !has_blocks {
-            self.last.set(report, next);
+            self.last.set(report, next, new);
         }
         self.check();
         Ok(answer)
@@ -558,12 +559,19 @@ impl<T> Outstanding<T> {
 
     /// Chunks in the network on all paths.
     pub fn total_in_flight_chunks(&self) -> usize {
-        self.paths.iter().map(|on_path| on_path.chunks.len()).sum()
+        match &self.paths[..] {
+            // An addition over all paths is a loop with a long beginning.
+            [only] => only.chunks.len(),
+            paths => paths.iter().map(|on_path| on_path.chunks.len()).sum(),
+        }
     }
 
     /// Bytes in the network on all paths.
     pub fn total_in_flight_bytes(&self) -> u64 {
-        self.paths.iter().map(|on_path| on_path.bytes).sum()
+        match &self.paths[..] {
+            [only] => only.bytes,
+            paths => paths.iter().map(|on_path| on_path.bytes).sum(),
+        }
     }
 
     /// The lowest TSN in the network on `path`, which T3-rtx is about.

@@ -56,14 +56,18 @@ impl LastReport {
         self.blocks.iter().all(Vec::is_empty)
     }
 
-    /// `report` is the last one.
-    pub(super) fn set(&mut self, report: &Report<'_>, next: u64) {
+    /// `report` is the last one. `new`: how many blocks at the end of its lists the one before did
+    /// not have; those before them are known to be ascending.
+    pub(super) fn set(&mut self, report: &Report<'_>, next: u64, new: [usize; 2]) {
         self.next = next;
-        for (last, blocks) in self.blocks.iter_mut().zip([report.gaps, report.nr_gaps]) {
+        self.in_order = true;
+        let lists = [report.gaps, report.nr_gaps].into_iter().zip(new);
+        for (last, (blocks, new)) in self.blocks.iter_mut().zip(lists) {
             last.clear();
             last.extend_from_slice(blocks);
+            let known = blocks.len().saturating_sub(new + 1);
+            self.in_order &= are_ascending(blocks.get(known..).unwrap_or_default());
         }
-        self.in_order = self.blocks.iter().all(|blocks| are_ascending(blocks));
     }
 }
 
@@ -71,6 +75,11 @@ impl<'a> Rest<'a> {
     /// Whether the next report has the blocks of the last one, and no other.
     pub(super) fn is_empty(&self) -> bool {
         self.lists.iter().all(|list| list.blocks.is_empty())
+    }
+
+    /// The number of blocks of the next report that are behind the common ones.
+    pub(super) const fn new_blocks(&self) -> usize {
+        self.lists[1].blocks.len()
     }
 
     /// Offset behind the highest block of the next report; 0 without any.
@@ -179,7 +188,7 @@ mod tests {
             |gaps| Report { cum_tsn: wire::sctp::Tsn(0), gaps, nr_gaps: &[], complete: true };
         let mut last = LastReport::default();
         let before = blocks(12, 40);
-        last.set(&report(&before), 100);
+        last.set(&report(&before), 100, [40, 0]);
         let after = blocks(2, 40);
         // The cumulative TSN passes the first block.
         let [rest, none] = last.compare(&report(&after[..]), 120);
