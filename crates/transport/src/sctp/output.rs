@@ -417,22 +417,28 @@ impl Transfer {
     }
 
     /// New data of one packet on `path`; `None` if nothing may be sent.
+    #[inline]
     fn anew(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
         if self.sender.unsent_bytes() == 0 {
             return None;
         }
-        let index = path.index();
-        let room = self.paths.get(index)?.room;
-        if self.sender.is_suspended(path) {
-            return None;
-        }
+        let state = self.paths.get(path.index())?;
         // An idle window, which may still decay, has room.
-        if !self.sender.has_window(path) || self.paths[index].is_blocked(cx.now) {
+        let may_send = self.sender.has_window(path) && !state.is_blocked(cx.now);
+        if !may_send || self.sender.is_suspended(path) {
             return None;
         }
+        self.new_chunks(cx, path)
+    }
+
+    /// The same where a window has room. What ends before saves no registers for it.
+    #[inline(never)]
+    fn new_chunks(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+        let index = path.index();
         if !self.sender.prepare_burst(cx.now, &self.paths[index]) {
             return None;
         }
+        let room = self.paths[index].room;
         let (mut chunks, mut left) = (self.take_chunks(), room);
         while left > self.sender.header() {
             if self.sender.abandonment.enabled {
@@ -526,6 +532,7 @@ impl Transfer {
     }
 
     /// Nothing is sent for now: whether a zero-window probe must wait for its timer.
+    #[inline(never)]
     pub(super) fn arm_probe(&mut self, cx: &Context<'_>) {
         let is_idle = || self.sender.outstanding.total_in_flight_bytes() == 0;
         if self.sender.probe != Probe::Off || !is_idle() || !self.sender.has_data() {

@@ -35,6 +35,8 @@ pub struct Outstanding<T> {
     marked: BTreeSet<u64>,
     /// By path.
     paths: Vec<OnPath>,
+    /// What is in the network on all of them, in bytes.
+    in_flight_bytes: u64,
     /// Data that the peer may still ask for, in bytes.
     held_bytes: u64,
     /// For all paths together, then by path.
@@ -211,6 +213,7 @@ impl<T> Outstanding<T> {
             kept: RangeSet::new(),
             marked: BTreeSet::new(),
             paths: Vec::new(),
+            in_flight_bytes: 0,
             held_bytes: 0,
             reports: Vec::new(),
             counted: BTreeMap::new(),
@@ -359,6 +362,7 @@ impl<T> Outstanding<T> {
         let Some(on_path) = self.paths.get_mut(path.index()) else { return 0 };
         let chunks = std::mem::take(&mut on_path.chunks);
         let bytes = std::mem::take(&mut on_path.bytes);
+        self.in_flight_bytes -= bytes;
         for at in chunks.iter() {
             self.counted.remove(&at);
             if let Some(chunk) = self.chunk_mut(at) {
@@ -472,6 +476,11 @@ impl<T> Outstanding<T> {
         Ok(answer)
     }
 
+    /// The highest TSN that the report acknowledges which was processed last.
+    pub(super) fn highest_of(&self, report: &Report<'_>) -> Tsn {
+        report.cum_tsn + u32::from(self.last.highest_end(report))
+    }
+
     /// The vectors of an answer are used for the next one.
     pub fn recycle(&mut self, mut answer: Acknowledged<T>) {
         answer.newly.clear();
@@ -567,11 +576,8 @@ impl<T> Outstanding<T> {
     }
 
     /// Bytes in the network on all paths.
-    pub fn total_in_flight_bytes(&self) -> u64 {
-        match &self.paths[..] {
-            [only] => only.bytes,
-            paths => paths.iter().map(|on_path| on_path.bytes).sum(),
-        }
+    pub const fn total_in_flight_bytes(&self) -> u64 {
+        self.in_flight_bytes
     }
 
     /// The lowest TSN in the network on `path`, which T3-rtx is about.
@@ -817,6 +823,7 @@ impl<T> Outstanding<T> {
         }
         let on_path = &mut self.paths[path.index()];
         on_path.bytes += u64::from(len);
+        self.in_flight_bytes += u64::from(len);
         on_path.chunks.insert(at);
         on_path
     }
@@ -827,6 +834,7 @@ impl<T> Outstanding<T> {
         let was_there = on_path.chunks.remove(at);
         debug_assert!(was_there, "a chunk in the network is on its path");
         on_path.bytes -= u64::from(len);
+        self.in_flight_bytes -= u64::from(len);
     }
 
     fn chunk(&self, at: u64) -> Option<&Chunk<T>> {
@@ -856,6 +864,11 @@ impl<T> Outstanding<T> {
         debug_assert!(self.acked.last().is_none_or(|range| range.end <= self.end()), "sent");
         debug_assert!(self.marked.first().is_none_or(|at| *at >= self.first), "outstanding");
         debug_assert!(self.held_bytes >= self.total_in_flight_bytes(), "in flight is held");
+        debug_assert_eq!(
+            self.in_flight_bytes,
+            self.paths.iter().map(|on_path| on_path.bytes).sum::<u64>(),
+            "of all paths"
+        );
     }
 }
 

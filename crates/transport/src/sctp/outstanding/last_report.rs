@@ -51,6 +51,16 @@ impl LastReport {
         })
     }
 
+    /// The highest end of a block of `report`, which is the last one: as a rule that of the last
+    /// block, without a look at the others.
+    pub(super) fn highest_end(&self, report: &Report<'_>) -> u16 {
+        let highest = |blocks: &[GapBlock]| match self.in_order {
+            true => blocks.last().map(|block| block.end),
+            false => blocks.iter().map(|block| block.end).max(),
+        };
+        highest(report.gaps).max(highest(report.nr_gaps)).unwrap_or(0)
+    }
+
     /// Whether it has no block.
     pub(super) fn is_empty(&self) -> bool {
         self.blocks.iter().all(Vec::is_empty)
