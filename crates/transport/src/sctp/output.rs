@@ -298,19 +298,20 @@ impl Transfer {
         let is_probe = self.sender.probe == Probe::Due;
         let only = if is_probe { self.probe_path() } else { None };
         let is_random = key == SendAllKey::Random;
+        let by_window = !matches!(key, SendAllKey::Normal | SendAllKey::LastTx);
         let mut keys = self.round.take_keys();
         for index in 0..self.paths.len() {
             let path = PathId(index as u8);
             if !self.states.is_usable(path) || only.is_some_and(|only| only != path) {
                 continue;
             }
-            let control = &self.sender.control;
-            let in_flight = self.sender.outstanding.in_flight_bytes(path);
+            // Only what the paths are sorted by is asked for.
+            let (ssthresh, space) = if by_window { self.windows(path) } else { (0, 0) };
             keys.push(PathKey {
                 path,
                 last_sent: self.paths[index].last_sent,
-                ssthresh: control.ssthresh_bytes(path).unwrap_or(u64::MAX),
-                space: control.cwnd_bytes(path).saturating_sub(in_flight),
+                ssthresh,
+                space,
                 random: if is_random { self.draw(chance) } else { 0 },
             });
         }
@@ -318,6 +319,15 @@ impl Transfer {
             self.round.lead_else(self.states.primary());
         }
         self.round.begin(key, keys, config.strict_booking);
+    }
+
+    /// The slow-start threshold of a path, and the room in its window, in bytes.
+    #[inline(never)]
+    fn windows(&self, path: PathId) -> (u64, u64) {
+        let control = &self.sender.control;
+        let in_flight = self.sender.outstanding.in_flight_bytes(path);
+        let ssthresh = control.ssthresh_bytes(path).unwrap_or(u64::MAX);
+        (ssthresh, control.cwnd_bytes(path).saturating_sub(in_flight))
     }
 
     /// CMT: a packet with the lowest chunk, which is moved to `path`.

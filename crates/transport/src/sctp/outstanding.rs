@@ -444,6 +444,9 @@ impl<T> Outstanding<T> {
         answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
         for (rest, keep) in rests.into_iter().zip([false, true]) {
+            if rest.new_blocks() == 0 {
+                continue;
+            }
             rest.changed().for_each(|range| self.take_gap(range, keep, &mut answer));
         }
         if highest > 0 {

@@ -76,7 +76,7 @@ impl<'a> SctpInput<'a> {
     }
 
     /// The association of a packet by its addresses.
-    #[inline]
+    #[inline(always)]
     fn known(&mut self) -> Option<FlowRef> {
         let key = FlowKey::new(IpProtocol::Sctp, &self.ends);
         let known = self.stack.addressing.receiver(key, || self.ends.local.ip());
