@@ -12,7 +12,7 @@ use super::cmt::Misses;
 use super::offset_set::OffsetSet;
 use crate::buffer::RangeSet;
 use base::{Duration, Instant, PathId, ring};
-use last_report::{LastReport, Rest, range_of};
+use last_report::{LastReport, Rest, in_order};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use wire::sctp::{GapBlock, Tsn};
@@ -885,20 +885,6 @@ impl Reports {
             }
         }
     }
-}
-
-/// All blocks of a report as ranges of offsets, in order and without overlap; `next` is the offset
-/// behind the cumulative TSN.
-fn in_order(report: &Report<'_>, next: u64) -> Vec<Range<u64>> {
-    let blocks = report.gaps.iter().chain(report.nr_gaps);
-    let ranges: Vec<Range<u64>> = blocks.map(|block| range_of(block, next)).collect();
-    let follows = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
-    if ranges.iter().all(|range| range.start < range.end) && ranges.windows(2).all(follows) {
-        return ranges;
-    }
-    let mut joined = RangeSet::new();
-    ranges.into_iter().for_each(|range| _ = joined.insert(range));
-    joined.iter().collect()
 }
 
 #[cfg(test)]

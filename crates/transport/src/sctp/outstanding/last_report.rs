@@ -5,6 +5,7 @@
 //! behind that block by block.
 
 use super::Report;
+use crate::buffer::RangeSet;
 use std::iter::Peekable;
 use std::ops::Range;
 use wire::sctp::GapBlock;
@@ -131,6 +132,20 @@ impl<'a> List<'a> {
 pub(super) fn range_of(block: &GapBlock, next: u64) -> Range<u64> {
     let start = (next + u64::from(block.start)).saturating_sub(1);
     start..next + u64::from(block.end)
+}
+
+/// All blocks of a report as ranges of offsets, in order and without overlap; `next` is the offset
+/// behind the cumulative TSN.
+pub(super) fn in_order(report: &Report<'_>, next: u64) -> Vec<Range<u64>> {
+    let blocks = report.gaps.iter().chain(report.nr_gaps);
+    let ranges: Vec<Range<u64>> = blocks.map(|block| range_of(block, next)).collect();
+    let follows = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
+    if ranges.iter().all(|range| range.start < range.end) && ranges.windows(2).all(follows) {
+        return ranges;
+    }
+    let mut joined = RangeSet::new();
+    ranges.into_iter().for_each(|range| _ = joined.insert(range));
+    joined.iter().collect()
 }
 
 /// The number of blocks at the beginning of both lists that are the same, if those of `last`, which
