@@ -205,6 +205,7 @@ impl CongestionControl for ByteControl {
         }
     }
 
+    #[inline]
     fn cwnd_bytes(&self, path: PathId) -> u64 {
         self.path(path).map_or(0, |path| path.window.cwnd())
     }

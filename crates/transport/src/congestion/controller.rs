@@ -172,6 +172,15 @@ impl Controller {
             other => CongestionControl::cwnd_segs(other, path),
         }
     }
+
+    /// The same of `CongestionControl::cwnd_bytes`, for the controllers of SCTP.
+    #[inline(always)]
+    pub fn cwnd_bytes(&self, path: PathId) -> u64 {
+        match self {
+            Controller::Bytes(control) => control.cwnd_bytes(path),
+            other => CongestionControl::cwnd_bytes(other, path),
+        }
+    }
 }
 
 /// Name, one sentence and source of every controller.

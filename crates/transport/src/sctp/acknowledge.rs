@@ -131,7 +131,7 @@ impl Sender {
         let Some(cmt) = &mut self.cmt else { return };
         let (outstanding, skips) = (&self.outstanding, cmt.config.smart.fast_rtx);
         let next = outstanding.position(outstanding.cum_tsn() + 1);
-        let highest = outstanding.position(highest_of(report));
+        let highest = outstanding.position(outstanding.highest_of(report));
         let newly = acked.newly.iter().map(|chunk| {
             (outstanding.position(chunk.tsn), chunk.path, !(skips && chunk.timed_out))
         });
@@ -158,7 +158,7 @@ impl Sender {
             return self.missing_by_path(now, paths, report, acked, dac_packets);
         }
         let highest = match (paths.iter().any(counts_all), acked.newly.last()) {
-            (true, _) => Some(highest_of(report)),
+            (true, _) => Some(self.outstanding.highest_of(report)),
             (false, newly) => newly.map(|chunk| chunk.tsn),
         };
         let missing = highest.map(|highest| self.outstanding.count_misses(None, highest));
@@ -179,7 +179,7 @@ impl Sender {
         let counts_all = |path: &Path| acked.advanced && path.recovery_exit.is_some();
         let Some(cmt) = &self.cmt else { return Vec::new() };
         let mut missing = Vec::new();
-        let highest = self.outstanding.position(highest_of(report));
+        let highest = self.outstanding.position(self.outstanding.highest_of(report));
         for path in paths {
             let Some(mut misses) = cmt.marks.misses(path.id, dac_packets) else { continue };
             let round_trips = u64::from(cmt.config.reschedule.moved_fast_rtx);
@@ -494,9 +494,4 @@ impl Sender {
             path.start_t3(cx.now);
         }
     }
-}
-
-fn highest_of(report: &Report<'_>) -> Tsn {
-    let ends = report.gaps.iter().chain(report.nr_gaps).map(|block| block.end);
-    report.cum_tsn + u32::from(ends.max().unwrap_or(0))
 }

@@ -385,8 +385,15 @@ impl AddressChanges {
     }
 
     /// Makes the path to the address that the peer has asked for the primary, once it is verified.
+    #[inline]
     pub(super) fn adopt_primary(&mut self, transfer: &mut Transfer, ends: &Ends) {
-        let Some(address) = self.wanted_primary else { return };
+        if let Some(address) = self.wanted_primary {
+            self.adopt(transfer, ends, address);
+        }
+    }
+
+    #[cold]
+    fn adopt(&mut self, transfer: &mut Transfer, ends: &Ends, address: IpAddr) {
         let path = ends.live_path_to(address);
         if path.is_none_or(|path| transfer.states.set_primary(path)) {
             self.wanted_primary = None;

@@ -505,14 +505,13 @@ impl Association {
                 }
             }
         }
-        self.end_packet(cx, pair, chunks, readable);
+        self.end_packet(cx, pair, &mut chunks, readable);
     }
 
     /// A packet arrives for an open association that has nothing but data and SACKs.
     fn on_common_packet(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
         let path = self.ends.path_to(pair);
         let Phase::Open(open) = &mut self.phase else { return };
-        let mut chunks = std::mem::take(&mut packet.chunks);
         let (readable, stage) =
             (open.transfer.receiver.streams().readable(), open.shutdown.stage());
         open.shutdown.on_packet();
@@ -521,7 +520,7 @@ impl Association {
         }
         open.transfer.receiver.begin_packet();
         let from = (pair, path.unwrap_or(PathId(0)));
-        for chunk in &mut chunks {
+        for chunk in &mut packet.chunks {
             match open.transfer.on_chunk(cx, from, chunk, stage) {
                 Verdict::Go => {}
                 Verdict::Stop => break,
@@ -530,7 +529,7 @@ impl Association {
                 }
             }
         }
-        self.end_packet(cx, pair, chunks, readable);
+        self.end_packet(cx, pair, &mut packet.chunks, readable);
     }
 
     /// The chunks of a packet were processed, before which `readable` bytes could be read.
@@ -538,12 +537,13 @@ impl Association {
         &mut self,
         cx: &mut Context<'_>,
         pair: PathId,
-        mut chunks: Vec<Chunk>,
+        chunks: &mut Vec<Chunk>,
         readable: u64,
     ) {
         let Phase::Open(open) = &mut self.phase else { return };
         chunks.clear();
-        open.transfer.spare_chunks = chunks;
+        // The packet drops the list that was spare, mostly none.
+        std::mem::swap(&mut open.transfer.spare_chunks, chunks);
         open.addresses.adopt_primary(&mut open.transfer, &self.ends);
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
@@ -705,10 +705,15 @@ impl Association {
         let number = self.ends.path_to(pair).unwrap_or(PathId(0));
         let to = self.ends.pair_of(pair)?;
         packet.udp = self.ends.udp_to(to.remote);
+        // As `Packet::wire_len`, which asks what kind of a packet it is.
+        let ip = if to.local.address.is_ipv4() { 20 } else { 40 };
+        let udp = if packet.udp.is_some() { 8 } else { 0 };
+        let bytes = ip + udp + packet.wire_len();
         let body = Body::Sctp(packet);
         let mut packet = Box::new(Packet::new(to.local.address, to.remote, body));
+        debug_assert_eq!(bytes, packet.wire_len(), "as if the packet was asked");
         packet.flow = (self.socket.0 + 1) | u32::from(number.0) << FLOW_PATH_SHIFT;
-        Some(Transmit::new(to.local.interface, packet))
+        Some(Transmit { interface: to.local.interface, packet, bytes })
     }
 
     /// The next packet of the handshake or of the end.
@@ -722,10 +727,16 @@ impl Association {
     }
 
     /// Nothing is sent: why, for the account.
+    #[inline]
     fn report_stop(&mut self, cx: &mut Context<'_>) {
-        if let Phase::Open(open) = &self.phase
-            && cx.wants(EventMask::ACCOUNT)
-        {
+        if cx.wants(EventMask::ACCOUNT) {
+            self.account_stop(cx);
+        }
+    }
+
+    #[cold]
+    fn account_stop(&mut self, cx: &mut Context<'_>) {
+        if let Phase::Open(open) = &self.phase {
             let sender = &open.transfer.sender;
             let why = open.transfer.why_blocked(open.shutdown.stage());
             let unsent = sender.unsent_bytes();

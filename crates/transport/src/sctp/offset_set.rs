@@ -92,13 +92,26 @@ impl OffsetSet {
 
     /// The lowest offset that is not below `from`.
     pub(super) fn first_from(&self, from: u64) -> Option<u64> {
-        let index = self.queue.partition_point(|entry| entry.at < from);
-        let queued = self.queue.iter().skip(index).find(|entry| !entry.removed);
+        // Mostly nothing is below `from`, so that the first one needs no search.
+        let queued = match self.queue.front() {
+            Some(first) if first.at < from => self.queued_from(from),
+            first => first.map(|first| first.at),
+        };
+        if self.others.is_empty() {
+            return queued;
+        }
         let other = self.others.range(from..).next().copied();
-        match (queued.map(|entry| entry.at), other) {
+        match (queued, other) {
             (Some(queued), Some(other)) => Some(queued.min(other)),
             (queued, other) => queued.or(other),
         }
+    }
+
+    #[inline(never)]
+    fn queued_from(&self, from: u64) -> Option<u64> {
+        let index = self.queue.partition_point(|entry| entry.at < from);
+        let queued = self.queue.iter().skip(index).find(|entry| !entry.removed);
+        queued.map(|entry| entry.at)
     }
 
     /// The offsets in `range`, in no particular order.

@@ -151,8 +151,10 @@ impl Transfer {
             }
         };
         let index = path.index();
-        let used: u32 = chunks.iter().map(Chunk::padded_len).sum();
-        let left = self.paths[index].room.saturating_sub(used);
+        let room = self.paths[index].room;
+        let left = |chunks: &[Chunk]| {
+            room.saturating_sub(chunks.iter().map(Chunk::padded_len).sum::<u32>())
+        };
         let is_last = stage == Stage::ShutdownPending && self.sender.unsent_bytes() == 0;
         // A delayed SACK is for two packets: without another one in the network a closed window
         // would wait for its timer (RFC 7053 s5.1).
@@ -161,16 +163,16 @@ impl Transfer {
             ask_for_sack(&mut chunks);
         }
         let rto = self.rto(path);
-        let mut left = left;
         if self.sender.abandonment.enabled
-            && let Some(forward) = self.sender.forward(cx.now, left, rto)
+            && let Some(forward) = self.sender.forward(cx.now, left(&chunks), rto)
         {
-            left -= forward.padded_len();
             chunks.insert(0, forward);
         }
-        let sack_fits = self.receiver.has_pending_sack() && self.receiver.sack_len() <= left;
-        if sack_fits && self.sack_pair() == path {
-            chunks.insert(0, self.receiver.sack(path, left));
+        if self.receiver.has_pending_sack() {
+            let left = left(&chunks);
+            if self.receiver.sack_len() <= left && self.sack_pair() == path {
+                chunks.insert(0, self.receiver.sack(path, left));
+            }
         }
         let state = &mut self.paths[index];
         state.counters.packets += 1;
@@ -296,19 +298,20 @@ impl Transfer {
         let is_probe = self.sender.probe == Probe::Due;
         let only = if is_probe { self.probe_path() } else { None };
         let is_random = key == SendAllKey::Random;
+        let by_window = !matches!(key, SendAllKey::Normal | SendAllKey::LastTx);
         let mut keys = self.round.take_keys();
         for index in 0..self.paths.len() {
             let path = PathId(index as u8);
             if !self.states.is_usable(path) || only.is_some_and(|only| only != path) {
                 continue;
             }
-            let control = &self.sender.control;
-            let in_flight = self.sender.outstanding.in_flight_bytes(path);
+            // Only what the paths are sorted by is asked for.
+            let (ssthresh, space) = if by_window { self.windows(path) } else { (0, 0) };
             keys.push(PathKey {
                 path,
                 last_sent: self.paths[index].last_sent,
-                ssthresh: control.ssthresh_bytes(path).unwrap_or(u64::MAX),
-                space: control.cwnd_bytes(path).saturating_sub(in_flight),
+                ssthresh,
+                space,
                 random: if is_random { self.draw(chance) } else { 0 },
             });
         }
@@ -316,6 +319,15 @@ impl Transfer {
             self.round.lead_else(self.states.primary());
         }
         self.round.begin(key, keys, config.strict_booking);
+    }
+
+    /// The slow-start threshold of a path, and the room in its window, in bytes.
+    #[inline(never)]
+    fn windows(&self, path: PathId) -> (u64, u64) {
+        let control = &self.sender.control;
+        let in_flight = self.sender.outstanding.in_flight_bytes(path);
+        let ssthresh = control.ssthresh_bytes(path).unwrap_or(u64::MAX);
+        (ssthresh, control.cwnd_bytes(path).saturating_sub(in_flight))
     }
 
     /// CMT: a packet with the lowest chunk, which is moved to `path`.
@@ -415,22 +427,28 @@ impl Transfer {
     }
 
     /// New data of one packet on `path`; `None` if nothing may be sent.
+    #[inline]
     fn anew(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
         if self.sender.unsent_bytes() == 0 {
             return None;
         }
-        let index = path.index();
-        let room = self.paths.get(index)?.room;
-        if self.sender.is_suspended(path) {
-            return None;
-        }
+        let state = self.paths.get(path.index())?;
         // An idle window, which may still decay, has room.
-        if !self.sender.has_window(path) || self.paths[index].is_blocked(cx.now) {
+        let may_send = self.sender.has_window(path) && !state.is_blocked(cx.now);
+        if !may_send || self.sender.is_suspended(path) {
             return None;
         }
+        self.new_chunks(cx, path)
+    }
+
+    /// The same where a window has room. What ends before saves no registers for it.
+    #[inline(never)]
+    fn new_chunks(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+        let index = path.index();
         if !self.sender.prepare_burst(cx.now, &self.paths[index]) {
             return None;
         }
+        let room = self.paths[index].room;
         let (mut chunks, mut left) = (self.take_chunks(), room);
         while left > self.sender.header() {
             if self.sender.abandonment.enabled {
@@ -524,6 +542,7 @@ impl Transfer {
     }
 
     /// Nothing is sent for now: whether a zero-window probe must wait for its timer.
+    #[inline(never)]
     pub(super) fn arm_probe(&mut self, cx: &Context<'_>) {
         let is_idle = || self.sender.outstanding.total_in_flight_bytes() == 0;
         if self.sender.probe != Probe::Off || !is_idle() || !self.sender.has_data() {

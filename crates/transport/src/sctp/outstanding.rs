@@ -12,7 +12,7 @@ use super::cmt::Misses;
 use super::offset_set::OffsetSet;
 use crate::buffer::RangeSet;
 use base::{Duration, Instant, PathId, ring};
-use last_report::{LastReport, Rest, range_of};
+use last_report::{LastReport, Rest, in_order};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use wire::sctp::{GapBlock, Tsn};
@@ -35,6 +35,8 @@ pub struct Outstanding<T> {
     marked: BTreeSet<u64>,
     /// By path.
     paths: Vec<OnPath>,
+    /// What is in the network on all of them, in bytes.
+    in_flight_bytes: u64,
     /// Data that the peer may still ask for, in bytes.
     held_bytes: u64,
     /// For all paths together, then by path.
@@ -211,6 +213,7 @@ impl<T> Outstanding<T> {
             kept: RangeSet::new(),
             marked: BTreeSet::new(),
             paths: Vec::new(),
+            in_flight_bytes: 0,
             held_bytes: 0,
             reports: Vec::new(),
             counted: BTreeMap::new(),
@@ -359,6 +362,7 @@ impl<T> Outstanding<T> {
         let Some(on_path) = self.paths.get_mut(path.index()) else { return 0 };
         let chunks = std::mem::take(&mut on_path.chunks);
         let bytes = std::mem::take(&mut on_path.bytes);
+        self.in_flight_bytes -= bytes;
         for at in chunks.iter() {
             self.counted.remove(&at);
             if let Some(chunk) = self.chunk_mut(at) {
@@ -440,6 +444,9 @@ impl<T> Outstanding<T> {
         answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
         for (rest, keep) in rests.into_iter().zip([false, true]) {
+            if rest.new_blocks() == 0 {
+                continue;
+            }
             rest.changed().for_each(|range| self.take_gap(range, keep, &mut answer));
         }
         if highest > 0 {
@@ -450,9 +457,10 @@ impl<T> Outstanding<T> {
             self.take_back(report, next, &mut answer);
         }
         let is_same = rests.iter().all(Rest::is_empty);
+        let new = [rests[0].new_blocks(), rests[1].new_blocks()];
         self.last = last;
         if !is_same || !has_blocks {
-            self.last.set(report, next);
+            self.last.set(report, next, new);
         }
         self.check();
         Ok(answer)
@@ -469,6 +477,11 @@ impl<T> Outstanding<T> {
         self.take_cumulative(next, &mut answer);
         self.check();
         Ok(answer)
+    }
+
+    /// The highest TSN that the report acknowledges which was processed last.
+    pub(super) fn highest_of(&self, report: &Report<'_>) -> Tsn {
+        report.cum_tsn + u32::from(self.last.highest_end(report))
     }
 
     /// The vectors of an answer are used for the next one.
@@ -558,12 +571,16 @@ impl<T> Outstanding<T> {
 
     /// Chunks in the network on all paths.
     pub fn total_in_flight_chunks(&self) -> usize {
-        self.paths.iter().map(|on_path| on_path.chunks.len()).sum()
+        match &self.paths[..] {
+            // An addition over all paths is a loop with a long beginning.
+            [only] => only.chunks.len(),
+            paths => paths.iter().map(|on_path| on_path.chunks.len()).sum(),
+        }
     }
 
     /// Bytes in the network on all paths.
-    pub fn total_in_flight_bytes(&self) -> u64 {
-        self.paths.iter().map(|on_path| on_path.bytes).sum()
+    pub const fn total_in_flight_bytes(&self) -> u64 {
+        self.in_flight_bytes
     }
 
     /// The lowest TSN in the network on `path`, which T3-rtx is about.
@@ -809,6 +826,7 @@ impl<T> Outstanding<T> {
         }
         let on_path = &mut self.paths[path.index()];
         on_path.bytes += u64::from(len);
+        self.in_flight_bytes += u64::from(len);
         on_path.chunks.insert(at);
         on_path
     }
@@ -819,6 +837,7 @@ impl<T> Outstanding<T> {
         let was_there = on_path.chunks.remove(at);
         debug_assert!(was_there, "a chunk in the network is on its path");
         on_path.bytes -= u64::from(len);
+        self.in_flight_bytes -= u64::from(len);
     }
 
     fn chunk(&self, at: u64) -> Option<&Chunk<T>> {
@@ -848,6 +867,11 @@ impl<T> Outstanding<T> {
         debug_assert!(self.acked.last().is_none_or(|range| range.end <= self.end()), "sent");
         debug_assert!(self.marked.first().is_none_or(|at| *at >= self.first), "outstanding");
         debug_assert!(self.held_bytes >= self.total_in_flight_bytes(), "in flight is held");
+        debug_assert_eq!(
+            self.in_flight_bytes,
+            self.paths.iter().map(|on_path| on_path.bytes).sum::<u64>(),
+            "of all paths"
+        );
     }
 }
 
@@ -861,20 +885,6 @@ impl Reports {
             }
         }
     }
-}
-
-/// All blocks of a report as ranges of offsets, in order and without overlap; `next` is the offset
-/// behind the cumulative TSN.
-fn in_order(report: &Report<'_>, next: u64) -> Vec<Range<u64>> {
-    let blocks = report.gaps.iter().chain(report.nr_gaps);
-    let ranges: Vec<Range<u64>> = blocks.map(|block| range_of(block, next)).collect();
-    let follows = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
-    if ranges.iter().all(|range| range.start < range.end) && ranges.windows(2).all(follows) {
-        return ranges;
-    }
-    let mut joined = RangeSet::new();
-    ranges.into_iter().for_each(|range| _ = joined.insert(range));
-    joined.iter().collect()
 }
 
 #[cfg(test)]

@@ -475,6 +475,7 @@ impl Sender {
     }
 
     /// Nothing is sent for now: data that wait for a larger window do not wait for ever.
+    #[inline(never)]
     pub(super) fn arm_hold(&mut self, now: Instant) {
         let fits = |next: u32| next > 0 && u64::from(next) <= self.peer_rwnd;
         let waits = self.waits_for_window() && fits(self.next_new_len());

@@ -181,7 +181,8 @@ impl Transfer {
         self.config.parameters.heartbeat_interval + Duration::from_nanos(rto / 2 + random)
     }
 
-    /// The next random number of the association.
+    /// The next random number of the association. Few ask for one: not inlined.
+    #[inline(never)]
     pub(super) const fn draw(&mut self, chance: Chance) -> u64 {
         self.draws.count += 1;
         chance.bits(self.draws.key, Purpose::Association, self.draws.count)

@@ -76,12 +76,14 @@ impl<'a> SctpInput<'a> {
     }
 
     /// The association of a packet by its addresses.
+    #[inline(always)]
     fn known(&mut self) -> Option<FlowRef> {
         let key = FlowKey::new(IpProtocol::Sctp, &self.ends);
         let known = self.stack.addressing.receiver(key, || self.ends.local.ip());
         known.filter(|flow| self.is_live(flow))
     }
 
+    #[inline]
     fn is_live(&self, flow: &FlowRef) -> bool {
         match self.stack.sockets.get(flow.socket) {
             Some(Socket::Sctp(association)) => !association.is_closed(),

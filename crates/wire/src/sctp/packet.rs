@@ -57,13 +57,21 @@ impl SctpPacket {
     /// Common header and chunks with their padding, in bytes; UDP not included.
     #[inline]
     pub fn wire_len(&self) -> u32 {
-        Self::HEADER + self.chunks.iter().map(Chunk::padded_len).sum::<u32>()
+        match &self.chunks[..] {
+            // Nearly all packets.
+            [only] => Self::HEADER + only.padded_len(),
+            chunks => Self::HEADER + len_of_several(chunks),
+        }
     }
 
     /// Bytes of user data.
     #[inline]
     pub fn payload_len(&self) -> u32 {
-        self.chunks.iter().filter_map(Chunk::payload).map(crate::Payload::len).sum()
+        let len = |chunk: &Chunk| chunk.payload().map_or(0, crate::Payload::len);
+        match &self.chunks[..] {
+            [only] => len(only),
+            chunks => chunks.iter().map(len).sum(),
+        }
     }
 
     /// Appends the packet with its CRC32c, without UDP.
@@ -143,6 +151,12 @@ impl SctpPacket {
         }
         (init.fault() == Some(InitFault::ZeroTag)).then_some(Discard::ZeroInitiateTag)
     }
+}
+
+/// Bytes of chunks with their padding.
+#[inline(never)]
+fn len_of_several(chunks: &[Chunk]) -> u32 {
+    chunks.iter().map(Chunk::padded_len).sum()
 }
 
 /// The first chunk of `rest`, at least one byte, which is taken with its padding.

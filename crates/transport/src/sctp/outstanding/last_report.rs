@@ -5,6 +5,7 @@
 //! behind that block by block.
 
 use super::Report;
+use crate::buffer::RangeSet;
 use std::iter::Peekable;
 use std::ops::Range;
 use wire::sctp::GapBlock;
@@ -51,19 +52,33 @@ impl LastReport {
         })
     }
 
+    /// The highest end of a block of `report`, which is the last one: as a rule that of the last
+    /// block, without a look at the others.
+    pub(super) fn highest_end(&self, report: &Report<'_>) -> u16 {
+        let highest = |blocks: &[GapBlock]| match self.in_order {
+            true => blocks.last().map(|block| block.end),
+            false => blocks.iter().map(|block| block.end).max(),
+        };
+        highest(report.gaps).max(highest(report.nr_gaps)).unwrap_or(0)
+    }
+
     /// Whether it has no block.
     pub(super) fn is_empty(&self) -> bool {
         self.blocks.iter().all(Vec::is_empty)
     }
 
-    /// `report` is the last one.
-    pub(super) fn set(&mut self, report: &Report<'_>, next: u64) {
+    /// `report` is the last one. `new`: how many blocks at the end of its lists the one before did
+    /// not have; those before them are known to be ascending.
+    pub(super) fn set(&mut self, report: &Report<'_>, next: u64, new: [usize; 2]) {
         self.next = next;
-        for (last, blocks) in self.blocks.iter_mut().zip([report.gaps, report.nr_gaps]) {
+        self.in_order = true;
+        let lists = [report.gaps, report.nr_gaps].into_iter().zip(new);
+        for (last, (blocks, new)) in self.blocks.iter_mut().zip(lists) {
             last.clear();
             last.extend_from_slice(blocks);
+            let known = blocks.len().saturating_sub(new + 1);
+            self.in_order &= are_ascending(blocks.get(known..).unwrap_or_default());
         }
-        self.in_order = self.blocks.iter().all(|blocks| are_ascending(blocks));
     }
 }
 
@@ -71,6 +86,11 @@ impl<'a> Rest<'a> {
     /// Whether the next report has the blocks of the last one, and no other.
     pub(super) fn is_empty(&self) -> bool {
         self.lists.iter().all(|list| list.blocks.is_empty())
+    }
+
+    /// The number of blocks of the next report that are behind the common ones.
+    pub(super) const fn new_blocks(&self) -> usize {
+        self.lists[1].blocks.len()
     }
 
     /// Offset behind the highest block of the next report; 0 without any.
@@ -112,6 +132,20 @@ impl<'a> List<'a> {
 pub(super) fn range_of(block: &GapBlock, next: u64) -> Range<u64> {
     let start = (next + u64::from(block.start)).saturating_sub(1);
     start..next + u64::from(block.end)
+}
+
+/// All blocks of a report as ranges of offsets, in order and without overlap; `next` is the offset
+/// behind the cumulative TSN.
+pub(super) fn in_order(report: &Report<'_>, next: u64) -> Vec<Range<u64>> {
+    let blocks = report.gaps.iter().chain(report.nr_gaps);
+    let ranges: Vec<Range<u64>> = blocks.map(|block| range_of(block, next)).collect();
+    let follows = |pair: &[Range<u64>]| pair[0].end <= pair[1].start;
+    if ranges.iter().all(|range| range.start < range.end) && ranges.windows(2).all(follows) {
+        return ranges;
+    }
+    let mut joined = RangeSet::new();
+    ranges.into_iter().for_each(|range| _ = joined.insert(range));
+    joined.iter().collect()
 }
 
 /// The number of blocks at the beginning of both lists that are the same, if those of `last`, which
@@ -179,7 +213,7 @@ mod tests {
             |gaps| Report { cum_tsn: wire::sctp::Tsn(0), gaps, nr_gaps: &[], complete: true };
         let mut last = LastReport::default();
         let before = blocks(12, 40);
-        last.set(&report(&before), 100);
+        last.set(&report(&before), 100, [40, 0]);
         let after = blocks(2, 40);
         // The cumulative TSN passes the first block.
         let [rest, none] = last.compare(&report(&after[..]), 120);

@@ -1,11 +1,12 @@
 //! `InboundStreams`: fragments received, put together and delivered (RFC 9260 s6.6, s6.9).
 //!
 //! A message without fragments that is in order is delivered at once, without a search in a tree
-//! of fragments, and one that is not takes one entry in a tree; everything else is O(log n).
+//! of fragments, and one that is not takes one slot of a queue; everything else is O(log n).
 //! Streams cost memory from their first ordered message on. Which TSNs have arrived is left to
 //! `ReceivedTsns`, the window to the association.
 
 use super::joined::Joined;
+use super::keyed::KeyedQueue;
 use super::partial::{Head, Partial, Place, Run};
 use super::table::StreamTable;
 use super::{Framing, Received};
@@ -35,7 +36,7 @@ struct Stream {
     /// Key of the message expected; its low bits are the SSN or MID.
     next: u64,
     /// Whole messages behind it, by key.
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: KeyedQueue<Waiting>,
 }
 
 /// A whole message that waits for others.
@@ -169,7 +170,7 @@ impl InboundStreams {
     fn keep(&mut self, id: u16, key: Option<u64>, message: Waiting) -> Result<(), Violation> {
         let stream = self.streams.entry(id);
         match key {
-            Some(key) if !stream.waiting.contains_key(&key) => {
+            Some(key) if !stream.waiting.contains(key) => {
                 if let Some(waiting) = &mut self.waiting {
                     waiting.extend(message.offsets().map(|at| (at, (id, key))));
                 }
@@ -208,11 +209,8 @@ impl InboundStreams {
     /// Delivers what waits in a stream up to the first message that is missing.
     fn release(&mut self, id: u16) {
         let Some(stream) = self.streams.get_mut(id) else { return };
-        while let Some(first) = stream.waiting.first_entry()
-            && *first.key() <= stream.next
-        {
-            stream.next = stream.next.max(*first.key() + 1);
-            let message = first.remove();
+        while let Some((key, message)) = stream.waiting.pop_up_to(stream.next) {
+            stream.next = stream.next.max(key + 1);
             if let Some(waiting) = &mut self.waiting {
                 for at in message.offsets() {
                     waiting.remove(&at);
@@ -295,7 +293,7 @@ impl InboundStreams {
         let place = index.get(&at).copied();
         let index = self.waiting.insert(index);
         let message = place
-            .and_then(|(id, key)| Some((id, key, self.streams.get_mut(id)?.waiting.remove(&key)?)));
+            .and_then(|(id, key)| Some((id, key, self.streams.get_mut(id)?.waiting.remove(key)?)));
         let bytes = match message {
             None => self.partial.discard(at),
             Some((id, key, message)) => {
@@ -315,8 +313,8 @@ impl InboundStreams {
         let mut index = BTreeMap::new();
         for id in self.streams.keys() {
             let waiting = self.streams.get(id).map(|stream| &stream.waiting);
-            for (key, message) in waiting.into_iter().flatten() {
-                index.extend(message.offsets().map(|at| (at, (id, *key))));
+            for (key, message) in waiting.into_iter().flat_map(KeyedQueue::iter) {
+                index.extend(message.offsets().map(|at| (at, (id, key))));
             }
         }
         index
@@ -329,7 +327,7 @@ impl InboundStreams {
             if streams.is_empty() { self.streams.keys().collect() } else { streams.to_vec() };
         for id in all {
             if let Some(stream) = self.streams.get_mut(id) {
-                let last = stream.waiting.last_key_value().map_or(0, |(last, _)| last + 1);
+                let last = stream.waiting.iter().map(|(key, _)| key + 1).max().unwrap_or(0);
                 stream.next = stream.next.max(last);
                 self.release(id);
             }
@@ -346,7 +344,8 @@ impl InboundStreams {
         for id in all {
             let Some(stream) = self.streams.get_mut(id) else { continue };
             stream.next = 0;
-            for (key, message) in std::mem::take(&mut stream.waiting) {
+            let mut before = std::mem::take(&mut stream.waiting);
+            while let Some((key, message)) = before.pop_up_to(u64::MAX) {
                 let key = number_of(self.framing, key).into();
                 if let Some(waiting) = &mut self.waiting {
                     waiting.extend(message.offsets().map(|at| (at, (id, key))));

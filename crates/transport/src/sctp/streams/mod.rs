@@ -7,6 +7,7 @@
 
 mod inbound;
 mod joined;
+mod keyed;
 mod message;
 mod outbound;
 mod partial;

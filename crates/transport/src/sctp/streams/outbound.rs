@@ -229,7 +229,9 @@ impl OutboundStreams {
         let begin = !head.begun;
         if begin {
             head.sequence = stream.numbers.bind(self.framing, head.unordered);
-            self.limits.remove(head.reliability, head.key, id);
+            if head.reliability != Reliability::Full {
+                self.limits.remove(head.reliability, head.key, id);
+            }
         }
         let len = head.left().min(max_payload);
         let fragment = head.cut(id, len);
@@ -410,7 +412,7 @@ impl Limits {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn remove(&mut self, reliability: Reliability, message: MessageKey, stream: u16) {
         match reliability {
             Reliability::Lifetime(end) => {
