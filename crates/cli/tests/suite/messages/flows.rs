@@ -69,6 +69,8 @@ fn flows_that_make_no_sense() {
         "x=udp on a,b traffic udp:1mbit",
         "x=udp on a cc reno traffic udp:1mbit",
         "x=udp on a scheduler lrf traffic udp:1mbit",
+        "x=udp on a traffic udp:1mbit buffers 1MiB/1MiB",
+        "x=tcp on a buffers 1MiB",
         "x=udp on a traffic bulk:4MiB",
         "x=udp on a traffic video:60s:40mbit",
     ] {

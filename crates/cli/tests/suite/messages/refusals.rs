@@ -168,6 +168,8 @@ fn traffic_of_compare() {
         "call:20",
         "video:100bit",
         "video:5s:deadline=soon",
+        "video:5s:skip=1s:skip=2s",
+        "video:5s:skip=5s",
         "web",
         "web:",
         "download",

@@ -42,7 +42,7 @@ fn files_that_are_no_tables_of_messages() {
 fn generated_traffic() {
     let mut session = Session::new("generated");
     for traffic in [
-        "video:2s:2mbit:deadline=100ms",
+        "video:2s:2mbit:deadline=100ms:skip=500ms",
         "video:adaptive:5s",
         "call:5s",
         "onoff:1mbit:5s",
