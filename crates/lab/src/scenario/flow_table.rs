@@ -61,7 +61,8 @@ static WORDS: &[Word] = &[
     both(
         "buffers",
         Regex(super::values::BUFFERS_PATTERN),
-        "Socket buffers SEND/RECEIVE of both ends, as the option `buffers`. Default: the scenario's.",
+        "Socket buffers SEND/RECEIVE of both ends, as the option `buffers`. Default: the \
+         scenario's.",
     ),
     both("reverse", Flag, "Send from client to server."),
 ];

@@ -42,8 +42,6 @@ pub struct Sender {
     /// Why the scheduler waits, since it was last asked.
     pub(super) waits: Option<Blocked>,
     pub(super) one_at_a_time: bool,
-    /// The scheduler heeds acknowledgements: asked once, not for each segment.
-    heeds_acks: bool,
     /// The peer will send nothing more.
     pub(super) peer_closed: bool,
     /// Something happened since the scheduler was asked.
@@ -76,7 +74,6 @@ impl Sender {
         Sender {
             queue: SendQueue::default(),
             socket: config.socket,
-            heeds_acks: config.scheduler.heeds_acks(),
             scheduler: config.scheduler,
             policy: config.policy,
             failover: config.failover,
@@ -130,7 +127,7 @@ impl Sender {
     #[inline]
     pub fn on_segment(&mut self, path: PathId) {
         self.is_due = true;
-        if self.heeds_acks {
+        if self.scheduler.heeds_acks() {
             self.arrivals = self.arrivals.with(path);
         }
     }

@@ -342,7 +342,8 @@ impl Receiver {
         self.buffer.enlarge(copied, beyond);
     }
 
-    /// Reads the next bytes in order, of which there are some, for the application. Returns also whether the window opened so
+    /// Reads the next bytes in order, of which there are some, for the application. Returns
+    /// also whether the window opened so
     /// far that it is to be announced at once (Linux: to at least twice the one announced last).
     #[inline(always)]
     pub(crate) fn read(&mut self, now: Instant, max: u32, shift: u8) -> (Payload, bool) {

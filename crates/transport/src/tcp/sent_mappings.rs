@@ -78,7 +78,7 @@ impl SentMappings {
         }
     }
 
-    /// The mapping of the byte at `offset`. The one found last and the one after it are tried first.
+    /// The mapping of the byte at `offset`. The one found last and the next one are tried first.
     #[inline]
     pub(crate) fn find(&self, offset: u64) -> Option<&SentMapping> {
         let last = self.mappings.get(self.hint.get()).filter(|map| map.covers(offset));
