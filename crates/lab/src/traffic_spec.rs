@@ -86,7 +86,8 @@ pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burs
     video[:TIME][:RATE][:deadline=TIME][:skip=TIME], video:adaptive[:TIME], call[:TIME], \
     vod:netflix (youtube, dash), onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], \
     game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] (time, direction, size) or \
-    pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME, or maps[:TIME]";
+    pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME, or \
+    maps[:TIME]";
 /// Help on the key of a competing connection.
 pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], \
      onoff[:RATE][:TIME] or udp:RATE[:TIME][:bytes=N]. Default: saturating to the end; udp needs \
