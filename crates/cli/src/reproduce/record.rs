@@ -16,7 +16,7 @@ const RULES: &str = "A claim holds where its interval shows it, fails where the 
 the contrary, and is undecided otherwise ([claims-format.md](claims-format.md)). Hard claims \
 follow from the mechanism; soft ones depend on the networks of the authors. The last column is the \
 same claim with the model of today's kernel. Values that a paper does not state follow \
-`scenarios/RULES.md`, and rows with neighbouring values change no answer.";
+`scenarios/RULES.md`; rows with neighbouring values or more repetitions change no answer.";
 
 /// Writes the document.
 pub(super) fn write(
