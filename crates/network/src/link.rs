@@ -188,8 +188,9 @@ impl Link {
             }
             self.line.packets += 1;
             self.service_bytes += u64::from(len);
+            // The backlog did not grow otherwise.
+            self.note(self.backlog_in_line());
         }
-        self.note_backlog();
         let arrival = depart + self.delay;
         let is_first = self.flights.is_empty();
         self.flights.push(Flight { arrival, accepted }, packet);
@@ -268,7 +269,11 @@ impl Link {
 
     #[inline]
     fn note_backlog(&mut self) {
-        let backlog = self.waiting();
+        self.note(self.waiting());
+    }
+
+    #[inline]
+    fn note(&mut self, backlog: Backlog) {
         self.stats.max_backlog.packets = self.stats.max_backlog.packets.max(backlog.packets);
         self.stats.max_backlog.bytes = self.stats.max_backlog.bytes.max(backlog.bytes);
     }
@@ -574,14 +579,20 @@ impl Link {
     fn waiting(&self) -> Backlog {
         match &self.queue {
             Queue::Head(head) => head.backlog(),
-            Queue::Tail(_) if self.line.packets > 0 => Backlog {
-                packets: u64::from(self.line.packets) - 1,
-                bytes: self.service_bytes - u64::from(self.line.first.accepted.len()),
-            },
+            Queue::Tail(_) if self.line.packets > 0 => self.backlog_in_line(),
             Queue::Tail(_) => self.service.front().map_or(Backlog::default(), |first| Backlog {
                 packets: self.service.len() as u64 - 1,
                 bytes: self.service_bytes - u64::from(first.accepted.len()),
             }),
+        }
+    }
+
+    /// The same of packets in line, of which there are some.
+    #[inline]
+    fn backlog_in_line(&self) -> Backlog {
+        Backlog {
+            packets: u64::from(self.line.packets) - 1,
+            bytes: self.service_bytes - u64::from(self.line.first.accepted.len()),
         }
     }
 

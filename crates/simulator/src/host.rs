@@ -294,6 +294,7 @@ impl<A: Application> Host<A> {
 
     /// The next step of a serial host, in this order: send the packet that was made, notify
     /// applications, take one input, make one packet. False if there is nothing to do.
+    #[inline(never)]
     fn one_step(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) -> bool {
         let Some(processor) = &mut self.processor else { return false };
         if let Some(transmit) = processor.take_made() {

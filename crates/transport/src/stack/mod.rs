@@ -31,7 +31,7 @@ use crate::sctp::streams::{Message, Received};
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::connection::Connection;
 use addressing::Addressing;
-use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
+use base::{Context, Instant, InterfaceId, PathId, Purpose, ShortQueue, SocketId, prefetch};
 use paths::View;
 use reassembly::Reassembly;
 use sockets::{Listener, Socket, Sockets};
@@ -48,9 +48,9 @@ const MAX_EMBRYONIC: u32 = 4096;
 pub struct Stack {
     addressing: Addressing,
     sockets: Sockets,
-    ready: VecDeque<SocketId>,
+    ready: ShortQueue<SocketId>,
     deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
-    events: VecDeque<SocketEvent>,
+    events: ShortQueue<SocketEvent>,
     /// Empty between calls; its memory is used again.
     collected: Vec<ConnectionEvent>,
     /// Packets that belong to no connection: resets, echo replies, datagrams.
@@ -75,9 +75,9 @@ impl Stack {
         Stack {
             addressing: Addressing::new(config),
             sockets: Sockets::default(),
-            ready: VecDeque::new(),
+            ready: ShortQueue::new(),
             deadlines: BinaryHeap::new(),
-            events: VecDeque::new(),
+            events: ShortQueue::new(),
             collected: Vec::new(),
             stray: VecDeque::new(),
             reader: None,
@@ -152,51 +152,54 @@ impl Stack {
     }
 
     /// The next packet to send, until `None`.
-    #[inline]
+    // Inlined into the loop that drains a stack: a packet of TCP saves a call and a result in
+    // memory, a twentieth of its cost.
+    #[inline(always)]
     pub fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        // Half of the calls find nothing: asked here, they cost a tenth.
-        if self.ready.is_empty() && self.stray.is_empty() {
-            return None;
+        loop {
+            if !self.stray.is_empty() {
+                return self.stray.pop_front();
+            }
+            let id = *self.ready.front()?;
+            let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id) else {
+                let transmit = self.next_of_other(cx, id);
+                if transmit.is_some() {
+                    return transmit;
+                }
+                continue;
+            };
+            let transmit = connection.poll_transmit(cx);
+            if transmit.is_some() {
+                return transmit;
+            }
+            // As of others, without finding it again.
+            let rest = at_rest(cx, &mut **connection);
+            self.ready.pop_front();
+            self.settle_at(cx, id, rest);
         }
-        self.next_transmit(cx)
     }
 
-    fn next_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        if !self.stray.is_empty() {
-            return self.stray.pop_front();
-        }
-        while let Some(&id) = self.ready.front() {
-            let wants_path = match self.sockets.get_mut(id) {
-                Some(Socket::Tcp(connection)) => {
-                    let transmit = connection.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
-                    }
-                    // As below, without finding it again.
-                    let rest = at_rest(cx, &mut **connection);
-                    self.ready.pop_front();
-                    self.settle_at(cx, id, rest);
-                    continue;
+    /// The next packet of the first socket that is ready and not of TCP. Without one it is settled,
+    /// or has another path to ask.
+    fn next_of_other(&mut self, cx: &mut Context<'_>, id: SocketId) -> Option<Transmit> {
+        let wants_path = match self.sockets.get_mut(id) {
+            Some(Socket::Mptcp(connection)) => {
+                let transmit = connection.poll_transmit(cx);
+                if transmit.is_some() {
+                    return transmit;
                 }
-                Some(Socket::Mptcp(connection)) => {
-                    let transmit = connection.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
-                    }
-                    connection.wants_path()
-                }
-                Some(Socket::Sctp(association)) => {
-                    let transmit = association.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
-                    }
-                    false
-                }
-                _ => false,
-            };
-            if wants_path && self.open_paths(cx, id) {
-                continue;
+                connection.wants_path()
             }
+            Some(Socket::Sctp(association)) => {
+                let transmit = association.poll_transmit(cx);
+                if transmit.is_some() {
+                    return transmit;
+                }
+                false
+            }
+            _ => false,
+        };
+        if !(wants_path && self.open_paths(cx, id)) {
             self.ready.pop_front();
             self.settle(cx, id);
         }

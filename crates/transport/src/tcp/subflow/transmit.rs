@@ -578,7 +578,7 @@ impl Subflow {
         let len = payload.len();
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
-        let window = self.rx.announce_window(self.handshake.our_shift());
+        let window = self.rx.announce_window(self.handshake.our_shift(), cx.has_short_ways());
         let timestamps = self.handshake.timestamps_option(cx.now, self.rx.ts_recent());
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
