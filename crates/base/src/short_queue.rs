@@ -31,6 +31,24 @@ impl<T> ShortQueue<T> {
         self.first.as_ref()
     }
 
+    /// The first element.
+    #[inline]
+    pub const fn front_mut(&mut self) -> Option<&mut T> {
+        self.first.as_mut()
+    }
+
+    /// The last element.
+    #[inline]
+    pub fn back_mut(&mut self) -> Option<&mut T> {
+        self.rest.back_mut().or(self.first.as_mut())
+    }
+
+    /// Whether there is exactly one element.
+    #[inline]
+    pub fn has_one(&self) -> bool {
+        self.first.is_some() && self.rest.is_empty()
+    }
+
     /// Appends an element.
     #[inline]
     pub fn push_back(&mut self, element: T) {
@@ -83,7 +101,10 @@ mod tests {
                 }
                 for _ in 0..pops {
                     assert_eq!(queue.front(), model.front());
+                    assert_eq!(queue.front_mut(), model.front_mut());
+                    assert_eq!(queue.back_mut(), model.back_mut());
                     assert_eq!(queue.is_empty(), model.is_empty());
+                    assert_eq!(queue.has_one(), model.len() == 1);
                     assert_eq!(queue.pop_front(), model.pop_front());
                 }
             }

@@ -194,6 +194,8 @@ impl<A: Application> Host<A> {
     }
 
     /// A packet left a NIC, which seldom allows another packet to be sent.
+    // It has one caller.
+    #[inline(always)]
     pub(crate) fn departed(
         &mut self,
         cx: &mut Context<'_>,
@@ -262,6 +264,7 @@ impl<A: Application> Host<A> {
     }
 
     /// Steps 2 to 4 of the stack's contract.
+    #[inline(never)]
     fn drain(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         cx.host = self.id;
         for _ in 0..DRAIN_LIMIT {

@@ -119,6 +119,7 @@ impl Endpoint for Connection {
         Some(Transmit { interface: self.interface, packet: packet?, bytes })
     }
 
+    #[inline]
     fn deadline(&mut self) -> Instant {
         self.subflow.deadline_before(self.marks.armed_at)
     }

@@ -274,6 +274,8 @@ impl Receiver {
         (self.announced_window >> shift).min(65_535) as u16
     }
 
+    // Inlined, it would take the registers of what needs it rarely.
+    #[inline(never)]
     fn choose_window(&mut self, shift: u8) {
         let window = match self.shared {
             // It counts bytes of the connection; what one subflow may deliver is bounded by

@@ -5,7 +5,7 @@
 //! sizing decide whether new data may be sent. Order and conditions are those of Linux
 //! `tcp_write_xmit`; RFC 9293 s3.1 and s3.8.6.2, RFC 1122 s4.2.3.4 (Nagle), RFC 7323, RFC 2018.
 
-use super::{Due, FlowId, Subflow};
+use super::{Due, FlowId, Subflow, TIMESTAMPS};
 use crate::congestion::Controller;
 use crate::recovery::burst_segs;
 use crate::socket::ConnectionEvent;
@@ -575,6 +575,7 @@ impl Subflow {
         // Everything that is a call comes before the segment is made: then its fields go from
         // registers to where it will be kept.
         let place = Box::new_uninit();
+        let ends = self.envelope.ends.clone();
         let len = payload.len();
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
@@ -583,9 +584,8 @@ impl Subflow {
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
-        let options = TcpOptions { timestamps, ..TcpOptions::default() };
-        self.tx.nic.last_len = self.envelope.ip + TCP_HEADER + options.padded_len() + len;
-        let ends = self.envelope.ends.clone();
+        let padded = if timestamps.is_some() { TIMESTAMPS } else { 0 };
+        self.tx.nic.last_len = self.envelope.ip + TCP_HEADER + padded + len;
         let segment = TcpSegment {
             src_port: self.envelope.src_port,
             dst_port: self.envelope.dst_port,
@@ -593,7 +593,7 @@ impl Subflow {
             ack,
             flags,
             window,
-            options,
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
             payload,
         };
         let flow = self.id.socket.0 + 1;
