@@ -4,7 +4,8 @@
 //! It takes the memory of its elements and hardly more, and gives it back as it becomes shorter.
 //! A ring that grows leaves blocks of all the sizes that it had, which an allocator cannot use for
 //! anything else: with a thousand connections that was a sixth of their memory. A long queue keeps
-//! one empty chunk for the next elements. The first and the last chunk are found without a list, since on a long way of a packet each cache miss counts.
+//! one empty chunk for the next elements. The first and the last chunk are found without a list,
+//! since on a long way of a packet each cache miss counts.
 
 use std::collections::VecDeque;
 
@@ -210,6 +211,21 @@ impl<T: Default> ChunkQueue<T> {
         self.front_elements().iter().chain(middle).chain(self.back_elements())
     }
 
+    /// Elements from `index` on, as far as they are in one chunk; none only at the end.
+    pub fn run_from(&self, index: usize) -> &[T] {
+        let front = self.front_elements();
+        let Some(beyond) = index.checked_sub(front.len()) else { return &front[index..] };
+        let (chunk, place) = (beyond / CHUNK, beyond % CHUNK);
+        let middle = self.middle.as_ref().map(|middle| &middle.chunks);
+        match middle.and_then(|middle| middle.get(chunk)) {
+            Some(chunk) => &chunk[place..],
+            None if chunk == middle.map_or(0, VecDeque::len) => {
+                self.back_elements().get(place..).unwrap_or_default()
+            }
+            None => &[],
+        }
+    }
+
     /// The elements in order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let (start, end) = (usize::from(self.start), usize::from(self.end));
@@ -263,6 +279,13 @@ mod tests {
         assert_eq!(queue.front_mut().copied(), model.front().copied());
         assert!(queue.iter().eq(model.iter()));
         assert!(queue.iter().rev().eq(model.iter().rev()));
+        for index in [0, 1, 7, 8, 9, 20, 33, 1000] {
+            let mut all: Vec<u64> = Vec::new();
+            while let run @ [_, ..] = queue.run_from(index + all.len()) {
+                all.extend(run);
+            }
+            assert!(all.iter().eq(model.iter().skip(index)), "{index}");
+        }
         for index in 0..model.len() + 20 {
             assert_eq!(queue.get(index), model.get(index), "{index} of {}", model.len());
             assert_eq!(queue.get_mut(index).copied(), model.get(index).copied());

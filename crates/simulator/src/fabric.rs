@@ -320,7 +320,8 @@ impl Fabric {
     }
 
     /// Give a packet of `len` bytes to a NIC.
-    #[inline]
+    // Where it is called is in line where TCP sends, and a call for others.
+    #[inline(always)]
     pub(crate) fn enqueue_nic(
         &mut self,
         cx: &mut Context<'_>,

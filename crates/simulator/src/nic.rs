@@ -53,7 +53,7 @@ impl Nic {
 
     /// Queue a packet of `len` bytes, or drop it if the queue is full. The packet in service is not
     /// counted. Returns the next departure unless it is awaited.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
         cx: &mut Context<'_>,

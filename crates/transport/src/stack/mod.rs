@@ -152,20 +152,29 @@ impl Stack {
     }
 
     /// The next packet to send, until `None`.
-    // Inlined into the loop that drains a stack: a packet of TCP saves a call and a result in
-    // memory, a twentieth of its cost.
-    #[inline(always)]
     pub fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        loop {
-            if !self.stray.is_empty() {
-                return self.stray.pop_front();
+        let mut next = Next(None);
+        self.transmit(cx, &mut next);
+        next.0
+    }
+
+    /// Passes packets to `sink`, all that there are or until one was the last.
+    // A loop that stays with a connection: to find it again for each packet of a burst costs a
+    // tenth of the packet.
+    #[inline(always)]
+    pub fn transmit(&mut self, cx: &mut Context<'_>, sink: &mut impl Sink) {
+        while let Some(transmit) = self.stray.pop_front() {
+            if pass(cx, sink, transmit) == Sent::Last {
+                return;
             }
-            let id = *self.ready.front()?;
-            let wants_path = match self.sockets.get_mut(id) {
+        }
+        while let Some(&id) = self.ready.front() {
+            let (is_last, wants_path) = match self.sockets.get_mut(id) {
                 Some(Socket::Tcp(connection)) => {
-                    let transmit = connection.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
+                    while let Some(transmit) = connection.poll_transmit(cx) {
+                        if has_enough(&mut **connection, sink.send(cx, transmit)) {
+                            return;
+                        }
                     }
                     // As of others, without finding it again.
                     let rest = at_rest(cx, &mut **connection);
@@ -174,21 +183,14 @@ impl Stack {
                     continue;
                 }
                 Some(Socket::Mptcp(connection)) => {
-                    let transmit = connection.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
-                    }
-                    connection.wants_path()
+                    (pass_all(cx, &mut **connection, sink), connection.wants_path())
                 }
-                Some(Socket::Sctp(association)) => {
-                    let transmit = association.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
-                    }
-                    false
-                }
-                _ => false,
+                Some(Socket::Sctp(association)) => (pass_all(cx, &mut **association, sink), false),
+                _ => (false, false),
             };
+            if is_last {
+                return;
+            }
             self.settle_first(cx, id, wants_path);
         }
     }
@@ -579,6 +581,65 @@ impl Stack {
             self.wake(id);
         }
     }
+}
+
+/// What became of a packet that was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// It is in the queue of its interface.
+    Queued,
+    /// It left the interface at once (`Input::Departed`).
+    Departed {
+        /// `Packet::flow` of the packet.
+        flow: u32,
+        /// Length of the IP packet, in bytes.
+        bytes: u32,
+    },
+    /// No more packets are wanted now.
+    Last,
+}
+
+/// What takes the packets of a stack.
+pub trait Sink {
+    /// Takes a packet.
+    fn send(&mut self, cx: &mut Context<'_>, transmit: Transmit) -> Sent;
+}
+
+/// Takes one packet.
+struct Next(Option<Transmit>);
+
+impl Sink for Next {
+    fn send(&mut self, _cx: &mut Context<'_>, transmit: Transmit) -> Sent {
+        self.0 = Some(transmit);
+        Sent::Last
+    }
+}
+
+/// Sends a packet. A call, as `send` is in line for packets of TCP.
+#[inline(never)]
+fn pass(cx: &mut Context<'_>, sink: &mut impl Sink, transmit: Transmit) -> Sent {
+    sink.send(cx, transmit)
+}
+
+/// Sends what a connection has to send; returns whether no more is wanted.
+#[inline(always)]
+fn pass_all<E: Endpoint>(cx: &mut Context<'_>, connection: &mut E, sink: &mut impl Sink) -> bool {
+    while let Some(transmit) = connection.poll_transmit(cx) {
+        if has_enough(connection, pass(cx, sink, transmit)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Tells a connection what became of its packet; returns whether no more is wanted.
+#[inline(always)]
+fn has_enough<E: Endpoint>(connection: &mut E, sent: Sent) -> bool {
+    if let Sent::Departed { flow, bytes } = sent {
+        // It is in the list already of those that may have something to send.
+        let _ = split_flow(flow).map(|(_, path)| connection.on_departed(path, bytes));
+    }
+    sent == Sent::Last
 }
 
 /// A connection that has nothing to send for now.

@@ -351,9 +351,15 @@ impl Subflow {
     }
 
     /// `bytes` left the interface. Returns whether a throttled segment may be sent now.
+    #[inline]
     pub fn on_departed(&mut self, bytes: u32) -> bool {
         self.tx.nic.on_departed(bytes);
-        let released = self.tx.nic.is_throttled() && self.tx.nic.release(self.small_queue_limit());
+        self.tx.nic.is_throttled() && self.try_release()
+    }
+
+    /// Whether the queue of the interface is short enough now for a throttled segment.
+    fn try_release(&mut self) -> bool {
+        let released = self.tx.nic.release(self.small_queue_limit());
         if released && self.loss.board().next_to_retransmit().is_some() {
             self.loss.set_rexmit(Rexmit::Lost);
         }
