@@ -273,11 +273,12 @@ impl<A: Application> Host<A> {
             let Host { id, stack, first_hops, .. } = self;
             let mut outgoing = Outgoing { fabric, host: *id, first_hops, left };
             stack.transmit(cx, &mut outgoing);
-            left = outgoing.left.saturating_sub(1);
-            if left == 0 {
+            left = outgoing.left;
+            if left <= 1 {
                 return fabric.report_live_lock("one input of a host leads to packets without end");
             }
             let Some(event) = self.stack.poll_event() else { break };
+            left -= 1;
             self.notify(cx, fabric, event);
         }
         fabric.queue.set_latest(self.target, self.stack.poll_deadline());
@@ -376,7 +377,8 @@ struct Outgoing<'a> {
 impl Sink for Outgoing<'_> {
     #[inline(always)]
     fn send(&mut self, cx: &mut Context<'_>, transmit: Transmit) -> Sent {
-        self.left = self.left.saturating_sub(1);
+        // At least one is left before: at zero the host stops.
+        self.left -= 1;
         if self.left == 0 {
             return Sent::Last;
         }
