@@ -62,14 +62,11 @@ impl<T> ShortQueue<T> {
     /// Takes the first element.
     #[inline]
     pub fn pop_front(&mut self) -> Option<T> {
-        if self.first.is_none() {
-            return None;
-        }
-        let first = self.first.take();
+        let first = self.first.take()?;
         if !self.rest.is_empty() {
             self.next();
         }
-        first
+        Some(first)
     }
 
     #[inline(never)]
