@@ -3,8 +3,9 @@
 //!
 //! It takes the memory of its elements and hardly more, and gives it back as it becomes shorter.
 //! A ring that grows leaves blocks of all the sizes that it had, which an allocator cannot use for
-//! anything else: with a thousand connections that was a sixth of their memory. The first and the
-//! last chunk are found without a list, since on a long way of a packet each cache miss counts.
+//! anything else: with a thousand connections that was a sixth of their memory. A long queue keeps
+//! one empty chunk for the next elements. The first and the last chunk are found without a list,
+//! since on a long way of a packet each cache miss counts.
 
 use std::collections::VecDeque;
 
@@ -20,13 +21,22 @@ pub struct ChunkQueue<T> {
     front: Option<Chunk<T>>,
     /// The last elements, if they are not in `front`, are at `..back_len`.
     back: Option<Chunk<T>>,
-    /// Full chunks between `front` and `back`.
-    #[expect(clippy::box_collection, reason = "few queues are long, and few calls need it")]
-    middle: Option<Box<VecDeque<Chunk<T>>>>,
+    /// Full chunks between `front` and `back`; boxed, as few calls need it.
+    middle: Option<Box<Middle<T>>>,
     len: u32,
     start: u8,
     end: u8,
     back_len: u8,
+}
+
+/// What a long queue has besides.
+#[derive(Clone, Debug, Default)]
+struct Middle<T> {
+    /// At least one.
+    chunks: VecDeque<Chunk<T>>,
+    /// The last chunk that became empty: a queue that keeps its length needs one as often, and to
+    /// allocate one takes as long as eight elements do.
+    spare: Option<Chunk<T>>,
 }
 
 impl<T: Default> ChunkQueue<T> {
@@ -68,14 +78,15 @@ impl<T: Default> ChunkQueue<T> {
     /// Appends an element in a chunk of its own.
     #[inline(never)]
     fn push_chunk(&mut self, element: T) {
-        let mut chunk: Chunk<T> = Box::default();
+        let spare = self.middle.as_mut().and_then(|middle| middle.spare.take());
+        let mut chunk: Chunk<T> = spare.unwrap_or_default();
         chunk[0] = element;
         if self.front.is_none() {
             (self.front, self.start, self.end) = (Some(chunk), 0, 1);
             return;
         }
         if let Some(full) = self.back.replace(chunk) {
-            self.middle.get_or_insert_default().push_back(full);
+            self.middle.get_or_insert_default().chunks.push_back(full);
         }
         self.back_len = 1;
     }
@@ -104,9 +115,9 @@ impl<T: Default> ChunkQueue<T> {
     fn next_chunk(&mut self) {
         self.start = 0;
         if let Some(middle) = &mut self.middle {
-            self.front = middle.pop_front();
+            middle.spare = std::mem::replace(&mut self.front, middle.chunks.pop_front());
             self.end = CHUNK as u8;
-            if middle.is_empty() {
+            if middle.chunks.is_empty() {
                 self.middle = None;
             }
         } else if let Some(back) = self.back.take() {
@@ -163,7 +174,7 @@ impl<T: Default> ChunkQueue<T> {
     /// The element at `index` after those of the first chunk.
     fn get_beyond(&self, index: usize) -> Option<&T> {
         let (chunk, place) = (index / CHUNK, index % CHUNK);
-        let middle = self.middle.as_deref();
+        let middle = self.middle.as_ref().map(|middle| &middle.chunks);
         match middle.and_then(|middle| middle.get(chunk)) {
             Some(chunk) => chunk.get(place),
             None if chunk == middle.map_or(0, VecDeque::len) => self.back_elements().get(place),
@@ -183,9 +194,9 @@ impl<T: Default> ChunkQueue<T> {
 
     fn get_beyond_mut(&mut self, index: usize) -> Option<&mut T> {
         let (chunk, place) = (index / CHUNK, index % CHUNK);
-        let chunks = self.middle.as_ref().map_or(0, |middle| middle.len());
+        let chunks = self.middle.as_ref().map_or(0, |middle| middle.chunks.len());
         if chunk < chunks {
-            return self.middle.as_mut()?.get_mut(chunk)?.get_mut(place);
+            return self.middle.as_mut()?.chunks.get_mut(chunk)?.get_mut(place);
         }
         if chunk > chunks {
             return None;
@@ -195,16 +206,31 @@ impl<T: Default> ChunkQueue<T> {
 
     /// The elements in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
-        let middle = self.middle.iter().flat_map(|middle| middle.iter());
+        let middle = self.middle.iter().flat_map(|middle| middle.chunks.iter());
         let middle = middle.flat_map(|chunk| chunk.iter());
         self.front_elements().iter().chain(middle).chain(self.back_elements())
+    }
+
+    /// Elements from `index` on, as far as they are in one chunk; none only at the end.
+    pub fn run_from(&self, index: usize) -> &[T] {
+        let front = self.front_elements();
+        let Some(beyond) = index.checked_sub(front.len()) else { return &front[index..] };
+        let (chunk, place) = (beyond / CHUNK, beyond % CHUNK);
+        let middle = self.middle.as_ref().map(|middle| &middle.chunks);
+        match middle.and_then(|middle| middle.get(chunk)) {
+            Some(chunk) => &chunk[place..],
+            None if chunk == middle.map_or(0, VecDeque::len) => {
+                self.back_elements().get(place..).unwrap_or_default()
+            }
+            None => &[],
+        }
     }
 
     /// The elements in order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let (start, end) = (usize::from(self.start), usize::from(self.end));
         let front = self.front.iter_mut().flat_map(move |chunk| &mut chunk[start..end]);
-        let middle = self.middle.iter_mut().flat_map(|middle| middle.iter_mut());
+        let middle = self.middle.iter_mut().flat_map(|middle| middle.chunks.iter_mut());
         let middle = middle.flat_map(|chunk| chunk.iter_mut());
         let back_len = usize::from(self.back_len);
         let back = self.back.iter_mut().flat_map(move |chunk| &mut chunk[..back_len]);
@@ -253,6 +279,13 @@ mod tests {
         assert_eq!(queue.front_mut().copied(), model.front().copied());
         assert!(queue.iter().eq(model.iter()));
         assert!(queue.iter().rev().eq(model.iter().rev()));
+        for index in [0, 1, 7, 8, 9, 20, 33, 1000] {
+            let mut all: Vec<u64> = Vec::new();
+            while let run @ [_, ..] = queue.run_from(index + all.len()) {
+                all.extend(run);
+            }
+            assert!(all.iter().eq(model.iter().skip(index)), "{index}");
+        }
         for index in 0..model.len() + 20 {
             assert_eq!(queue.get(index), model.get(index), "{index} of {}", model.len());
             assert_eq!(queue.get_mut(index).copied(), model.get(index).copied());
@@ -292,7 +325,7 @@ mod tests {
     fn memory_is_that_of_the_elements() {
         let chunks = |queue: &ChunkQueue<u64>| {
             let ends = usize::from(queue.front.is_some()) + usize::from(queue.back.is_some());
-            ends + queue.middle.as_ref().map_or(0, |middle| middle.len())
+            ends + queue.middle.as_ref().map_or(0, |middle| middle.chunks.len())
         };
         let mut queue = ChunkQueue::new();
         assert_eq!(chunks(&queue), 0);

@@ -12,6 +12,7 @@ mod id;
 mod rate;
 mod record;
 pub mod ring;
+mod short_queue;
 mod time;
 
 pub use chance::{Chance, Purpose};
@@ -22,4 +23,5 @@ pub use rate::{Rate, Serialiser};
 pub use record::{
     Blocked, CaState, Context, DropReason, Event, EventMask, LossReason, Recorder, Ways,
 };
+pub use short_queue::ShortQueue;
 pub use time::{Duration, Instant};

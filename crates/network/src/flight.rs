@@ -54,10 +54,12 @@ pub(crate) enum Flights {
 }
 
 /// Packets that arrive in the order they left.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Fifo {
     /// None only of those that were taken.
     flights: ChunkQueue<(Flight, Option<Box<Packet>>)>,
+    /// The first arrival; the end of time without any. Asked thrice a packet.
+    first_at: Instant,
 }
 
 /// Packets that may overtake each other.
@@ -73,7 +75,7 @@ pub(crate) struct Heap {
 impl Flights {
     /// `overtaking`: whether packets may arrive in another order than they left.
     pub(crate) fn new(overtaking: bool) -> Self {
-        if overtaking { Flights::Heap(Box::default()) } else { Flights::Fifo(Fifo::default()) }
+        if overtaking { Flights::Heap(Box::default()) } else { Flights::Fifo(Fifo::new()) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -92,6 +94,15 @@ impl Flights {
         }
     }
 
+    /// Some flights from `index` on of packets that arrive in order; none only at the end.
+    pub(crate) fn run_from(&self, index: usize) -> impl Iterator<Item = &Flight> {
+        let run = match self {
+            Flights::Fifo(fifo) => fifo.flights.run_from(index),
+            Flights::Heap(_) => &[],
+        };
+        run.iter().map(|(flight, _)| flight)
+    }
+
     /// Whether there is none.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -106,7 +117,12 @@ impl Flights {
     #[inline(always)]
     pub(crate) fn push(&mut self, flight: Flight, packet: Box<Packet>) {
         match self {
-            Flights::Fifo(fifo) => fifo.flights.push_back((flight, Some(packet))),
+            Flights::Fifo(fifo) => {
+                if fifo.flights.is_empty() {
+                    fifo.first_at = flight.arrival;
+                }
+                fifo.flights.push_back((flight, Some(packet)));
+            }
             Flights::Heap(heap) => heap.push(flight, packet),
         }
     }
@@ -144,10 +160,7 @@ impl Flights {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Instant {
         match self {
-            Flights::Fifo(fifo) => match fifo.flights.front() {
-                Some((first, _)) => first.arrival,
-                None => Instant::FAR_FUTURE,
-            },
+            Flights::Fifo(fifo) => fifo.first_at,
             Flights::Heap(heap) => match heap.flights.peek() {
                 Some(Reverse((first, _))) => first.arrival,
                 None => Instant::FAR_FUTURE,
@@ -190,10 +203,11 @@ impl Flights {
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<(Accepted, Box<Packet>)> {
         match self {
             Flights::Fifo(fifo) => {
-                if fifo.flights.front()?.0.arrival > now {
+                if fifo.first_at > now {
                     return None;
                 }
                 let (flight, packet) = fifo.flights.pop_front()?;
+                fifo.look();
                 Some((flight.accepted, packet?))
             }
             Flights::Heap(heap) => heap.pop_due(now),
@@ -210,6 +224,7 @@ impl Flights {
                         flight.arrival = arrival;
                     }
                 }
+                fifo.look();
             }
             Flights::Heap(heap) => {
                 let mut flights = std::mem::take(&mut heap.flights).into_vec();
@@ -221,6 +236,19 @@ impl Flights {
                 heap.flights = BinaryHeap::from(flights);
             }
         }
+    }
+}
+
+impl Fifo {
+    const fn new() -> Self {
+        Fifo { flights: ChunkQueue::new(), first_at: Instant::FAR_FUTURE }
+    }
+
+    /// Notes the first arrival.
+    #[inline]
+    fn look(&mut self) {
+        self.first_at =
+            self.flights.front().map_or(Instant::FAR_FUTURE, |(first, _)| first.arrival);
     }
 }
 

@@ -38,8 +38,10 @@ pub struct Link {
     service: ChunkQueue<Service>,
     /// Bytes in `service`, or of the packets in line.
     service_bytes: u64,
-    /// The same packets on a plain link, if `service` is empty.
-    line: Line,
+    /// Number of the same packets on a plain link, if `service` is empty, and perhaps of some that
+    /// were served since. They are the last ones in flight, and leave the constant delay before
+    /// they arrive: a queue of their services would have a tenth of the memory of a connection.
+    line: u32,
     server: Server,
     /// One-way propagation delay.
     delay: Duration,
@@ -71,16 +73,6 @@ struct Rare {
     dropped: Vec<Held>,
 }
 
-/// Packets in service or waiting for it on a plain link. They are the last ones in flight, and
-/// leave the constant delay before they arrive: a queue of their services would have a tenth of
-/// the memory of a connection.
-#[derive(Clone, Copy, Debug, Default)]
-struct Line {
-    packets: u32,
-    /// The service of the first one.
-    first: Service,
-}
-
 /// The service of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Service {
@@ -99,7 +91,7 @@ impl Link {
             stats: LinkStats::default(),
             service: ChunkQueue::new(),
             service_bytes: 0,
-            line: Line::default(),
+            line: 0,
             server: Server::new(config.capacity),
             delay: config.delay,
             limit: config.limit,
@@ -172,58 +164,78 @@ impl Link {
         packet: Box<Packet>,
         len: u32,
     ) -> Option<Instant> {
-        while self.line.packets > 0 && self.line.first.depart <= cx.now {
-            self.leave_line();
-        }
-        // The packet in service does not wait, and the new one would.
-        if self.line.packets > most {
-            self.refuse(cx, len, DropReason::QueueFull);
-            return None;
+        // As long as too many are no more than there were, who was served does not matter.
+        let most_before = self.stats.max_backlog;
+        let mut first_len = None;
+        if self.line > most
+            || u64::from(self.line) > most_before.packets
+            || self.service_bytes + u64::from(len) > most_before.bytes
+            || cx.wants(EventMask::QUEUE)
+        {
+            first_len = self.leave_line(cx.now);
+            // The packet in service does not wait, and the new one would.
+            if self.line > most {
+                self.refuse(cx, len, DropReason::QueueFull);
+                return None;
+            }
         }
         let accepted = Accepted::new(self.count_accepted(cx, len), len);
         let depart = self.server.finish(cx.now, len);
         if depart > cx.now {
-            if self.line.packets == 0 {
-                self.line.first = Service { depart, accepted };
-            }
-            self.line.packets += 1;
+            self.line += 1;
             self.service_bytes += u64::from(len);
+            if let Some(first_len) = first_len {
+                let bytes = self.service_bytes - u64::from(first_len);
+                self.note(Backlog { packets: u64::from(self.line) - 1, bytes });
+            }
+        } else {
+            // All before it departed, too.
+            (self.line, self.service_bytes) = (0, 0);
         }
-        self.note_backlog();
         let arrival = depart + self.delay;
         let is_first = self.flights.is_empty();
         self.flights.push(Flight { arrival, accepted }, packet);
         is_first.then_some(arrival)
     }
 
-    /// The first packet in line was served.
-    #[inline]
-    fn leave_line(&mut self) {
-        self.service_bytes -= u64::from(self.line.first.accepted.len());
-        self.line.packets -= 1;
-        if self.line.packets > 0 {
-            self.line.first = self.service_in_line(0);
+    /// The packets in line that were served leave it. Returns the length of the first of the
+    /// others.
+    #[inline(always)]
+    fn leave_line(&mut self, now: Instant) -> Option<u32> {
+        // Half of the links mostly have no queue.
+        if self.server.busy_until() <= now {
+            (self.line, self.service_bytes) = (0, 0);
+            return None;
         }
+        self.leave_busy_line(now)
     }
 
-    /// The service of the packet at `index` in line.
-    #[inline]
-    fn service_in_line(&self, index: usize) -> Service {
-        let place = self.flights.len() + index - self.line.packets as usize;
-        let Flight { arrival, accepted } = self.flights.get(place).copied().unwrap_or_default();
-        let never = arrival == Instant::FAR_FUTURE;
-        let depart = if never { arrival } else { arrival - self.delay };
-        Service { depart, accepted }
+    #[inline(never)]
+    fn leave_busy_line(&mut self, now: Instant) -> Option<u32> {
+        while self.line > 0 {
+            // The line ends within the flights, so each run has one at least.
+            for flight in self.flights.run_from(self.flights.len() - self.line as usize) {
+                let len = flight.accepted.len();
+                if departure(flight, self.delay) > now {
+                    return Some(len);
+                }
+                self.service_bytes -= u64::from(len);
+                self.line -= 1;
+            }
+        }
+        None
     }
 
     /// Write down the services of the packets in line, before something else than a plain packet.
     #[cold]
     fn write_line(&mut self) {
-        for index in 0..self.line.packets as usize {
-            let service = self.service_in_line(index);
-            self.service.push_back(service);
+        while self.line > 0 {
+            for flight in self.flights.run_from(self.flights.len() - self.line as usize) {
+                let depart = departure(flight, self.delay);
+                self.service.push_back(Service { depart, accepted: flight.accepted });
+                self.line -= 1;
+            }
         }
-        self.line.packets = 0;
     }
 
     #[inline(never)]
@@ -268,7 +280,11 @@ impl Link {
 
     #[inline]
     fn note_backlog(&mut self) {
-        let backlog = self.waiting();
+        self.note(self.waiting());
+    }
+
+    #[inline]
+    fn note(&mut self, backlog: Backlog) {
         self.stats.max_backlog.packets = self.stats.max_backlog.packets.max(backlog.packets);
         self.stats.max_backlog.bytes = self.stats.max_backlog.bytes.max(backlog.bytes);
     }
@@ -284,9 +300,10 @@ impl Link {
         cx.record(EventMask::PACKET, || delivered(link, len, &packet));
         self.stats.delivered += 1;
         self.stats.bytes_delivered += u64::from(len);
-        if self.line.packets as usize > self.flights.len() {
-            // Without delay it may arrive before its departure was noted.
-            self.leave_line();
+        if self.line as usize > self.flights.len() {
+            // It arrived before its departure was noted.
+            self.line -= 1;
+            self.service_bytes -= u64::from(len);
         }
         Some(packet)
     }
@@ -393,11 +410,6 @@ impl Link {
             prefetch(first);
             prefetch(last);
         }
-        // Where the packet behind the first one in line is.
-        let place = self.flights.len() + 1 - (self.line.packets as usize).max(1);
-        if let Some(second) = self.flights.get(place) {
-            prefetch(second);
-        }
         self.flights.prefetch_last();
     }
 
@@ -417,7 +429,7 @@ impl Link {
         if matches!(self.queue, Queue::Head(_)) {
             return self.advance_head(cx);
         }
-        if self.line.packets > 0 {
+        if self.line > 0 {
             self.write_line();
         }
         self.forget_departed(cx.now);
@@ -574,10 +586,14 @@ impl Link {
     fn waiting(&self) -> Backlog {
         match &self.queue {
             Queue::Head(head) => head.backlog(),
-            Queue::Tail(_) if self.line.packets > 0 => Backlog {
-                packets: u64::from(self.line.packets) - 1,
-                bytes: self.service_bytes - u64::from(self.line.first.accepted.len()),
-            },
+            Queue::Tail(_) if self.line > 0 => {
+                let first = self.flights.get(self.flights.len() - self.line as usize);
+                let first_len = first.map_or(0, |first| first.accepted.len());
+                Backlog {
+                    packets: u64::from(self.line) - 1,
+                    bytes: self.service_bytes - u64::from(first_len),
+                }
+            }
             Queue::Tail(_) => self.service.front().map_or(Backlog::default(), |first| Backlog {
                 packets: self.service.len() as u64 - 1,
                 bytes: self.service_bytes - u64::from(first.accepted.len()),
@@ -657,6 +673,13 @@ impl Link {
             cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
         }
     }
+}
+
+/// When a packet in line departs, on a link with this delay.
+#[inline]
+fn departure(flight: &Flight, delay: Duration) -> Instant {
+    let never = flight.arrival == Instant::FAR_FUTURE;
+    if never { flight.arrival } else { flight.arrival - delay }
 }
 
 /// The place of packet `number` in `service`, whose first is `base`. A tail discipline accepts and

@@ -112,9 +112,8 @@ impl EventQueue {
     /// Insert an entry after those of the same time, since its key is the largest.
     fn keep(&mut self, entry: Entry) {
         let mut place = self.near_len;
-        let is_last = place == 0 || self.near[0].at <= entry.at;
-        if is_last && (place >= MIN_NEAR || !self.far.is_empty()) {
-            return self.keep_far(entry);
+        if place >= MIN_NEAR || !self.far.is_empty() {
+            return self.keep_among_many(entry);
         }
         while place > 0 && self.near[(place - 1) % PLACES].at <= entry.at {
             self.near[place % PLACES] = self.near[(place - 1) % PLACES];
@@ -122,14 +121,23 @@ impl EventQueue {
         }
         self.near[place % PLACES] = entry;
         self.near_len += 1;
+    }
+
+    /// The same among many: the place is searched, and those that come before it move together.
+    #[inline(never)]
+    fn keep_among_many(&mut self, entry: Entry) {
+        let len = self.near_len % PLACES;
+        let place = self.near[..len].partition_point(|other| other.at > entry.at);
+        if place == 0 {
+            self.far.push(Reverse(entry));
+            return;
+        }
+        self.near.copy_within(place..len, place + 1);
+        self.near[place] = entry;
+        self.near_len += 1;
         if self.near_len == MAX_NEAR {
             self.spill();
         }
-    }
-
-    #[inline(never)]
-    fn keep_far(&mut self, entry: Entry) {
-        self.far.push(Reverse(entry));
     }
 
     /// Move the later half to the heap.

@@ -1,5 +1,5 @@
 //! Detects live-locks: limits on the steps at one instant and in one second of virtual time. A step
-//! is an event or a packet put on a link.
+//! is an event, or a packet put on a link that it may pass without one.
 //!
 //! A live-lock becomes an error instead of a hang; handling it is left to `world`.
 

@@ -12,7 +12,8 @@ use harness::{SentRecord, SocketOwner, StackSockets, deliver};
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, StreamHost};
 use transport::{
-    Input, ProtocolConfig, SocketError, SocketEvent, SocketEventKind, Stack, StackConfig, Transmit,
+    Input, ProtocolConfig, Sent, Sink, SocketError, SocketEvent, SocketEventKind, Stack,
+    StackConfig, Transmit,
 };
 use wire::Packet;
 
@@ -194,6 +195,8 @@ impl<A: Application> Host<A> {
     }
 
     /// A packet left a NIC, which seldom allows another packet to be sent.
+    // It has one caller.
+    #[inline(always)]
     pub(crate) fn departed(
         &mut self,
         cx: &mut Context<'_>,
@@ -262,19 +265,23 @@ impl<A: Application> Host<A> {
     }
 
     /// Steps 2 to 4 of the stack's contract.
+    #[inline(never)]
     fn drain(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         cx.host = self.id;
-        for _ in 0..DRAIN_LIMIT {
-            if let Some(transmit) = self.stack.poll_transmit(cx) {
-                self.send(cx, fabric, transmit);
-            } else if let Some(event) = self.stack.poll_event() {
-                self.notify(cx, fabric, event);
-            } else {
-                fabric.queue.set_latest(self.target, self.stack.poll_deadline());
-                return;
+        let mut left = DRAIN_LIMIT;
+        loop {
+            let Host { id, stack, first_hops, .. } = self;
+            let mut outgoing = Outgoing { fabric, host: *id, first_hops, left };
+            stack.transmit(cx, &mut outgoing);
+            left = outgoing.left;
+            if left <= 1 {
+                return fabric.report_live_lock("one input of a host leads to packets without end");
             }
+            let Some(event) = self.stack.poll_event() else { break };
+            left -= 1;
+            self.notify(cx, fabric, event);
         }
-        fabric.report_live_lock("one input of a host leads to packets without end");
+        fabric.queue.set_latest(self.target, self.stack.poll_deadline());
     }
 
     /// A serial host works step by step, and each step takes its time.
@@ -294,10 +301,16 @@ impl<A: Application> Host<A> {
 
     /// The next step of a serial host, in this order: send the packet that was made, notify
     /// applications, take one input, make one packet. False if there is nothing to do.
+    #[inline(never)]
     fn one_step(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) -> bool {
         let Some(processor) = &mut self.processor else { return false };
         if let Some(transmit) = processor.take_made() {
-            self.send(cx, fabric, transmit);
+            let sent = send(cx, fabric, self.id, &self.first_hops, transmit);
+            if let Sent::Departed { flow, bytes } = sent
+                && flow != 0
+            {
+                processor.queue(Input::Departed { flow, bytes });
+            }
         } else if let Some(event) = self.stack.poll_event() {
             self.notify(cx, fabric, event);
         } else if let Some(input) = processor.next_input(cx.now) {
@@ -318,33 +331,6 @@ impl<A: Application> Host<A> {
             return false;
         }
         true
-    }
-
-    fn send(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, transmit: Transmit) {
-        let Transmit { interface, packet, bytes } = transmit;
-        let passed = fabric.pass_interface(cx.now, self.id, interface, packet);
-        let Some(packet) = passed else { return };
-        match self.first_hops.get(interface.index()) {
-            Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet, bytes),
-            Some(FirstHop::Link(link)) => {
-                let flow = packet.flow;
-                fabric.enqueue(cx, *link, packet, bytes);
-                self.departed_at_once(cx, flow, bytes);
-            }
-            Some(FirstHop::Nowhere) | None => {}
-        }
-    }
-
-    /// On a host without NIC links a packet departs while it is being sent.
-    fn departed_at_once(&mut self, cx: &mut Context<'_>, flow: u32, bytes: u32) {
-        if flow == 0 {
-            return;
-        }
-        let input = Input::Departed { flow, bytes };
-        match &mut self.processor {
-            Some(processor) => processor.queue(input),
-            None => self.stack.handle(cx, input),
-        }
     }
 
     /// Pass an event of the stack to the application that owns the socket.
@@ -378,6 +364,50 @@ impl<A: Application> Host<A> {
             fabric.queue.set(*target, application.poll_deadline());
         }
     }
+}
+
+/// Sends the packets of a host, up to a number.
+struct Outgoing<'a> {
+    fabric: &'a mut Fabric,
+    host: HostId,
+    first_hops: &'a [FirstHop],
+    left: u32,
+}
+
+impl Sink for Outgoing<'_> {
+    #[inline(always)]
+    fn send(&mut self, cx: &mut Context<'_>, transmit: Transmit) -> Sent {
+        // At least one is left before: at zero the host stops.
+        self.left -= 1;
+        if self.left == 0 {
+            return Sent::Last;
+        }
+        send(cx, self.fabric, self.host, self.first_hops, transmit)
+    }
+}
+
+/// Sends a packet of a host. Without a NIC it departs while it is being sent.
+// Saves most packets a call.
+#[inline(always)]
+fn send(
+    cx: &mut Context<'_>,
+    fabric: &mut Fabric,
+    host: HostId,
+    first_hops: &[FirstHop],
+    Transmit { interface, packet, bytes }: Transmit,
+) -> Sent {
+    let passed = fabric.pass_interface(cx.now, host, interface, packet);
+    let Some(packet) = passed else { return Sent::Queued };
+    match first_hops.get(interface.index()) {
+        Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet, bytes),
+        Some(FirstHop::Link(link)) => {
+            let flow = packet.flow;
+            fabric.enqueue(cx, *link, packet, bytes);
+            return Sent::Departed { flow, bytes };
+        }
+        Some(FirstHop::Nowhere) | None => {}
+    }
+    Sent::Queued
 }
 
 /// Enters the sockets that an application opens.

@@ -14,6 +14,8 @@ use wire::Packet;
 pub(crate) struct Nic {
     /// Packets in service or waiting for service, in order.
     queue: VecDeque<Leaving>,
+    /// Departure of the first one; the end of time without any. Asked thrice a packet.
+    first_at: Instant,
     busy_until: Instant,
     packets: Serialiser,
     queue_packets: u32,
@@ -38,6 +40,7 @@ impl Nic {
     pub(crate) fn new(setup: NicSetup, id: LinkId, host: HostId, next: LinkId) -> Self {
         Nic {
             queue: VecDeque::new(),
+            first_at: Instant::FAR_FUTURE,
             busy_until: Instant::ZERO,
             packets: Serialiser::new(setup.rate),
             queue_packets: setup.queue_packets,
@@ -50,7 +53,7 @@ impl Nic {
 
     /// Queue a packet of `len` bytes, or drop it if the queue is full. The packet in service is not
     /// counted. Returns the next departure unless it is awaited.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(
         &mut self,
         cx: &mut Context<'_>,
@@ -67,6 +70,9 @@ impl Nic {
                 self.packets.restart();
             }
             self.busy_until += self.packets.packet(len);
+            if self.first_at == Instant::FAR_FUTURE {
+                self.first_at = self.busy_until;
+            }
             self.queue.push_back(Leaving { at: self.busy_until, len, packet });
         }
         if self.is_awaited {
@@ -79,24 +85,26 @@ impl Nic {
     /// The next departure is awaited from now on, if there is one. Returns it.
     #[inline]
     pub(crate) fn await_departure(&mut self) -> Instant {
-        self.is_awaited = !self.queue.is_empty();
-        self.next_departure()
+        self.is_awaited = self.first_at != Instant::FAR_FUTURE;
+        self.first_at
     }
 
     /// Departure time of the packet in service; the end of time without any.
     #[inline]
-    pub(crate) fn next_departure(&self) -> Instant {
-        self.queue.front().map_or(Instant::FAR_FUTURE, |first| first.at)
+    pub(crate) const fn next_departure(&self) -> Instant {
+        self.first_at
     }
 
     /// Takes the packet that leaves by `now`. The next departure is not awaited then.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Leaving> {
         self.is_awaited = false;
-        if self.next_departure() > now {
+        if self.first_at > now {
             return None;
         }
-        ring::pop_front(&mut self.queue)
+        let first = ring::pop_front(&mut self.queue);
+        self.first_at = self.queue.front().map_or(Instant::FAR_FUTURE, |next| next.at);
+        first
     }
 }
 

@@ -7,7 +7,8 @@
 //! and what may be accepted, are left to the owner.
 
 use super::RangeSet;
-use std::collections::{BTreeMap, VecDeque};
+use base::ShortQueue;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use wire::Payload;
 
@@ -23,7 +24,7 @@ pub struct Reassembly {
     /// End of the highest byte that arrived.
     highest: u64,
     /// Unread bytes below `next`: plain pieces, virtual ones joined.
-    ready: VecDeque<Payload>,
+    ready: ShortQueue<Payload>,
     /// The ranges that `waiting` covers.
     above: RangeSet,
     /// Disjoint plain pieces above `next`, by offset.
@@ -261,7 +262,7 @@ impl Reassembly {
     /// Takes the next bytes, at most `max`; empty if there are none.
     #[inline]
     pub fn read(&mut self, max: u32) -> Payload {
-        if self.ready.len() == 1 && self.readable() <= u64::from(max) {
+        if self.ready.has_one() && self.readable() <= u64::from(max) {
             // The usual case: everything, and it is one piece.
             self.read = self.next;
             return self.ready.pop_front().unwrap_or_default();
@@ -335,7 +336,7 @@ mod tests {
                 Inserted { new_bytes: 1448, advanced: 1448, ..Default::default() }
             );
         }
-        assert_eq!(buffer.ready.len(), 1);
+        assert!(buffer.ready.has_one());
         assert!(buffer.waiting.is_empty());
         assert_eq!(buffer.read(u32::MAX), Payload::virtual_range(1, 0, 1_448_000));
         assert_eq!(buffer.read_offset(), 1_448_000);

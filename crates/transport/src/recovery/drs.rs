@@ -418,7 +418,7 @@ impl ReceiveBuffer {
 
     /// Payload that fits into `memory`.
     fn to_window(&self, memory: u64) -> u32 {
-        u32::try_from(memory * self.ratio / RATIO_ONE).unwrap_or(u32::MAX)
+        (memory * self.ratio / RATIO_ONE).min(u64::from(u32::MAX)) as u32
     }
 
     /// `window` was announced.

@@ -20,6 +20,8 @@ use wire::{Body, Icmp, Packet, UdpDatagram};
 const MAX_STRAY: usize = 1024;
 
 impl Stack {
+    // Its usual caller knows that it is a packet: inlined, that saves a call a packet.
+    #[inline(always)]
     pub(super) fn handle_packet(
         &mut self,
         cx: &mut Context<'_>,
@@ -55,9 +57,8 @@ impl Stack {
             None => FlowKey::of(IpProtocol::Tcp, (packet.dst(), local), (packet.src(), remote)),
         };
         if let Some(flow) = self.addressing.receiver(key, || packet.dst())
-            && !self.is_replaced_by(flow, &packet.body)
+            && self.deliver(cx, flow, &mut packet.body)
         {
-            self.deliver(cx, flow, &mut packet.body);
             if self.mptcp.has_waiting() {
                 self.adopt_paths(cx);
             }
@@ -76,6 +77,12 @@ impl Stack {
         }
     }
 
+    /// A packet that was sent in fragments.
+    #[inline(never)]
+    fn handle_whole(&mut self, cx: &mut Context<'_>, interface: InterfaceId, whole: &mut Packet) {
+        self.handle_packet(cx, interface, whole);
+    }
+
     /// Anything but a TCP segment.
     #[inline(never)]
     fn handle_other(&mut self, cx: &mut Context<'_>, interface: InterfaceId, packet: &mut Packet) {
@@ -88,7 +95,7 @@ impl Stack {
             Body::Fragment(_) => {
                 // What comes out is no fragment.
                 if let Some(mut whole) = self.reassembly.handle(cx.now, packet) {
-                    self.handle_packet(cx, interface, &mut whole);
+                    self.handle_whole(cx, interface, &mut whole);
                 }
             }
             Body::Udp(datagram) => self.handle_udp(interface, src, dst, datagram),
@@ -98,33 +105,32 @@ impl Stack {
         }
     }
 
+    /// Passes a segment to its connection; returns whether there is one that it does not replace.
     // Saves a call a packet.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) {
+    pub(super) fn deliver(&mut self, cx: &mut Context<'_>, flow: FlowRef, body: &mut Body) -> bool {
         let marks = match self.sockets.get_mut(flow.socket) {
             Some(Socket::Tcp(connection)) => {
+                if connection.is_replaced_by(flow.path, body) {
+                    return false;
+                }
                 connection.handle(cx, flow.path, body);
                 connection.marks()
             }
             Some(Socket::Mptcp(connection)) => {
+                if connection.is_replaced_by(flow.path, body) {
+                    return false;
+                }
                 connection.handle(cx, flow.path, body);
                 connection.marks()
             }
-            _ => return,
+            _ => return false,
         };
         self.reader = Some(flow.socket);
         if !std::mem::replace(&mut marks.ready, true) {
             self.ready.push_back(flow.socket);
         }
-    }
-
-    #[inline]
-    fn is_replaced_by(&self, flow: FlowRef, body: &Body) -> bool {
-        match self.sockets.get(flow.socket) {
-            Some(Socket::Tcp(connection)) => connection.is_replaced_by(flow.path, body),
-            Some(Socket::Mptcp(connection)) => connection.is_replaced_by(flow.path, body),
-            _ => true,
-        }
+        true
     }
 
     /// A packet opens a connection at a listener.

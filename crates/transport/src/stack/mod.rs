@@ -31,7 +31,7 @@ use crate::sctp::streams::{Message, Received};
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::connection::Connection;
 use addressing::Addressing;
-use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId, prefetch};
+use base::{Context, Instant, InterfaceId, PathId, Purpose, ShortQueue, SocketId, prefetch};
 use paths::View;
 use reassembly::Reassembly;
 use sockets::{Listener, Socket, Sockets};
@@ -48,9 +48,9 @@ const MAX_EMBRYONIC: u32 = 4096;
 pub struct Stack {
     addressing: Addressing,
     sockets: Sockets,
-    ready: VecDeque<SocketId>,
+    ready: ShortQueue<SocketId>,
     deadlines: BinaryHeap<Reverse<(Instant, SocketId)>>,
-    events: VecDeque<SocketEvent>,
+    events: ShortQueue<SocketEvent>,
     /// Empty between calls; its memory is used again.
     collected: Vec<ConnectionEvent>,
     /// Packets that belong to no connection: resets, echo replies, datagrams.
@@ -75,9 +75,9 @@ impl Stack {
         Stack {
             addressing: Addressing::new(config),
             sockets: Sockets::default(),
-            ready: VecDeque::new(),
+            ready: ShortQueue::new(),
             deadlines: BinaryHeap::new(),
-            events: VecDeque::new(),
+            events: ShortQueue::new(),
             collected: Vec::new(),
             stray: VecDeque::new(),
             reader: None,
@@ -152,55 +152,56 @@ impl Stack {
     }
 
     /// The next packet to send, until `None`.
-    #[inline]
     pub fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        // Half of the calls find nothing: asked here, they cost a tenth.
-        if self.ready.is_empty() && self.stray.is_empty() {
-            return None;
-        }
-        self.next_transmit(cx)
+        let mut next = Next(None);
+        self.transmit(cx, &mut next);
+        next.0
     }
 
-    fn next_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        if !self.stray.is_empty() {
-            return self.stray.pop_front();
+    /// Passes packets to `sink`, all that there are or until one was the last.
+    // A loop that stays with a connection: to find it again for each packet of a burst costs a
+    // tenth of the packet.
+    #[inline(always)]
+    pub fn transmit(&mut self, cx: &mut Context<'_>, sink: &mut impl Sink) {
+        while let Some(transmit) = self.stray.pop_front() {
+            if pass(cx, sink, transmit) == Sent::Last {
+                return;
+            }
         }
         while let Some(&id) = self.ready.front() {
-            let wants_path = match self.sockets.get_mut(id) {
+            let (is_last, wants_path) = match self.sockets.get_mut(id) {
                 Some(Socket::Tcp(connection)) => {
-                    let transmit = connection.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
+                    while let Some(transmit) = connection.poll_transmit(cx) {
+                        if has_enough(&mut **connection, sink.send(cx, transmit)) {
+                            return;
+                        }
                     }
-                    // As below, without finding it again.
+                    // As of others, without finding it again.
                     let rest = at_rest(cx, &mut **connection);
                     self.ready.pop_front();
                     self.settle_at(cx, id, rest);
                     continue;
                 }
                 Some(Socket::Mptcp(connection)) => {
-                    let transmit = connection.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
-                    }
-                    connection.wants_path()
+                    (pass_all(cx, &mut **connection, sink), connection.wants_path())
                 }
-                Some(Socket::Sctp(association)) => {
-                    let transmit = association.poll_transmit(cx);
-                    if transmit.is_some() {
-                        return transmit;
-                    }
-                    false
-                }
-                _ => false,
+                Some(Socket::Sctp(association)) => (pass_all(cx, &mut **association, sink), false),
+                _ => (false, false),
             };
-            if wants_path && self.open_paths(cx, id) {
-                continue;
+            if is_last {
+                return;
             }
+            self.settle_first(cx, id, wants_path);
+        }
+    }
+
+    /// The first socket that is ready has nothing to send, but may open another path.
+    #[inline(never)]
+    fn settle_first(&mut self, cx: &mut Context<'_>, id: SocketId, wants_path: bool) {
+        if !(wants_path && self.open_paths(cx, id)) {
             self.ready.pop_front();
             self.settle(cx, id);
         }
-        None
     }
 
     /// The next event for an application, until `None`.
@@ -291,7 +292,8 @@ impl Stack {
 
     /// Takes the next bytes in order, at most `max`; empty if there is nothing to read now.
     /// `Err(Closed)` at the end of the stream.
-    #[inline]
+    // The result is in memory: inlined where it is passed on, that saves two copies.
+    #[inline(always)]
     pub fn read(
         &mut self,
         cx: &mut Context<'_>,
@@ -557,6 +559,8 @@ impl Stack {
         }
     }
 
+    // Saves a call a packet.
+    #[inline(always)]
     fn handle_departed(&mut self, flow: u32, bytes: u32) {
         let Some((id, path)) = split_flow(flow) else { return };
         if let Some(Socket::Tcp(connection)) = self.sockets.get_mut(id) {
@@ -577,6 +581,65 @@ impl Stack {
             self.wake(id);
         }
     }
+}
+
+/// What became of a packet that was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sent {
+    /// It is in the queue of its interface.
+    Queued,
+    /// It left the interface at once (`Input::Departed`).
+    Departed {
+        /// `Packet::flow` of the packet.
+        flow: u32,
+        /// Length of the IP packet, in bytes.
+        bytes: u32,
+    },
+    /// No more packets are wanted now.
+    Last,
+}
+
+/// What takes the packets of a stack.
+pub trait Sink {
+    /// Takes a packet.
+    fn send(&mut self, cx: &mut Context<'_>, transmit: Transmit) -> Sent;
+}
+
+/// Takes one packet.
+struct Next(Option<Transmit>);
+
+impl Sink for Next {
+    fn send(&mut self, _cx: &mut Context<'_>, transmit: Transmit) -> Sent {
+        self.0 = Some(transmit);
+        Sent::Last
+    }
+}
+
+/// Sends a packet. A call, as `send` is in line for packets of TCP.
+#[inline(never)]
+fn pass(cx: &mut Context<'_>, sink: &mut impl Sink, transmit: Transmit) -> Sent {
+    sink.send(cx, transmit)
+}
+
+/// Sends what a connection has to send; returns whether no more is wanted.
+#[inline(always)]
+fn pass_all<E: Endpoint>(cx: &mut Context<'_>, connection: &mut E, sink: &mut impl Sink) -> bool {
+    while let Some(transmit) = connection.poll_transmit(cx) {
+        if has_enough(connection, pass(cx, sink, transmit)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Tells a connection what became of its packet; returns whether no more is wanted.
+#[inline(always)]
+fn has_enough<E: Endpoint>(connection: &mut E, sent: Sent) -> bool {
+    if let Sent::Departed { flow, bytes } = sent {
+        // It is in the list already of those that may have something to send.
+        let _ = split_flow(flow).map(|(_, path)| connection.on_departed(path, bytes));
+    }
+    sent == Sent::Last
 }
 
 /// A connection that has nothing to send for now.

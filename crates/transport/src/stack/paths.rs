@@ -229,7 +229,7 @@ impl Stack {
             let flow = FlowRef { socket: id, path };
             self.addressing.bind_flow(IpProtocol::Tcp, &ends, flow);
             if let Some(mut third) = third {
-                self.deliver(cx, flow, &mut third);
+                let _ = self.deliver(cx, flow, &mut third);
             }
         }
     }

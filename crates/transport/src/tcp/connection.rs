@@ -119,6 +119,7 @@ impl Endpoint for Connection {
         Some(Transmit { interface: self.interface, packet: packet?, bytes })
     }
 
+    #[inline]
     fn deadline(&mut self) -> Instant {
         self.subflow.deadline_before(self.marks.armed_at)
     }
@@ -127,6 +128,7 @@ impl Endpoint for Connection {
         self.subflow.on_timeout(cx, &mut self.controller);
     }
 
+    #[inline]
     fn on_departed(&mut self, _path: PathId, bytes: u32) -> bool {
         self.subflow.on_departed(bytes)
     }
@@ -226,6 +228,7 @@ impl Endpoint for Connection {
     }
 
     /// A SYN can reopen a connection in TIME-WAIT (RFC 9293 s3.6.1).
+    #[inline(always)]
     fn is_replaced_by(&self, _path: PathId, body: &Body) -> bool {
         let Body::Tcp(segment) = body else { return false };
         self.subflow.is_closed()

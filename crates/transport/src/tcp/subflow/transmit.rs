@@ -5,7 +5,7 @@
 //! sizing decide whether new data may be sent. Order and conditions are those of Linux
 //! `tcp_write_xmit`; RFC 9293 s3.1 and s3.8.6.2, RFC 1122 s4.2.3.4 (Nagle), RFC 7323, RFC 2018.
 
-use super::{Due, FlowId, Subflow};
+use super::{Due, FlowId, Subflow, TIMESTAMPS};
 use crate::congestion::Controller;
 use crate::recovery::burst_segs;
 use crate::socket::ConnectionEvent;
@@ -351,9 +351,15 @@ impl Subflow {
     }
 
     /// `bytes` left the interface. Returns whether a throttled segment may be sent now.
+    #[inline]
     pub fn on_departed(&mut self, bytes: u32) -> bool {
         self.tx.nic.on_departed(bytes);
-        let released = self.tx.nic.is_throttled() && self.tx.nic.release(self.small_queue_limit());
+        self.tx.nic.is_throttled() && self.try_release()
+    }
+
+    /// Whether the queue of the interface is short enough now for a throttled segment.
+    fn try_release(&mut self) -> bool {
+        let released = self.tx.nic.release(self.small_queue_limit());
         if released && self.loss.board().next_to_retransmit().is_some() {
             self.loss.set_rexmit(Rexmit::Lost);
         }
@@ -575,17 +581,17 @@ impl Subflow {
         // Everything that is a call comes before the segment is made: then its fields go from
         // registers to where it will be kept.
         let place = Box::new_uninit();
+        let ends = self.envelope.ends.clone();
         let len = payload.len();
         let seq = self.handshake.seq_of(offset);
         let ack = self.handshake.peer_seq_of(self.rx.nxt());
-        let window = self.rx.announce_window(self.handshake.our_shift());
+        let window = self.rx.announce_window(self.handshake.our_shift(), cx.has_short_ways());
         let timestamps = self.handshake.timestamps_option(cx.now, self.rx.ts_recent());
         self.rx.ack.on_ack_sent();
         self.timers.stop_acks();
         self.stats.segs_out += 1;
-        let options = TcpOptions { timestamps, ..TcpOptions::default() };
-        self.tx.nic.last_len = self.envelope.ip + TCP_HEADER + options.padded_len() + len;
-        let ends = self.envelope.ends.clone();
+        let padded = if timestamps.is_some() { TIMESTAMPS } else { 0 };
+        self.tx.nic.last_len = self.envelope.ip + TCP_HEADER + padded + len;
         let segment = TcpSegment {
             src_port: self.envelope.src_port,
             dst_port: self.envelope.dst_port,
@@ -593,7 +599,7 @@ impl Subflow {
             ack,
             flags,
             window,
-            options,
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
             payload,
         };
         let flow = self.id.socket.0 + 1;

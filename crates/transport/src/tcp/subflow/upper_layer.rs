@@ -42,6 +42,8 @@ impl Subflow {
     }
 
     /// Takes the next bytes in order, at most `max`.
+    // It has one caller.
+    #[inline(always)]
     pub fn read(&mut self, cx: &mut Context<'_>, max: u32) -> Result<Payload, SocketError> {
         if self.rx.data().readable() == 0 || max == 0 {
             let ended = self.rx.is_fin_received() || self.fsm.is_closed();
