@@ -1,7 +1,7 @@
 //! Mappings received on one subflow, until their data are taken (RFC 8684 s3.3.1).
 
 use std::collections::VecDeque;
-use wire::mptcp::{DataNumber, Mapping};
+use wire::mptcp::{DataNumber, Dss, Mapping};
 
 /// Mappings received on one subflow, by offset in the subflow.
 #[derive(Clone, Debug, Default)]
@@ -81,12 +81,13 @@ impl ReceivedMappings {
         Ok(())
     }
 
-    /// Whether `wire` is the mapping stored last and maps a byte of a segment: the segments of one
-    /// offload buffer have the same.
+    /// Whether a DSS has the mapping stored last, no DATA_FIN, and maps a byte of a segment: the
+    /// segments of one offload buffer have the same.
     #[inline]
-    pub fn repeats_last(&self, wire: &Mapping, offset: u64, len: u32) -> bool {
+    pub fn repeats_last(&self, dss: &Dss, offset: u64, len: u32) -> bool {
         self.maps.back().is_some_and(|last| {
-            last.wire == *wire && last.len == u32::from(wire.len) && last.overlaps(offset, len)
+            let same = dss.has_mapping(&last.wire) && last.len == u32::from(last.wire.len);
+            same && last.overlaps(offset, len)
         })
     }
 
