@@ -89,7 +89,7 @@ impl SubflowPaths<'_> {
     }
 
     /// Queue data with a mapping for all of them.
-    #[inline]
+    #[inline(always)]
     fn enqueue_mapped(&mut self, path: PathId, piece: Piece) {
         let Piece { offset, payload, more, .. } = piece;
         let dsn = self.numbers.dsn(offset);
@@ -175,7 +175,7 @@ impl Paths for SubflowPaths<'_> {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, path: PathId, piece: Piece) {
         let len = piece.payload.len();
         if len <= piece.most || self.joins_mappings() {

@@ -406,7 +406,7 @@ impl DataReceive {
     }
 
     /// A mapping arrived on a segment of a subflow; `fin`: its last number is the DATA_FIN.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_mapping(
         &mut self,
         entry: &mut SubflowEntry,
@@ -598,6 +598,29 @@ mod tests {
         assert!(receive.insert(Instant::ZERO, edge - 10, payload(1000)));
         assert_eq!(receive.next_offset(), edge + 990);
         assert_eq!(receive.room(), 0);
+    }
+
+    #[test]
+    fn segment_that_continues_the_highest_is_kept_the_same_either_way() {
+        let state = |receive: &DataReceive| {
+            let Tuning::Shared(buffer) = &receive.tuning else { panic!("mainline shares") };
+            let held = (receive.out_of_order_bytes(), receive.duplicate_bytes, buffer.used());
+            (held, receive.tail, receive.next_offset(), receive.edge)
+        };
+        let (mut short, mut whole) = (mainline(), mainline());
+        let (edge, mut continued) = (short.edge, 0);
+        let first = [(5000, 1000), (6000, 1000), (7000, 40), (7040, 12), (0, 1000), (7052, 1420)];
+        for (at, len) in first.into_iter().chain([(edge - 2000, 1000), (edge - 1000, 1001)]) {
+            let payload = || Payload::virtual_range(1, at, len);
+            if short.extend_top(at, &payload()) {
+                continued += 1;
+            } else {
+                short.insert(Instant::ZERO, at, payload());
+            }
+            whole.insert(Instant::ZERO, at, payload());
+            assert_eq!(state(&short), state(&whole), "{at}");
+        }
+        assert_eq!(continued, 4, "not the first ones of a range, nor what crosses the edge");
     }
 
     /// 64 bytes of head room, 1500 of packet and 320 behind it leave 164 of 2048.

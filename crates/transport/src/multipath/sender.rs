@@ -158,8 +158,12 @@ impl Sender {
     }
 
     /// An acceptable segment arrived on a path.
+    #[inline]
     pub fn on_arrival(&mut self, now: Instant, path: PathId) {
-        self.state_mut(path).watch.on_arrival(now);
+        // The other rules look at the time of the last arrival.
+        if self.failover != Failover::Rto {
+            self.state_mut(path).watch.on_arrival(now);
+        }
     }
 
     /// A path came, went, or changed what it may do.
