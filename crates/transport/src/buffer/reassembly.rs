@@ -1,10 +1,11 @@
 //! `Reassembly`: the received part of a stream, readable up to the first gap.
 //!
-//! In-order arrival with nothing behind a gap is O(1) and touches no tree. Everything else is O(log
-//! n) plus the pieces that it joins, without a search where it fills the first gap or is behind all
-//! other data. `Reassembly` also records what a receiver reports: the most recently changed
-//! out-of-order ranges first (RFC 2018 s4) and the duplicate part of a segment (RFC 2883). Windows,
-//! and what may be accepted, are left to the owner.
+//! In-order arrival with nothing behind a gap is O(1) and touches no tree, as what continues the
+//! highest piece behind a gap. Everything else is O(log n) plus the pieces that it joins, without
+//! a search where it fills the first gap or is behind all other data. `Reassembly` also records
+//! what a receiver reports: the most recently changed out-of-order ranges first (RFC 2018 s4) and
+//! the duplicate part of a segment (RFC 2883). Windows, and what may be accepted, are left to the
+//! owner.
 
 use super::RangeSet;
 use base::ShortQueue;
@@ -27,8 +28,12 @@ pub struct Reassembly {
     ready: ShortQueue<Payload>,
     /// The ranges that `waiting` covers.
     above: RangeSet,
-    /// Disjoint plain pieces above `next`, by offset.
+    /// Disjoint plain pieces above `next`, by offset, but the highest.
     waiting: BTreeMap<u64, Payload>,
+    /// The highest piece above `next`, which most arrivals behind a gap extend, and its offset; it
+    /// may be empty, and all pieces be in `waiting`.
+    top: Payload,
+    top_at: u64,
     /// Out-of-order ranges, most recently changed first; the oldest may be missing.
     recent: Vec<Range<u64>>,
 }
@@ -99,6 +104,10 @@ impl Reassembly {
                 .all(|range| { self.above.range_containing(range.start).as_ref() == Some(range) }),
             "ranges to report are out-of-order ranges"
         );
+        debug_assert!(
+            self.top.is_empty() || self.top_at + u64::from(self.top.len()) == self.highest,
+            "the highest piece ends where the data do"
+        );
     }
 
     /// Whether bytes from `offset` on come next, and nothing waits behind a gap.
@@ -114,6 +123,22 @@ impl Reassembly {
         self.next = self.next.saturating_add(u64::from(len));
         self.highest = self.next;
         self.push_ready(payload);
+    }
+
+    /// Whether bytes from `offset` on continue the highest piece behind a gap, whose range changed
+    /// last; then they are appended, and nothing else changes. Nearly all that arrives while one
+    /// of several paths is waited for.
+    #[inline]
+    pub fn extend_top(&mut self, offset: u64, payload: &Payload) -> bool {
+        let end = offset.checked_add(u64::from(payload.len()));
+        let Some((changed, end)) = self.recent.first_mut().zip(end) else { return false };
+        if offset != self.highest || changed.end != offset || !self.top.join(payload) {
+            return false;
+        }
+        changed.end = end;
+        self.highest = end;
+        self.above.append(offset..end);
+        true
     }
 
     /// Bytes `offset..offset + payload.len()` arrived.
@@ -162,10 +187,9 @@ impl Reassembly {
         // Shorter only at the very end of the offsets.
         let cut = new_bytes < u64::from(payload.len());
         let payload = if cut { payload.slice(0, new_bytes as u32) } else { payload };
-        let last = self.waiting.last_entry();
-        let touching = last.filter(|last| last.key() + u64::from(last.get().len()) == range.start);
-        if !touching.is_some_and(|mut last| last.get_mut().join(&payload)) {
-            keep(&mut self.waiting, range.start, payload);
+        let touches = self.top_at + u64::from(self.top.len()) == range.start;
+        if !(touches && self.top.join(&payload)) {
+            self.set_top(range.start, payload);
         }
         match self.recent.first_mut() {
             // It grew at its end, where nothing else is.
@@ -175,7 +199,34 @@ impl Reassembly {
         Inserted { new_bytes, out_of_order: true, ..Inserted::default() }
     }
 
+    /// A piece that is behind all others, and does not continue the highest one.
+    fn set_top(&mut self, offset: u64, payload: Payload) {
+        self.file_top();
+        if payload.is_mixed() {
+            keep(&mut self.waiting, offset, payload);
+            return;
+        }
+        (self.top_at, self.top) = (offset, payload);
+        let last = self.waiting.last_entry();
+        let touching = last.filter(|last| last.key() + u64::from(last.get().len()) == offset);
+        if let Some(last) = touching
+            && last.get().is_continued_by(&self.top)
+        {
+            let (at, mut before) = last.remove_entry();
+            before.join(&self.top);
+            (self.top_at, self.top) = (at, before);
+        }
+    }
+
+    /// All pieces are in `waiting`.
+    fn file_top(&mut self) {
+        if !self.top.is_empty() {
+            self.waiting.insert(self.top_at, std::mem::take(&mut self.top));
+        }
+    }
+
     fn insert_slowly(&mut self, range: Range<u64>, payload: Payload) -> Inserted {
+        self.file_top();
         let duplicate = if range.start < self.next {
             Some(range.start..range.end.min(self.next))
         } else {
@@ -213,6 +264,10 @@ impl Reassembly {
                 break;
             }
             let piece = first.remove();
+            self.push_ready(piece);
+        }
+        if !self.top.is_empty() && self.top_at < filled.end {
+            let piece = std::mem::take(&mut self.top);
             self.push_ready(piece);
         }
         debug_assert!(filled.start <= self.next && self.next < filled.end, "the gap is filled");
@@ -337,7 +392,7 @@ mod tests {
             );
         }
         assert!(buffer.ready.has_one());
-        assert!(buffer.waiting.is_empty());
+        assert!(buffer.waiting.is_empty() && buffer.top.is_empty());
         assert_eq!(buffer.read(u32::MAX), Payload::virtual_range(1, 0, 1_448_000));
         assert_eq!(buffer.read_offset(), 1_448_000);
         assert_eq!(buffer.readable(), 0);
@@ -496,8 +551,15 @@ mod tests {
             let mut model = Model { here: vec![false; SIZE as usize], read: 0 };
             for (start, len, kind, read) in ops {
                 let range = start..(start + len).min(SIZE);
-                let inserted = buffer.insert(start, segment(kind, range.clone()));
-                prop_assert_eq!(inserted, model.insert(range));
+                let payload = segment(kind, range.clone());
+                if buffer.extend_top(start, &payload) {
+                    let new_bytes = range.end - range.start;
+                    let behind = Inserted { new_bytes, out_of_order: true, ..Default::default() };
+                    prop_assert_eq!(model.insert(range), behind);
+                } else {
+                    prop_assert_eq!(buffer.insert(start, payload), model.insert(range));
+                }
+                buffer.check();
                 if let Some(max) = read {
                     let payload = buffer.read(max);
                     let expected = u64::from(max).min(model.next() - model.read);
@@ -511,7 +573,8 @@ mod tests {
                 prop_assert_eq!(buffer.readable(), model.next() - model.read);
                 let above = model.here.iter().skip(model.next() as usize).filter(|h| **h).count();
                 prop_assert_eq!(buffer.out_of_order_bytes(), above as u64);
-                let waiting: u64 = buffer.waiting.values().map(|p| u64::from(p.len())).sum();
+                let pieces = buffer.waiting.values().chain([&buffer.top]);
+                let waiting: u64 = pieces.map(|piece| u64::from(piece.len())).sum();
                 prop_assert_eq!(waiting, above as u64, "no byte is kept twice");
                 for range in buffer.sack_ranges() {
                     prop_assert!(buffer.above.iter().any(|above| above == *range));

@@ -304,8 +304,8 @@ impl Endpoint for Connection {
         self.run_timers(cx);
     }
 
-    // In line it would cost the packets of other protocols more than the call costs its own.
-    #[inline(never)]
+    // The stack has a call of its own around it.
+    #[inline(always)]
     fn on_departed(&mut self, path: PathId, bytes: u32) -> bool {
         let released = self.subflows.on_departed(path, bytes);
         if released {

@@ -160,10 +160,18 @@ impl Watched {
     /// The earliest deadline. `is_over`: the manager is not asked any more.
     #[inline]
     pub(super) fn deadline(&mut self, is_over: bool) -> Instant {
-        let management = &self.management;
-        let look = || (management.manager_deadline(), management.announcement_deadline());
-        let (manager, announcement) = *self.deadlines.get_or_insert_with(look);
+        let (manager, announcement) = match self.deadlines {
+            Some(known) => known,
+            None => self.look(),
+        };
         if is_over { announcement } else { manager.min(announcement) }
+    }
+
+    #[cold]
+    fn look(&mut self) -> (Instant, Instant) {
+        let management = &self.management;
+        let found = (management.manager_deadline(), management.announcement_deadline());
+        *self.deadlines.insert(found)
     }
 }
 

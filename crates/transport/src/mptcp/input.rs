@@ -6,14 +6,14 @@ use super::handshake::LONG_ROOM;
 use super::receive::Mapped;
 use super::stage::Stage;
 use super::subflow::NextReceived;
-use crate::multipath::path_id;
+use crate::multipath::{Signs, path_id};
 use crate::path_manager::{Address, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
-use base::{Context, Event, EventMask};
+use base::{Context, Event, EventMask, SocketId};
+use wire::TcpSegment;
 use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, MptcpOptions, ResetReason};
-use wire::{Flags, TcpSegment};
 
 impl Connection {
     /// A segment arrived on subflow `index`.
@@ -23,10 +23,11 @@ impl Connection {
         index: usize,
         segment: &mut TcpSegment,
     ) {
-        if index >= self.subflows.len() {
-            return;
-        }
-        let usual = self.is_usual(cx, index, segment);
+        let Some(entry) = self.subflows.get(index) else { return };
+        let usual = cx.has_short_ways()
+            && entry.takes_usual(segment)
+            && self.fallback.is_multipath()
+            && self.keys.remote().is_some();
         if !usual && !self.is_admitted(index, segment) {
             return;
         }
@@ -59,21 +60,6 @@ impl Connection {
             self.record_held(cx);
         }
         self.sender.on_segment(path_id(index));
-    }
-
-    /// Whether a segment concerns only data and acknowledgements: nothing is being opened, ended,
-    /// checked or given up, and its only option is a DSS. Asked once, instead of each question
-    /// about the rest.
-    #[inline]
-    fn is_usual(&self, cx: &Context<'_>, index: usize, segment: &TcpSegment) -> bool {
-        let entry = &self.subflows[index];
-        cx.has_short_ways()
-            && segment.flags | Flags::PSH == Flags::ACK | Flags::PSH
-            && segment.options.mptcp.is_only_dss()
-            && entry.stage() == Stage::Open
-            && entry.removal.is_none()
-            && self.fallback.is_multipath()
-            && self.keys.remote().is_some()
     }
 
     /// What precedes a segment that is not a usual one. `false`: it is dropped or kept.
@@ -113,14 +99,27 @@ impl Connection {
             if self.subflows[index].tcp.readable() > 0 {
                 self.drain(cx, index);
             }
-            self.judge_path(cx, index);
+        }
+        // Each question about the subflow while it is at hand.
+        let entry = &mut self.subflows[index];
+        let signs = entry.take_signs();
+        let judges = self.sender.may_judge(path_id(index), signs);
+        if judges || entry.tcp.has_events() {
+            self.after_rare(cx, index, judges.then_some(signs));
+        }
+    }
+
+    /// A segment brought more than data and acknowledgements.
+    #[cold]
+    fn after_rare(&mut self, cx: &mut Context<'_>, index: usize, signs: Option<Signs>) {
+        if let Some(signs) = signs.filter(|_| !self.is_plain()) {
+            self.judge_by(cx, index, signs);
         }
         if self.subflows[index].tcp.has_events() {
             self.handle_subflow_events(cx, index);
         }
     }
 
-    #[cold]
     fn handle_subflow_events(&mut self, cx: &mut Context<'_>, index: usize) {
         for event in self.subflows[index].tcp.take_events() {
             match event {
@@ -215,7 +214,7 @@ impl Connection {
     fn handle_no_dss(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo<'_>) {
         let implied = self.keys.implied_mapping(segment, self.receive.first_dsn());
         if let Some(mapping) = implied.filter(|_| index == 0) {
-            self.handle_mapping(cx, index, segment, &mapping, false);
+            self.take_mapping(cx, index, segment, &mapping, false);
         } else if segment.options.is_empty() {
             let pending = self.fallback.is_pending();
             if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
@@ -236,8 +235,15 @@ impl Connection {
         if let Some(ack) = dss.ack() {
             self.handle_data_ack(cx, index, segment, ack);
         }
-        if let Some(mapping) = dss.mapping() {
-            self.handle_mapping(cx, index, segment, &mapping, dss.fin());
+        if !dss.maps() {
+            return;
+        }
+        let received = &self.subflows[index].received;
+        // The segments of one offload buffer have the same mapping, which need not be looked at.
+        if received.repeats_last(dss, segment.offset, segment.len) {
+            self.reach_fin(cx);
+        } else {
+            self.handle_mapping(cx, index, segment, dss);
         }
     }
 
@@ -273,7 +279,7 @@ impl Connection {
         if !(cx.has_short_ways() && self.numbers.is_repeated(ack, segment.window)) {
             self.take_data_ack(cx, ack, segment.window);
         }
-        if self.keys.is_client() && index == 0 && !self.keys.is_fully_established() {
+        if !self.keys.is_fully_established() && self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
         }
     }
@@ -294,8 +300,23 @@ impl Connection {
         }
     }
 
-    /// A mapping arrived; `fin`: its last number is the DATA_FIN.
+    /// The mapping of a DSS arrived, if it has one.
+    #[inline(never)]
     fn handle_mapping(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &SegmentInfo<'_>,
+        dss: &Dss,
+    ) {
+        if let Some(mapping) = dss.mapping() {
+            self.take_mapping(cx, index, segment, &mapping, dss.fin());
+        }
+    }
+
+    /// A mapping arrived; `fin`: its last number is the DATA_FIN.
+    #[inline(always)]
+    fn take_mapping(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
@@ -373,61 +394,65 @@ impl Connection {
     /// Moves in-order data of a subflow to their place in the connection's stream.
     #[inline(never)]
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
-        if self.fallback.is_fail_sent() || self.subflows[index].stage() == Stage::Gone {
+        let entry = &mut self.subflows[index];
+        if self.fallback.is_fail_sent() || entry.stage() == Stage::Gone {
             return;
         }
         let before = self.receive.next_offset();
         let mut taken = false;
         loop {
-            let entry = &mut self.subflows[index];
             let (data, offset, len, summed) = match entry.next_received() {
                 NextReceived::Nothing => break,
                 NextReceived::Unmapped { offset, waiting } => {
                     self.check_unmapped(cx, index, offset, waiting);
-                    break;
+                    return self.after_drain(cx, (index, taken), before);
                 }
                 NextReceived::Mapped { data, offset, len, summed } => (data, offset, len, summed),
             };
             let payload = entry.tcp.take_received(cx.now, len);
             taken = true;
-            entry.received.forget_below(offset + u64::from(len));
-            if let Some((wire, dsn)) = summed.filter(|_| !self.fallback.is_fail_agreed())
-                && !wire.matches(dsn, &payload)
+            if summed
+                && !self.fallback.is_fail_agreed()
+                && let Some(dsn) = entry.wrong_checksum(offset, &payload)
             {
+                entry.received.forget_below(offset + u64::from(len));
                 self.on_wrong_checksum(cx, index, dsn, Suspect { offset, payload });
-                break;
+                return self.after_drain(cx, (index, taken), before);
             }
             if cx.wants(EventMask::ARRIVAL) {
-                self.record_arrival(cx, index, (data, offset, len));
+                record_arrival(cx, (self.socket, index), (data, offset, len));
             }
-            self.receive.insert(cx.now, data, payload);
+            entry.received.forget_below(offset + u64::from(len));
+            if !self.receive.extend_top(data, &payload) {
+                self.receive.insert(cx.now, data, payload);
+            }
+            // Mostly it was all.
+            if entry.tcp.readable() == 0 {
+                break;
+            }
         }
+        if taken {
+            self.receive.on_taken(entry);
+        }
+        self.note_advance(cx, before);
+    }
+
+    /// The same after something unusual.
+    #[cold]
+    fn after_drain(&mut self, cx: &mut Context<'_>, (index, taken): (usize, bool), before: u64) {
         if taken {
             self.receive.on_taken(&mut self.subflows[index]);
         }
+        self.note_advance(cx, before);
+    }
+
+    #[inline(always)]
+    fn note_advance(&mut self, cx: &mut Context<'_>, before: u64) {
         if self.receive.next_offset() > before {
             self.receive.mark_changed();
             self.lifecycle.push_readable();
             self.reach_fin(cx);
         }
-    }
-
-    /// `len` bytes at `data` of the connection arrived at `offset` of a subflow.
-    #[cold]
-    fn record_arrival(
-        &self,
-        cx: &mut Context<'_>,
-        index: usize,
-        (data, offset, len): (u64, u64, u32),
-    ) {
-        let (socket, path) = (self.socket, path_id(index));
-        cx.record(EventMask::ARRIVAL, || Event::DataArrived {
-            socket,
-            path,
-            offset: data,
-            subflow_offset: offset,
-            len,
-        });
     }
 
     /// Data from `offset` on wait for a mapping, not more of them than the window. A mapping of
@@ -619,4 +644,21 @@ impl Connection {
             self.fail_if_alone();
         }
     }
+}
+
+/// `len` bytes at `data` of the connection arrived at `offset` of a subflow.
+#[cold]
+fn record_arrival(
+    cx: &mut Context<'_>,
+    (socket, index): (SocketId, usize),
+    (data, offset, len): (u64, u64, u32),
+) {
+    let path = path_id(index);
+    cx.record(EventMask::ARRIVAL, || Event::DataArrived {
+        socket,
+        path,
+        offset: data,
+        subflow_offset: offset,
+        len,
+    });
 }

@@ -1,12 +1,15 @@
 //! Mappings received on one subflow, until their data are taken (RFC 8684 s3.3.1).
 
 use std::collections::VecDeque;
-use wire::mptcp::{DataNumber, Mapping};
+use wire::mptcp::{DataNumber, Dss, Mapping};
 
 /// Mappings received on one subflow, by offset in the subflow.
 #[derive(Clone, Debug, Default)]
 pub struct ReceivedMappings {
-    maps: VecDeque<ReceivedMapping>,
+    /// The first one, which mostly is the only one: asked several times a segment.
+    first: Option<ReceivedMapping>,
+    /// Those behind it.
+    rest: VecDeque<ReceivedMapping>,
 }
 
 /// A mapping received.
@@ -56,14 +59,29 @@ impl ReceivedMappings {
     /// Stores a mapping. A repetition has no effect; a contradiction is an error (RFC 8684 s3.3.1).
     #[inline]
     pub fn insert(&mut self, map: ReceivedMapping) -> Result<(), Contradiction> {
-        let follows = |last: &ReceivedMapping| last.end() <= map.offset;
-        if self.maps.back().is_none_or(follows) {
-            self.maps.push_back(map);
-            return Ok(());
+        match self.last() {
+            None => self.first = Some(map),
+            Some(last) if last.end() <= map.offset => self.rest.push_back(map),
+            Some(_) => return self.insert_before_last(map),
         }
-        let index = self.maps.partition_point(|known| known.offset < map.offset);
+        Ok(())
+    }
+
+    /// The same where it does not follow all others.
+    #[cold]
+    fn insert_before_last(&mut self, map: ReceivedMapping) -> Result<(), Contradiction> {
+        self.rest.extend(self.first.take());
+        self.rest.rotate_right(1);
+        let inserted = self.insert_to_rest(map);
+        self.first = self.rest.pop_front();
+        inserted
+    }
+
+    fn insert_to_rest(&mut self, map: ReceivedMapping) -> Result<(), Contradiction> {
+        let maps = &mut self.rest;
+        let index = maps.partition_point(|known| known.offset < map.offset);
         let end = map.end();
-        if let Some(next) = self.maps.get(index) {
+        if let Some(next) = maps.get(index) {
             if next.offset == map.offset {
                 let same = next.data == map.data && next.len == map.len;
                 return if same { Ok(()) } else { Err(Contradiction) };
@@ -72,21 +90,28 @@ impl ReceivedMappings {
                 return Err(Contradiction);
             }
         }
-        let before = index.checked_sub(1).and_then(|before| self.maps.get(before));
+        let before = index.checked_sub(1).and_then(|before| maps.get(before));
         if before.is_some_and(|before| before.end() > map.offset) {
             return Err(Contradiction);
         }
-        self.maps.insert(index, map);
-        debug_assert!(self.maps.iter().is_sorted_by(|one, next| one.end() <= next.offset));
+        maps.insert(index, map);
+        debug_assert!(maps.iter().is_sorted_by(|one, next| one.end() <= next.offset));
         Ok(())
     }
 
-    /// Whether `wire` is the mapping stored last and maps a byte of a segment: the segments of one
-    /// offload buffer have the same.
     #[inline]
-    pub fn repeats_last(&self, wire: &Mapping, offset: u64, len: u32) -> bool {
-        self.maps.back().is_some_and(|last| {
-            last.wire == *wire && last.len == u32::from(wire.len) && last.overlaps(offset, len)
+    fn last(&self) -> Option<&ReceivedMapping> {
+        debug_assert!(self.first.is_some() || self.rest.is_empty());
+        if self.rest.is_empty() { self.first.as_ref() } else { self.rest.back() }
+    }
+
+    /// Whether a DSS has the mapping stored last, no DATA_FIN, and maps a byte of a segment: the
+    /// segments of one offload buffer have the same.
+    #[inline]
+    pub fn repeats_last(&self, dss: &Dss, offset: u64, len: u32) -> bool {
+        self.last().is_some_and(|last| {
+            let same = dss.has_mapping(&last.wire) && last.len == u32::from(last.wire.len);
+            same && last.overlaps(offset, len)
         })
     }
 
@@ -94,40 +119,40 @@ impl ReceivedMappings {
     #[inline]
     pub fn at(&self, offset: u64) -> Option<&ReceivedMapping> {
         // What is taken next is mapped first.
-        let first = self.maps.front().filter(|map| map.end() > offset);
+        let first = self.first.as_ref().filter(|map| map.end() > offset);
         let map = if first.is_some() { first } else { self.find(offset) };
         map.filter(|map| map.offset <= offset)
     }
 
     #[inline(never)]
     fn find(&self, offset: u64) -> Option<&ReceivedMapping> {
-        self.maps.get(self.maps.partition_point(|map| map.end() <= offset))
+        self.rest.get(self.rest.partition_point(|map| map.end() <= offset))
     }
 
     /// Whether a byte behind `offset` is mapped.
     #[inline]
     pub fn reach_beyond(&self, offset: u64) -> bool {
-        self.maps.back().is_some_and(|map| map.offset > offset)
+        self.last().is_some_and(|map| map.offset > offset)
     }
 
     /// Everything below `offset` was moved to the connection.
     #[inline]
     pub fn forget_below(&mut self, offset: u64) {
-        while self.maps.front().is_some_and(|map| map.end() <= offset) {
-            self.maps.pop_front();
+        while self.first.as_ref().is_some_and(|map| map.end() <= offset) {
+            self.first = self.rest.pop_front();
         }
     }
 
     /// Where the last of them ends in the connection's stream; zero without any.
     #[inline]
     pub fn data_end(&self) -> u64 {
-        self.maps.back().map_or(0, |map| map.data + u64::from(map.len))
+        self.last().map_or(0, |map| map.data + u64::from(map.len))
     }
 
     /// Number of mappings.
     #[inline]
     pub fn len(&self) -> usize {
-        self.maps.len()
+        usize::from(self.first.is_some()) + self.rest.len()
     }
 }
 

@@ -14,7 +14,6 @@ use crate::multipath::{Dispatched, Sender, Signs, path_id};
 use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
-use crate::tcp::multipath::TimerSignals;
 use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
 use std::net::IpAddr;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
@@ -150,11 +149,11 @@ impl Connection {
             return;
         }
         loop {
-            let (sender, mut paths) = self.parts();
             let before = sender.queue.nxt();
             let dispatched = sender.dispatch(cx, &mut paths);
-            if dispatched != Dispatched::Nothing || sender.queue.nxt() != before {
-                self.check_fin(cx);
+            let ends = paths.numbers.is_fin_due() && sender.queue.is_drained();
+            if ends && (dispatched != Dispatched::Nothing || sender.queue.nxt() != before) {
+                return self.end_round(cx, dispatched);
             }
             if dispatched != Dispatched::Again {
                 return;
@@ -162,19 +161,19 @@ impl Connection {
         }
     }
 
-    /// Something happened on a subflow: whether its path works is decided by the fail-over rule.
-    #[inline(always)]
-    pub(super) fn judge_path(&mut self, cx: &Context<'_>, index: usize) {
-        let Some(mp) = self.subflows[index].tcp.multipath() else { return };
-        let TimerSignals { timed_out, probed } = mp.take_signals();
-        let signs = Signs { timed_out, probed };
-        if self.sender.may_judge(path_id(index), signs) {
-            self.judge_by(cx, index, signs);
+    /// All that was written is with subflows: the DATA_FIN is due, and copies at most follow.
+    #[cold]
+    fn end_round(&mut self, cx: &mut Context<'_>, mut dispatched: Dispatched) {
+        self.check_fin(cx);
+        let (sender, mut paths) = self.parts();
+        while dispatched == Dispatched::Again {
+            dispatched = sender.dispatch(cx, &mut paths);
         }
     }
 
+    /// Something happened on a subflow: whether its path works is decided by the fail-over rule.
     #[inline(never)]
-    fn judge_by(&mut self, cx: &Context<'_>, index: usize, signs: Signs) {
+    pub(super) fn judge_by(&mut self, cx: &Context<'_>, index: usize, signs: Signs) {
         let (sender, mut paths) = self.parts();
         sender.judge(cx, &mut paths, path_id(index), signs);
     }

@@ -76,8 +76,20 @@ impl SubflowPaths<'_> {
         self.rules.joins_mappings && !self.keys.uses_checksum()
     }
 
+    /// Queue data with a mapping for each piece of them.
+    #[inline(never)]
+    fn enqueue_pieces(&mut self, path: PathId, piece: &Piece) {
+        let (len, mut at) = (piece.payload.len(), 0);
+        while at < len {
+            let payload = piece.payload.slice(at, piece.most.min(len - at));
+            let offset = piece.offset + u64::from(at);
+            at += payload.len();
+            self.enqueue_mapped(path, Piece { offset, payload, ..*piece });
+        }
+    }
+
     /// Queue data with a mapping for all of them.
-    #[inline]
+    #[inline(always)]
     fn enqueue_mapped(&mut self, path: PathId, piece: Piece) {
         let Piece { offset, payload, more, .. } = piece;
         let dsn = self.numbers.dsn(offset);
@@ -105,16 +117,19 @@ impl Paths for SubflowPaths<'_> {
 
     fn view(&self, path: PathId) -> Option<PathView> {
         let mut view = PathView::BLANK;
-        self.look(path, &mut view).then_some(view)
+        self.look(path, &mut view, true).then_some(view)
     }
 
     #[inline(always)]
-    fn look(&self, path: PathId, view: &mut PathView) -> bool {
+    fn look(&self, path: PathId, view: &mut PathView, whole: bool) -> bool {
         let entry = &self.subflows[path];
         if entry.stage() == Stage::Gone {
             return false;
         }
         entry.tcp.look(view, self.controller);
+        if whole {
+            entry.tcp.look_further(view, self.controller);
+        }
         view.interface = entry.interface;
         if entry.stage() != Stage::Open {
             view.state = PathState::Opening;
@@ -160,19 +175,13 @@ impl Paths for SubflowPaths<'_> {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, path: PathId, piece: Piece) {
         let len = piece.payload.len();
         if len <= piece.most || self.joins_mappings() {
             return self.enqueue_mapped(path, piece);
         }
-        let mut at = 0;
-        while at < len {
-            let payload = piece.payload.slice(at, piece.most.min(len - at));
-            let offset = piece.offset + u64::from(at);
-            at += payload.len();
-            self.enqueue_mapped(path, Piece { offset, payload, ..piece });
-        }
+        self.enqueue_pieces(path, &piece);
     }
 
     fn penalise(&mut self, now: Instant, path: PathId, kind: Penalty) {

@@ -49,6 +49,24 @@ pub(super) enum Mapped {
     Contradiction { refused: u64 },
 }
 
+/// What a packet with `len` bytes of new data takes in memory, and how much of that is room behind
+/// them, in bytes. That of the last one is kept: nearly all have the same length.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    len: u32,
+    truesize: u32,
+    tail_room: u32,
+}
+
+impl Sizes {
+    #[inline(never)]
+    fn of(len: u32) -> Self {
+        let packet = len.saturating_add(SEGMENT_OVERHEAD);
+        let (truesize, tail_room) = (received_truesize(packet), received_tail_room(packet));
+        Sizes { len, truesize, tail_room }
+    }
+}
+
 /// The receiving half.
 #[derive(Debug)]
 pub(super) struct DataReceive {
@@ -70,6 +88,7 @@ pub(super) struct DataReceive {
     /// Where the highest data behind a gap end, and what the memory of their last packet takes in
     /// addition, in bytes.
     tail: (u64, u32),
+    sizes: Sizes,
     /// Data arrived at another offset of the connection than of the subflow: the two are not one
     /// stream, as they must be for falling back.
     shifted: bool,
@@ -106,6 +125,7 @@ impl DataReceive {
             long_numbers: false,
             duplicate_bytes: 0,
             tail: (0, 0),
+            sizes: Sizes::of(0),
             shifted: false,
             changed: true,
         }
@@ -214,9 +234,28 @@ impl DataReceive {
         self.first_dsn.wrapping_add(self.nxt())
     }
 
+    /// Whether payload from a subflow continues the highest that waits behind a gap, within the
+    /// window; then it is kept. Four of five segments, while the other path is waited for: they
+    /// need a third of the steps of [`DataReceive::insert`], which does the same.
+    pub(super) fn extend_top(&mut self, offset: u64, payload: &Payload) -> bool {
+        let len = payload.len();
+        let within = offset.saturating_add(u64::from(len)) <= self.edge;
+        if !within || self.fin_offset.is_some() || !self.is_shared() {
+            return false;
+        }
+        if !self.data.extend_top(offset, payload) {
+            return false;
+        }
+        let truesize = self.memory_of(offset, len, true);
+        if let Tuning::Shared(buffer) = &mut self.tuning {
+            buffer.on_queued(len, truesize);
+        }
+        true
+    }
+
     /// Payload from a subflow. Whether something new arrived in order; what is beyond the announced
     /// edge (`acceptable`) or behind the end of the stream is dropped.
-    #[inline]
+    #[inline(never)]
     pub(super) fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
         let len = payload.len();
         let room = self.acceptable(offset, len);
@@ -257,19 +296,20 @@ impl DataReceive {
     /// without a look at the edge (`__mptcp_move_skb`), as far as there is memory.
     fn acceptable(&self, offset: u64, len: u32) -> u32 {
         let end = offset.saturating_add(u64::from(len));
-        let edge = match &self.tuning {
-            Tuning::Whole(_) => self.edge,
-            Tuning::Shared(buffer) if offset <= self.data.next_offset() => {
-                if buffer.room().free > 0 { end } else { self.edge }
-            }
-            Tuning::Shared(_) => {
-                if end > self.edge {
-                    offset
-                } else {
-                    end
+        let edge =
+            match &self.tuning {
+                Tuning::Whole(_) => self.edge,
+                Tuning::Shared(buffer) if offset <= self.data.next_offset() => {
+                    if buffer.has_room() { end } else { self.edge }
                 }
-            }
-        };
+                Tuning::Shared(_) => {
+                    if end > self.edge {
+                        offset
+                    } else {
+                        end
+                    }
+                }
+            };
         let end = edge.min(self.fin_offset.unwrap_or(u64::MAX));
         // At most `len`.
         end.saturating_sub(offset).min(u64::from(len)) as u32
@@ -277,6 +317,7 @@ impl DataReceive {
 
     /// Memory of `len` new bytes from `offset` on. Those that follow the highest ones behind a gap
     /// are copied to these if they fit (Linux `mptcp_ooo_try_coalesce`).
+    #[inline]
     fn memory_of(&mut self, offset: u64, len: u32, out_of_order: bool) -> u32 {
         let (end, room) = self.tail;
         let end_of_new = offset + u64::from(len);
@@ -284,10 +325,13 @@ impl DataReceive {
             self.tail = (end_of_new, room - len);
             return 0;
         }
-        if end_of_new >= end {
-            self.tail = (end_of_new, received_tail_room(len + SEGMENT_OVERHEAD));
+        if self.sizes.len != len {
+            self.sizes = Sizes::of(len);
         }
-        received_truesize(len + SEGMENT_OVERHEAD)
+        if end_of_new >= end {
+            self.tail = (end_of_new, self.sizes.tail_room);
+        }
+        self.sizes.truesize
     }
 
     /// In-order data of a subflow were taken, behind a gap of the connection or not: there is less
@@ -362,7 +406,7 @@ impl DataReceive {
     }
 
     /// A mapping arrived on a segment of a subflow; `fin`: its last number is the DATA_FIN.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_mapping(
         &mut self,
         entry: &mut SubflowEntry,
@@ -370,9 +414,6 @@ impl DataReceive {
         mapping: &Mapping,
         fin: bool,
     ) -> Mapped {
-        if !fin && entry.received.repeats_last(mapping, segment.offset, segment.len) {
-            return Mapped::Taken { refused: 0 };
-        }
         let (dsn, data) = self.expand(mapping.dsn);
         let bytes = u32::from(mapping.len) - u32::from(fin);
         if bytes == 0 && !mapping.matches(dsn, &Payload::EMPTY) {
@@ -557,6 +598,29 @@ mod tests {
         assert!(receive.insert(Instant::ZERO, edge - 10, payload(1000)));
         assert_eq!(receive.next_offset(), edge + 990);
         assert_eq!(receive.room(), 0);
+    }
+
+    #[test]
+    fn segment_that_continues_the_highest_is_kept_the_same_either_way() {
+        let state = |receive: &DataReceive| {
+            let Tuning::Shared(buffer) = &receive.tuning else { panic!("mainline shares") };
+            let held = (receive.out_of_order_bytes(), receive.duplicate_bytes, buffer.used());
+            (held, receive.tail, receive.next_offset(), receive.edge)
+        };
+        let (mut short, mut whole) = (mainline(), mainline());
+        let (edge, mut continued) = (short.edge, 0);
+        let first = [(5000, 1000), (6000, 1000), (7000, 40), (7040, 12), (0, 1000), (7052, 1420)];
+        for (at, len) in first.into_iter().chain([(edge - 2000, 1000), (edge - 1000, 1001)]) {
+            let payload = || Payload::virtual_range(1, at, len);
+            if short.extend_top(at, &payload()) {
+                continued += 1;
+            } else {
+                short.insert(Instant::ZERO, at, payload());
+            }
+            whole.insert(Instant::ZERO, at, payload());
+            assert_eq!(state(&short), state(&whole), "{at}");
+        }
+        assert_eq!(continued, 4, "not the first ones of a range, nor what crosses the edge");
     }
 
     /// 64 bytes of head room, 1500 of packet and 320 behind it leave 164 of 2048.

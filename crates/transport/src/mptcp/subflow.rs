@@ -8,14 +8,14 @@ use super::remove_addr::RemovalCheck;
 use super::stage::{Handshake, Stage};
 use crate::congestion::Controller;
 use crate::info::PathInfo;
-use crate::multipath::PathAccount;
+use crate::multipath::{PathAccount, Signs};
 use crate::path_manager::Ending;
 use crate::socket::SocketError;
-use crate::tcp::multipath::SegmentInfo;
+use crate::tcp::multipath::{SegmentInfo, TimerSignals};
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
 use wire::mptcp::{Mapping, MptcpOption};
-use wire::{Flags, TcpSegment};
+use wire::{Flags, Payload, TcpSegment};
 
 /// The address identifiers of a subflow (RFC 8684 s3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +37,8 @@ pub enum NextReceived {
     /// `waiting` bytes from `offset` of the subflow on without a mapping.
     Unmapped { offset: u64, waiting: u64 },
     /// `len` bytes from `offset` of the subflow on, which are those from `data` of the connection
-    /// on; `summed`: their mapping, if it has a checksum, and its 64-bit number.
-    Mapped { data: u64, offset: u64, len: u32, summed: Option<(Mapping, u64)> },
+    /// on; `summed`: they are those of a mapping with a checksum.
+    Mapped { data: u64, offset: u64, len: u32, summed: bool },
 }
 
 /// One subflow of a connection.
@@ -85,6 +85,25 @@ impl SubflowEntry {
         }
     }
 
+    /// Whether a segment concerns only data and acknowledgements: the subflow is not being opened,
+    /// ended or checked, and the only option is a DSS. Asked once, instead of each question about
+    /// the rest.
+    #[inline]
+    pub fn takes_usual(&self, segment: &TcpSegment) -> bool {
+        segment.flags | Flags::PSH == Flags::ACK | Flags::PSH
+            && segment.options.mptcp.is_only_dss()
+            && self.stage() == Stage::Open
+            && self.removal.is_none()
+    }
+
+    /// What its retransmission timer did since the last call.
+    #[inline]
+    pub fn take_signs(&mut self) -> Signs {
+        let Some(mp) = self.tcp.multipath() else { return Signs::default() };
+        let TimerSignals { timed_out, probed } = mp.take_signals();
+        Signs { timed_out, probed }
+    }
+
     /// The state of its handshake.
     #[inline]
     pub const fn stage(&self) -> Stage {
@@ -100,6 +119,14 @@ impl SubflowEntry {
     /// It is over, and nothing of it is left to be sent.
     pub fn is_free(&self) -> bool {
         self.stage() == Stage::Gone && self.tcp.is_closed() && !self.queued
+    }
+
+    /// Counts again what its TCP holds, in bytes.
+    #[inline]
+    pub(super) fn count_held(&mut self) -> u64 {
+        let (in_order, gaps) = self.tcp.held();
+        self.held = if self.stage() == Stage::Gone { 0 } else { in_order + gaps };
+        self.held
     }
 
     /// Either host asks for it to be used as a backup only.
@@ -201,8 +228,16 @@ impl SubflowEntry {
             return NextReceived::Nothing;
         }
         let data = map.data.wrapping_add(offset - map.offset);
-        let summed = is_summed.then_some((map.wire, map.dsn));
-        NextReceived::Mapped { data, offset, len: left.min(readable) as u32, summed }
+        let len = left.min(readable) as u32;
+        NextReceived::Mapped { data, offset, len, summed: is_summed }
+    }
+
+    /// The data sequence number at which the mapping of `payload`, received at `offset`, begins, if
+    /// its checksum is wrong.
+    #[inline(never)]
+    pub fn wrong_checksum(&self, offset: u64, payload: &Payload) -> Option<u64> {
+        let map = self.received.at(offset)?;
+        (!map.wire.matches(map.dsn, payload)).then_some(map.dsn)
     }
 
     /// Whether a segment without any option shows that options are lost, and what to announce

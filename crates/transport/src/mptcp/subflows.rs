@@ -186,8 +186,14 @@ impl Subflows {
     /// A segment of the subflow was handled: it may hold more or less, and have something to send.
     #[inline]
     pub fn after_segment(&mut self, index: usize) {
-        self.count_held(index);
-        self.wake(index);
+        let entry = &mut self.entries[index];
+        self.held -= entry.held;
+        self.held += entry.count_held();
+        // `wake`, with the subflow at hand.
+        if !std::mem::replace(&mut entry.queued, true) {
+            self.queue.push(index);
+        }
+        self.check_held();
     }
 
     /// The first one that may have something to send.
@@ -269,15 +275,9 @@ impl Subflows {
         self.held
     }
 
-    /// Count again what a subflow holds.
-    #[inline]
-    pub fn count_held(&mut self, index: usize) {
-        let entry = &mut self.entries[index];
-        let (in_order, gaps) = entry.tcp.held();
-        let now = if entry.stage() == Stage::Gone { 0 } else { in_order + gaps };
-        debug_assert!(entry.held <= self.held, "the sum has every part");
-        self.held = self.held - entry.held + now;
-        entry.held = now;
+    fn check_held(&self) {
+        let held = || self.entries.iter().map(|entry| entry.held).sum::<u64>();
+        debug_assert_eq!(self.held, held(), "the sum has every part");
     }
 
     /// A subflow ended. Whether it had not before.
@@ -286,7 +286,7 @@ impl Subflows {
         let ends = entry.on_gone();
         if ends {
             self.held -= std::mem::take(&mut entry.held);
-            debug_assert_eq!(self.held, self.entries.iter().map(|entry| entry.held).sum::<u64>());
+            self.check_held();
         }
         ends
     }

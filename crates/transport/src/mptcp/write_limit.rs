@@ -29,19 +29,24 @@ impl WriteLimit {
 
     /// Size of the send buffer: fixed, or the sum of what auto-tuning gives the subflows (Linux
     /// `mptcp_propagate_sndbuf`).
+    #[inline]
     pub(super) fn bytes(&self, subflows: &mut Subflows, controller: &Controller) -> u32 {
         if !self.buffers.auto_tuning {
             return self.buffers.send_max;
         }
         match self.rule {
             ConnectionBuffer::Sum => sum(subflows).saturating_add(LEAST_BUFFER),
-            ConnectionBuffer::Capped => {
-                for entry in subflows.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
-                    entry.tcp.grow_send_buffer(controller);
-                }
-                sum(subflows).min(self.buffers.send_max)
-            }
+            ConnectionBuffer::Capped => self.grown(subflows, controller),
         }
+    }
+
+    /// The same where subflows grow theirs only now.
+    #[inline(never)]
+    fn grown(&self, subflows: &mut Subflows, controller: &Controller) -> u32 {
+        for entry in subflows.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
+            entry.tcp.grow_send_buffer(controller);
+        }
+        sum(subflows).min(self.buffers.send_max)
     }
 
     /// Append to the stream while less than `limit` is buffered; how many bytes were taken.
@@ -69,6 +74,7 @@ impl WriteLimit {
     }
 }
 
+#[inline]
 fn sum(subflows: &Subflows) -> u32 {
     let open = subflows.iter().filter(|entry| entry.stage() == Stage::Open);
     open.fold(0, |sum: u32, entry| sum.saturating_add(entry.tcp.send_buffer()))

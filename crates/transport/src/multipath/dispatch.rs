@@ -1,5 +1,5 @@
-//! How `Sender` passes data to paths: it asks the scheduler for one decision at a time and carries
-//! it out.
+//! How `Sender` passes data to paths: it asks the scheduler for one decision at a time, or for a
+//! run of equal ones about new data, and carries it out.
 //!
 //! Between two decisions only the chosen path changes, so only its view is updated, unless a
 //! decision has actions.
@@ -10,7 +10,7 @@ use super::paths::{Paths, Piece};
 use super::sender::{Sender, path_id};
 use crate::path_policy::PathPolicy;
 use crate::scheduler::{
-    Action, Bind, Decision, PathChange, PathState, PathView, Repetitions, Scheduler, Step, View,
+    Action, Bind, Decision, NewData, PathChange, PathState, PathView, Run, Scheduler, Step, View,
     What,
 };
 use base::{Blocked, Context, Event, EventMask, Instant, PathId};
@@ -37,25 +37,75 @@ impl Sender {
             return false;
         }
         self.timer.given = None;
-        self.report_acks(cx.now, paths);
-        self.apply_policy(cx, paths);
+        if !self.arrivals.is_empty() {
+            self.report_acks(cx.now, paths);
+        }
+        if !self.policy.is_none() && paths.count() > 1 {
+            self.apply_policy(cx, paths);
+        }
         self.are_views_current = false;
         true
     }
 
     /// Asks the scheduler for a decision and carries it out.
+    // In line down to the path's queue: a call costs a sixth of what it does.
+    #[inline(always)]
     pub fn dispatch(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> Dispatched {
         if !self.has_offer() {
             return Dispatched::Nothing;
         }
+        let short = cx.has_short_ways() && !cx.wants(EventMask::DECISION);
         if !self.are_views_current {
-            self.look_at_paths(paths);
+            self.look_at_paths(paths, self.rules.read_all || !short);
         }
         if self.looks_for_path() {
             self.note_stale_interval(cx.now, paths);
         }
-        let mut again = Repetitions::NONE;
-        let Decision { actions, step } = self.decide(cx, paths, &mut again);
+        if short
+            && paths.only_queues()
+            && !self.rules.one_at_a_time
+            && let Some(run) = self.next_run()
+        {
+            return self.carry_out(cx, paths, &run);
+        }
+        self.ask(cx, paths)
+    }
+
+    /// The run of decisions that the scheduler makes about new data, if it knows one: no view of
+    /// the data and no decision, of which most is about the unusual, are made for them.
+    #[inline]
+    fn next_run(&self) -> Option<Run> {
+        let Range { start: offset, end } = self.queue.first_unsent();
+        if offset >= end || self.queue.has_reinjections() || !self.assignments.is_empty() {
+            return None;
+        }
+        let data = NewData { offset, end, window_end: self.queue.window_end() };
+        self.scheduler.next_run(&self.views, &data)
+    }
+
+    /// Carries out a run of decisions, of which all but the first go without one of their own.
+    #[inline(always)]
+    fn carry_out(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths, run: &Run) -> Dispatched {
+        let &Run { path, max_bytes, times, fills_windows } = run;
+        let Some(bytes) = self.enqueue_new(paths, path, max_bytes, times) else {
+            return self.wait(cx, paths, Blocked::SchedulerWaits);
+        };
+        if fills_windows && bytes == times * u64::from(max_bytes) {
+            self.timer.given = Some(path);
+            self.ensure_timer(cx.now, paths);
+            // Known without another look at the paths and another decision.
+            self.note_stale_interval(cx.now, paths);
+            self.waits = Some(Blocked::CongestionWindow);
+            self.record_wait(cx, Blocked::CongestionWindow);
+            return Dispatched::Nothing;
+        }
+        self.after_send(cx, paths, path, true)
+    }
+
+    /// Asks the scheduler for any decision.
+    #[inline(never)]
+    fn ask(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> Dispatched {
+        let Decision { actions, step } = self.decide(cx);
         let looked = actions.is_empty();
         if !looked {
             self.act_on(cx.now, paths, actions);
@@ -67,59 +117,71 @@ impl Sender {
             Step::Send { path, what, bind: Bind::Queue, max_bytes } => (path, what, max_bytes),
             Step::Wait(why) => return self.wait(cx, paths, why),
         };
-        let pieces = 1 + again.times;
-        let queued = match what {
-            What::New => self.enqueue_new(paths, path, max_bytes, pieces),
-            what => self.enqueue(paths, path, what, max_bytes).then_some(0),
-        };
-        let Some(bytes) = queued else { return self.wait(cx, paths, Blocked::SchedulerWaits) };
+        if !self.enqueue(paths, path, what, max_bytes) {
+            return self.wait(cx, paths, Blocked::SchedulerWaits);
+        }
+        self.after_send(cx, paths, path, looked)
+    }
+
+    /// Data were passed to `path`; `looked`: the views of the other paths are still what they are.
+    #[inline(never)]
+    fn after_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        paths: &mut impl Paths,
+        path: PathId,
+        looked: bool,
+    ) -> Dispatched {
         self.waits = None;
         self.timer.given = Some(path);
         self.ensure_timer(cx.now, paths);
-        if self.one_at_a_time {
+        if self.rules.one_at_a_time {
             self.is_due = true;
             return Dispatched::Single;
-        }
-        if again.fills_windows && bytes == pieces * u64::from(max_bytes) {
-            // Known without another look at the paths and another decision.
-            self.note_stale_interval(cx.now, paths);
-            return self.wait(cx, paths, Blocked::CongestionWindow);
         }
         self.refresh(cx, paths, path);
         self.are_views_current = looked;
         Dispatched::Again
     }
 
-    /// What the scheduler sees of every path.
-    fn look_at_paths(&mut self, paths: &impl Paths) {
-        let mut views = std::mem::take(&mut self.views);
+    /// What a scheduler may see of every path.
+    #[inline(never)]
+    fn look_at_all(&mut self, paths: &impl Paths) {
+        self.look_at_paths(paths, true);
+    }
+
+    /// The same; `whole`: or else only what admits data.
+    // One call a round less.
+    #[inline(always)]
+    fn look_at_paths(&mut self, paths: &impl Paths, whole: bool) {
+        let Sender { views, states, assignments, queue, .. } = self;
+        let (most, is_assigned) = (queue.half_window(), !assignments.is_empty());
+        if views.len() < paths.count() {
+            views.resize(paths.count(), PathView::BLANK);
+        }
         let mut count = 0;
         for index in 0..paths.count() {
-            if views.len() == count {
-                views.push(PathView::BLANK);
+            let Some(view) = views.get_mut(count) else { break };
+            if !paths.look(path_id(index), view, whole) {
+                continue;
             }
-            let view = &mut views[count];
-            if paths.look(path_id(index), view) {
-                debug_assert_eq!(view.id.index(), index);
-                self.complete(view);
-                count += 1;
+            debug_assert_eq!(view.id.index(), index);
+            count += 1;
+            // What the sender has of a path independently of its protocol.
+            let state = states.get(index);
+            if view.is_open() && state.is_some_and(|state| state.watch.is_failed()) {
+                view.state = PathState::PotentiallyFailed;
+            }
+            view.probing = state.is_some_and(|state| state.probing);
+            // Where the window never held a whole segment, smaller ones go (Linux
+            // `tcp_bound_to_half_wnd`).
+            view.window.mss = view.window.mss.min(most);
+            if is_assigned {
+                add_assigned(view, assignments);
             }
         }
         views.truncate(count);
-        self.views = views;
         self.are_views_current = true;
-    }
-
-    /// Completes the view with what the sender has of a path independently of its protocol.
-    fn complete(&self, view: &mut PathView) {
-        if view.is_open() && self.is_failed(view.id) {
-            view.state = PathState::PotentiallyFailed;
-        }
-        view.probing = self.is_probing(view.id);
-        // Where the window never held a whole segment, smaller ones go (Linux
-        // `tcp_bound_to_half_wnd`).
-        view.window.mss = view.window.mss.min(self.queue.half_window());
-        add_assigned(view, &self.assignments);
     }
 
     /// Data were given to a path; if it was idle, its window may have shrunk.
@@ -130,39 +192,21 @@ impl Sender {
         }
     }
 
-    /// The decision of the scheduler; `again`: how often it would decide the same again, which
-    /// are segments that go without a decision of their own.
-    #[inline(always)]
-    fn decide(
-        &mut self,
-        cx: &mut Context<'_>,
-        paths: &impl Paths,
-        again: &mut Repetitions,
-    ) -> Decision {
+    /// The decision of the scheduler.
+    fn decide(&mut self, cx: &mut Context<'_>) -> Decision {
         let data = self.queue.view(self.peer_closed);
         let view = View { now: cx.now, paths: &self.views, data };
         if cx.wants(EventMask::DECISION) {
             return explain::ask(cx, self.socket, &mut self.scheduler, &view);
         }
-        let decision = self.scheduler.next(&view);
-        if let Step::Send { path, what: What::New, bind: Bind::Now, .. } = &decision.step
-            && decision.actions.is_empty()
-            && cx.has_short_ways()
-            && paths.only_queues()
-            && !self.one_at_a_time
-        {
-            *again = self.scheduler.repetitions(&view, *path);
-        }
-        decision
+        self.scheduler.next(&view)
     }
 
     /// Reports the paths on which something arrived to a scheduler that heeds acknowledgements.
+    #[inline(never)]
     fn report_acks(&mut self, now: Instant, paths: &impl Paths) {
         let arrivals = std::mem::take(&mut self.arrivals);
-        if arrivals.is_empty() {
-            return;
-        }
-        self.look_at_paths(paths);
+        self.look_at_all(paths);
         let data = self.queue.view(self.peer_closed);
         let view = View { now, paths: &self.views, data };
         for path in self.views.iter().filter(|path| arrivals.contains(path.id)) {
@@ -244,6 +288,7 @@ impl Sender {
     }
 
     /// Sends nothing until something happens. Returns the result of [`Sender::dispatch`].
+    #[inline(never)]
     fn wait(&mut self, cx: &mut Context<'_>, paths: &impl Paths, why: Blocked) -> Dispatched {
         let before = self.waits.replace(why);
         if why == Blocked::ReceiveWindow && before != Some(why) {
@@ -251,14 +296,20 @@ impl Sender {
             let view = View { now: cx.now, paths: &self.views, data };
             self.scheduler.on_window_blocked(&view);
         }
-        let (socket, path) = (self.socket, PathId(0));
-        cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
+        self.record_wait(cx, why);
         // A window update may be lost: the timer probes.
         self.ensure_timer(cx.now, paths);
         Dispatched::Nothing
     }
 
+    #[inline(always)]
+    fn record_wait(&self, cx: &mut Context<'_>, why: Blocked) {
+        let (socket, path) = (self.socket, PathId(0));
+        cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
+    }
+
     /// Put data into the queue of a path. Whether anything was.
+    #[inline(never)]
     pub(super) fn enqueue(
         &mut self,
         paths: &mut impl Paths,
@@ -307,7 +358,7 @@ impl Sender {
     /// Put data into the queue of a path that no path had: those meant for it first, else the next
     /// ones that are meant for no path. At most `pieces` of `max_bytes`, which go there as one, for
     /// what it costs to hand over a single one. How many bytes; `None`: nothing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enqueue_new(
         &mut self,
         paths: &mut impl Paths,
@@ -320,12 +371,9 @@ impl Sender {
         }
         let longest = paths.max_piece(path);
         let most = max_bytes.min(longest);
-        let unsent = match self.assignments.first_of(path) {
-            Some(own) => self.queue.unsent_part(own),
-            None if self.assignments.is_empty() => {
-                self.queue.unsent_part(self.queue.nxt()..u64::MAX)
-            }
-            None => self.free_unsent(),
+        let unsent = match self.assignments.is_empty() {
+            true => self.queue.first_unsent(),
+            false => self.unsent_for(path),
         };
         let end = unsent.end.min(self.queue.window_end());
         let mut left = end.saturating_sub(unsent.start);
@@ -336,6 +384,15 @@ impl Sender {
         left = left.min(whole);
         self.enqueue_unsent(paths, path, unsent.start..unsent.start + left, most);
         Some(left)
+    }
+
+    /// The first unsent data that are meant for `path`, or else for no path.
+    #[cold]
+    fn unsent_for(&self, path: PathId) -> Range<u64> {
+        match self.assignments.first_of(path) {
+            Some(own) => self.queue.unsent_part(own),
+            None => self.free_unsent(),
+        }
     }
 
     /// The first unsent data that are meant for no path.
@@ -398,11 +455,9 @@ impl Sender {
     ///
     /// A probe is a copy of the newest data that other paths have: it costs no connection window,
     /// the peer acknowledges it on the path and drops it, and the path gets samples.
+    #[inline(never)]
     fn apply_policy(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) {
-        if self.policy.is_none() || paths.count() < 2 {
-            return;
-        }
-        self.look_at_paths(paths);
+        self.look_at_all(paths);
         for (path, on) in self.policy.review(cx.now, &self.views) {
             self.set_probing(cx, paths, path, on);
         }

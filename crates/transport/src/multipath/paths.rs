@@ -60,8 +60,9 @@ pub trait Paths {
     /// it, the mark of the path policy, and data that are assigned and not dispatched.
     fn view(&self, path: PathId) -> Option<PathView>;
 
-    /// Writes the same to its place; `false`: the path is over.
-    fn look(&self, path: PathId, view: &mut PathView) -> bool {
+    /// Writes the same to its place; `false`: the path is over. What is not asked for by `whole` a
+    /// protocol may leave out (`Scheduler::reads_admission_only`).
+    fn look(&self, path: PathId, view: &mut PathView, _whole: bool) -> bool {
         let current = self.view(path);
         if let Some(current) = current {
             *view = current;

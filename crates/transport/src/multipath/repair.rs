@@ -140,10 +140,16 @@ impl Sender {
 
     /// Note the interval of the data timer as mainline sets it, which it does whenever it looks for
     /// a path for new data (Linux `mptcp_subflow_get_send`).
+    // Asked twice a round; the other rules have no such interval.
+    #[inline]
     pub(super) fn note_stale_interval(&mut self, now: Instant, paths: &impl Paths) {
-        if !self.is_stale_rule() || self.queue.is_drained() {
-            return;
+        if self.is_stale_rule() && !self.queue.is_drained() {
+            self.look_for_interval(now, paths);
         }
+    }
+
+    #[inline(never)]
+    fn look_for_interval(&mut self, now: Instant, paths: &impl Paths) {
         let ids = (0..paths.count()).map(path_id);
         let trusted = ids.filter(|id| paths.is_usable(*id) && self.state(*id).watch.is_trusted());
         let given = self.timer.given;

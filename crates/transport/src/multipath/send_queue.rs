@@ -225,6 +225,15 @@ impl SendQueue {
         );
     }
 
+    /// The first data that were never passed to a path; empty if there are none.
+    #[inline]
+    pub(super) fn first_unsent(&self) -> Range<u64> {
+        if self.segments.back().is_none_or(|last| last.end() <= self.nxt) {
+            return self.nxt..self.buffer.end();
+        }
+        self.unsent_part(self.nxt..u64::MAX)
+    }
+
     /// The first part of `range` that was never passed to a path; empty if there is none.
     pub(super) fn unsent_part(&self, range: Range<u64>) -> Range<u64> {
         let end = range.end.min(self.buffer.end());
@@ -243,30 +252,30 @@ impl SendQueue {
     }
 
     /// Take the bytes of `range`, never sent, for `path`: segments of at most `most` bytes.
-    #[inline]
+    // In line where `first_unsent` was asked just before.
+    #[inline(always)]
     pub(super) fn take_unsent(&mut self, path: PathId, range: Range<u64>, most: u32) -> Payload {
         debug_assert!(self.nxt <= range.start && range.end <= self.end(), "it was never sent");
         // A grant is shorter than 4 GiB.
         let payload = self.buffer.slice(range.start, (range.end - range.start) as u32);
         let paths = PathSet::EMPTY.with(path);
+        let behind = self.segments.back().is_none_or(|last| last.end() <= range.start);
+        let in_order = behind && range.start == self.nxt;
         let mut offset = range.start;
         while offset < range.end {
             let len = (range.end - offset).min(u64::from(most)) as u32;
-            self.note_sent(DataSegment { offset, len, paths });
+            let segment = DataSegment { offset, len, paths };
+            if in_order {
+                self.segments.push_back(segment);
+            } else {
+                self.note_scattered(segment);
+            }
             offset += u64::from(len);
         }
-        payload
-    }
-
-    #[inline]
-    fn note_sent(&mut self, segment: DataSegment) {
-        let behind = self.segments.back().is_none_or(|last| last.end() <= segment.offset);
-        if behind && segment.offset == self.nxt {
-            self.segments.push_back(segment);
-            self.nxt = segment.end();
-        } else {
-            self.note_scattered(segment);
+        if in_order {
+            self.nxt = range.end;
         }
+        payload
     }
 
     /// A segment was passed to a path before others that come first.

@@ -41,11 +41,36 @@ pub struct Sender {
     pub(super) arrivals: PathSet,
     /// Why the scheduler waits, since it was last asked.
     pub(super) waits: Option<Blocked>,
-    pub(super) one_at_a_time: bool,
+    pub(super) rules: Rules,
     /// The peer will send nothing more.
     pub(super) peer_closed: bool,
     /// Something happened since the scheduler was asked.
     pub(super) is_due: bool,
+}
+
+/// What does not change while the connection lasts, so that the scheduler need not be asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// Each piece leaves before the scheduler is asked about the next one.
+    pub one_at_a_time: bool,
+    /// The scheduler heeds acknowledgements.
+    pub heeds_acks: bool,
+    /// Scheduler or path policy read all of a view.
+    pub read_all: bool,
+    /// Scheduler or path policy may have a deadline.
+    pub have_deadlines: bool,
+}
+
+impl Rules {
+    fn new(config: &SenderConfig) -> Self {
+        let own_policy = !config.policy.is_none();
+        Rules {
+            one_at_a_time: config.one_at_a_time,
+            heeds_acks: config.scheduler.heeds_acks(),
+            read_all: !config.scheduler.reads_admission_only() || own_policy,
+            have_deadlines: config.scheduler.has_period() || own_policy,
+        }
+    }
 }
 
 /// What the sender keeps of a path.
@@ -72,6 +97,7 @@ impl Sender {
     /// Nothing was written yet.
     pub fn new(config: SenderConfig) -> Self {
         Sender {
+            rules: Rules::new(&config),
             queue: SendQueue::default(),
             socket: config.socket,
             scheduler: config.scheduler,
@@ -84,7 +110,6 @@ impl Sender {
             are_views_current: false,
             arrivals: PathSet::EMPTY,
             waits: None,
-            one_at_a_time: config.one_at_a_time,
             peer_closed: false,
             is_due: true,
         }
@@ -127,14 +152,18 @@ impl Sender {
     #[inline]
     pub fn on_segment(&mut self, path: PathId) {
         self.is_due = true;
-        if self.scheduler.heeds_acks() {
+        if self.rules.heeds_acks {
             self.arrivals = self.arrivals.with(path);
         }
     }
 
     /// An acceptable segment arrived on a path.
+    #[inline]
     pub fn on_arrival(&mut self, now: Instant, path: PathId) {
-        self.state_mut(path).watch.on_arrival(now);
+        // The other rules look at the time of the last arrival.
+        if self.failover != Failover::Rto {
+            self.state_mut(path).watch.on_arrival(now);
+        }
     }
 
     /// A path came, went, or changed what it may do.
@@ -213,9 +242,14 @@ impl Sender {
     /// The earliest deadline of scheduler and path policy, if there is anything to send.
     #[inline]
     fn scheduler_deadline(&self, over: bool) -> Instant {
-        if over {
+        if over || !self.rules.have_deadlines {
             return Instant::FAR_FUTURE;
         }
+        self.earliest_deadline()
+    }
+
+    #[inline(never)]
+    fn earliest_deadline(&self) -> Instant {
         let scheduler = self.scheduler.poll_timeout().filter(|_| self.has_offer());
         let policy = self.policy.poll_timeout().filter(|_| self.queue.is_busy());
         let never = Instant::FAR_FUTURE;

@@ -148,6 +148,11 @@ impl SharedBuffer {
         self.used
     }
 
+    /// Whether any payload fits into the buffer.
+    pub(crate) fn has_room(&self) -> bool {
+        self.to_window(u64::from(self.size).saturating_sub(self.used)) > 0
+    }
+
     /// The payload that fits into the buffer.
     pub(crate) fn room(&self) -> Space {
         let free = u64::from(self.size).saturating_sub(self.used);

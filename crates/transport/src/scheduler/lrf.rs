@@ -9,10 +9,12 @@
 use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
-use super::{Action, AnyScheduler, Decision, Options, Repetitions, Scheduler, SchedulerRow};
+use super::{
+    Action, AnyScheduler, Decision, NewData, Options, PathSet, Run, Scheduler, SchedulerRow,
+};
 use crate::reinjection::Opportunistic;
+use base::Blocked;
 use base::decision::Explanation;
-use base::{Blocked, PathId};
 
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
@@ -50,30 +52,37 @@ impl Scheduler for Lrf {
     }
 
     /// While the others stay as they are, the path is the best one until a window is full.
-    fn repetitions(&self, view: &View<'_>, path: PathId) -> Repetitions {
-        let offer = view.offered().filter(|offer| !offer.reinject);
-        let Some((offer, path)) = offer.zip(view.path(path)) else { return Repetitions::NONE };
+    fn next_run(&self, paths: &[PathView], data: &NewData) -> Option<Run> {
+        let &NewData { offset, end, window_end } = data;
+        let offer = Offer { reinject: false, offset, end, paths: PathSet::EMPTY };
+        let path = choose_of(paths, &offer, self.kernel_compat).path?;
+        let max_bytes = offer.len_on(path);
+        if offset + u64::from(max_bytes) > window_end {
+            return None;
+        }
+        let once = Run { path: path.id, max_bytes, times: 1, fills_windows: false };
         let (window, mss) = (&path.window, u64::from(path.window.mss));
         // An idle path restarts its window with the first segment.
         if window.inflight_segs == 0 || path.continues_at.is_some() {
-            return Repetitions::NONE;
+            return Some(once);
+        }
+        let (mut longest, mut others_wait) = (0, true);
+        for other in paths {
+            longest = longest.max(other.window.mss);
+            let is_full = || other.id == path.id || other.is_window_full();
+            others_wait &=
+                other.is_definitely_unavailable(&offer) || (other.is_active() && is_full());
         }
         // A short segment may go where a whole one of any path has no room.
-        let longest = view.paths.iter().map(|path| path.window.mss).max().unwrap_or(0);
-        let unsent = offer.end - offer.offset;
+        let unsent = end - offset;
         let whole = unsent.saturating_sub(u64::from(longest));
         let free = u64::from(path.free_segs()) * mss;
         let own = free.saturating_sub(path.queue.unsent_bytes);
-        let shared = view.data.window_end.saturating_sub(offer.offset);
-        let left = shared.min(window.send_window_bytes).saturating_sub(mss);
-        let times = whole.min(own).min(left) / mss;
-        let sent = (times + 1) * mss;
-        let is_full = |other: &PathView| other.id == path.id || other.is_window_full();
-        let waits = |other: &PathView| {
-            other.is_definitely_unavailable(&offer) || (other.is_active() && is_full(other))
-        };
+        let left = (window_end - offset).min(window.send_window_bytes).saturating_sub(mss);
+        let times = 1 + whole.min(own).min(left) / mss;
+        let sent = times * mss;
         let fills_path = sent < unsent && path.queue.unsent_bytes + sent > free;
-        Repetitions { times, fills_windows: fills_path && view.paths.iter().all(waits) }
+        Some(Run { times, fills_windows: fills_path && others_wait, ..once })
     }
 
     fn makes_copies(&self) -> bool {
@@ -82,6 +91,14 @@ impl Scheduler for Lrf {
 
     fn reinjects(&self) -> bool {
         true
+    }
+
+    fn reads_admission_only(&self) -> bool {
+        true
+    }
+
+    fn has_period(&self) -> bool {
+        false
     }
 
     fn explain(&self, view: &View<'_>) -> Option<Explanation> {
@@ -193,25 +210,35 @@ pub(crate) fn lowest_rtt<'a>(view: &View<'a>, offer: &Offer) -> Option<&'a PathV
 
 /// The choice of LRF for a segment.
 pub(super) fn choose<'a>(view: &View<'a>, offer: &Offer, kernel_compat: bool) -> Choice<'a> {
-    let only = |path: &'a PathView| path.is_available(offer).then_some(path);
-    if let [path] = view.paths {
-        return Choice::of(only(path));
+    choose_of(view.paths, offer, kernel_compat)
+}
+
+/// The same of these paths.
+// Saves two calls a round of decisions.
+#[inline(always)]
+fn choose_of<'a>(paths: &'a [PathView], offer: &Offer, kernel_compat: bool) -> Choice<'a> {
+    if let [path] = paths {
+        return Choice::of(path.is_available(offer).then_some(path));
     }
-    let paths = |backup| view.paths.iter().filter(move |path| path.backup == backup);
-    let mut offer = *offer;
-    let mut forget = false;
-    loop {
-        let active = pick(paths(false), &offer, kernel_compat);
-        if active.force {
-            return Choice { path: active.best, forget };
-        }
-        let backup = pick(paths(true), &offer, kernel_compat);
-        if backup.force || offer.paths.is_empty() {
-            return Choice { path: backup.best, forget };
-        }
-        offer.paths = super::PathSet::EMPTY;
-        forget = true;
+    let active = pick(paths, Class::Active, offer, kernel_compat);
+    if active.force {
+        return Choice { path: active.best, forget: false };
     }
+    choose_backup(paths, offer, kernel_compat)
+}
+
+/// The same where no path that is no backup will do.
+#[cold]
+fn choose_backup<'a>(paths: &'a [PathView], offer: &Offer, kernel_compat: bool) -> Choice<'a> {
+    let backup = pick(paths, Class::Backup, offer, kernel_compat);
+    if backup.force || offer.paths.is_empty() {
+        return Choice { path: backup.best, forget: false };
+    }
+    let offer = Offer { paths: PathSet::EMPTY, ..*offer };
+    let active = pick(paths, Class::Active, &offer, kernel_compat);
+    let backup = || pick(paths, Class::Backup, &offer, kernel_compat);
+    let path = if active.force { active.best } else { backup().best };
+    Choice { path, forget: true }
 }
 
 struct Pick<'a> {
@@ -220,16 +247,22 @@ struct Pick<'a> {
     force: bool,
 }
 
-/// The fastest available one of `paths`. One that the segment was not on comes before any other.
-fn pick<'a>(
-    paths: impl Iterator<Item = &'a PathView>,
-    offer: &Offer,
-    kernel_compat: bool,
-) -> Pick<'a> {
+/// Which paths are considered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Active,
+    Backup,
+}
+
+/// The fastest available one of `paths` that is of that class. One that the segment was not on
+/// comes before any other.
+#[inline(always)]
+fn pick<'a>(paths: &'a [PathView], class: Class, offer: &Offer, kernel_compat: bool) -> Pick<'a> {
     let mut best = None;
     let mut unused_is_blocked = false;
     for path in paths {
-        if path.is_definitely_unavailable(offer) {
+        let is_of_class = path.backup == (class == Class::Backup);
+        if !is_of_class || path.is_definitely_unavailable(offer) {
             continue;
         }
         // Nearly always a segment that no path had.

@@ -60,11 +60,12 @@ pub trait Scheduler {
     /// What to do now.
     fn next(&mut self, view: &View<'_>) -> Decision;
 
-    /// How many new segments [`next`](Scheduler::next) would send on `path` after the one that it
-    /// decided on for this view, one after the other, at least, if each changes only what is unsent
-    /// on the path and what the path's own window permits. [`Repetitions::NONE`] costs speed only.
-    fn repetitions(&self, _view: &View<'_>, _path: PathId) -> Repetitions {
-        Repetitions::NONE
+    /// What [`next`](Scheduler::next) would decide if only new data are on offer, and how often it
+    /// would decide that, one time after the other, at least, if each changes only what is unsent
+    /// on the path and what the path's own window permits. It changes nothing. `None`, if it would
+    /// do anything but send a new segment now, or is not known: that costs speed only.
+    fn next_run(&self, _paths: &[PathView], _data: &NewData) -> Option<Run> {
+        None
     }
 
     /// The explanation of the decision that [`next`](Scheduler::next) would give for this view.
@@ -95,6 +96,14 @@ pub trait Scheduler {
         false
     }
 
+    /// Whether it reads no more of a path than what admits data to it: number, state, marks, loss
+    /// phase, `continues_at`, SRTT, and of windows and queue `mss`, `cwnd_segs`, `inflight_segs`,
+    /// `send_window_bytes` and `unsent_bytes`. The rest may be old then, which saves half of what a
+    /// view costs.
+    fn reads_admission_only(&self) -> bool {
+        false
+    }
+
     /// Whether [`Scheduler::on_ack`] does anything: a call requires an update of the view of all
     /// paths.
     fn heeds_acks(&self) -> bool {
@@ -111,6 +120,11 @@ pub trait Scheduler {
     /// A path came, went, or changed what it may do.
     fn on_path_changed(&mut self, _path: PathId, _change: PathChange) {}
 
+    /// Whether [`Scheduler::poll_timeout`] ever returns a time.
+    fn has_period(&self) -> bool {
+        true
+    }
+
     /// When to ask again if nothing else happens; only schedulers with a period return one. At that
     /// time a scheduler returns a later one.
     fn poll_timeout(&self) -> Option<Instant> {
@@ -118,19 +132,29 @@ pub trait Scheduler {
     }
 }
 
-/// Decisions that a scheduler need not be asked for.
+/// New data on offer: everything that was written and never passed to a path, in one range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Repetitions {
-    /// How often the same decision follows.
-    pub times: u64,
-    /// Then [`Step::Wait`] for [`Blocked::CongestionWindow`] does: something is left to send, and
-    /// the windows of all paths are full.
-    pub fills_windows: bool,
+pub struct NewData {
+    /// Where they begin in the connection's stream.
+    pub offset: u64,
+    /// Where they end.
+    pub end: u64,
+    /// The end of the peer's receive window.
+    pub window_end: u64,
 }
 
-impl Repetitions {
-    /// It is asked each time.
-    pub const NONE: Repetitions = Repetitions { times: 0, fills_windows: false };
+/// A run of equal decisions to send a new segment now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The path that gets the data.
+    pub path: PathId,
+    /// Bytes of each segment.
+    pub max_bytes: u32,
+    /// Number of decisions.
+    pub times: u64,
+    /// Then [`Step::Wait`] for [`Blocked::CongestionWindow`] follows: something is left to send,
+    /// and the windows of all paths are full.
+    pub fills_windows: bool,
 }
 
 /// What happened to a path.

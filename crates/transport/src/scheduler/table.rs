@@ -7,8 +7,8 @@
 
 use super::choice::{SchedulerChoice, SchedulerRow};
 use super::reinjecting::Reinjecting;
-use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, Otias, PathChange, Raven, Redundant};
-use super::{Repetitions, RoundRobin, Scheduler, Sttf, Turns, View, Xlink};
+use super::{Blest, Daps, Decision, Ecf, Linux, Lrf, NewData, Otias, PathChange, PathView, Raven};
+use super::{Redundant, RoundRobin, Run, Scheduler, Sttf, Turns, View, Xlink};
 use super::{blest, daps, ecf, linux, lrf, otias, raven, redundant, rr, sttf, xlink};
 use crate::parameters::Parameter;
 use crate::reinjection::Opportunistic;
@@ -50,16 +50,18 @@ macro_rules! schedulers {
 
         dispatch! { $($arm)+ Reinjecting Custom;
             fn next(&mut self, view: &View<'_>) -> Decision;
-            fn repetitions(&self, view: &View<'_>, path: PathId) -> Repetitions;
+            fn next_run(&self, paths: &[PathView], data: &NewData) -> Option<Run>;
             fn explain(&self, view: &View<'_>) -> Option<Explanation>;
             fn makes_copies(&self) -> bool;
             fn plans_ahead(&self) -> bool;
             fn reinjects(&self) -> bool;
             fn leaves_timeouts(&self) -> bool;
+            fn reads_admission_only(&self) -> bool;
             fn heeds_acks(&self) -> bool;
             fn on_ack(&mut self, view: &View<'_>, path: PathId) -> ();
             fn on_window_blocked(&mut self, view: &View<'_>) -> ();
             fn on_path_changed(&mut self, path: PathId, change: PathChange) -> ();
+            fn has_period(&self) -> bool;
             fn poll_timeout(&self) -> Option<Instant>;
         }
     };

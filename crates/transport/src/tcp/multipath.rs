@@ -250,6 +250,26 @@ impl Multipath {
         self.mappings.forget_below(offset);
     }
 
+    /// The DSS of a segment with `len` bytes of data from `offset` on that has no other option, as
+    /// nearly all; `None`: see [`Multipath::options`].
+    #[inline]
+    pub fn only_dss(&mut self, offset: u64, len: u32) -> Option<Dss> {
+        let ack = self.data_ack.filter(|_| !self.fallen_back)?;
+        if len == 0 {
+            if self.has_more_for_acks() {
+                return None;
+            }
+            self.acks = OptionAcks::default();
+            return Some(Dss::EMPTY.with_ack(ack));
+        }
+        if self.keys.is_some() {
+            return None;
+        }
+        let mapping = self.mappings.find(offset).filter(|mapping| !mapping.fin)?;
+        self.acks.in_row = 0;
+        Some(Dss::EMPTY.with_mapping(mapping.to_wire()).with_ack(ack))
+    }
+
     /// Options of a segment with `len` bytes of data from `offset` on.
     pub fn options(&mut self, offset: u64, len: u32) -> MptcpOptions {
         if self.fallen_back {
@@ -264,11 +284,17 @@ impl Multipath {
 
     /// Options of a segment without data.
     fn ack_options(&mut self) -> MptcpOptions {
-        if self.on_ack.is_some() || self.data_fin.is_some() || !self.queued.is_empty() {
+        if self.has_more_for_acks() {
             return self.more_ack_options();
         }
         self.acks = OptionAcks::default();
         self.data_ack.map(|ack| Dss::EMPTY.with_ack(ack).into()).unwrap_or_default()
+    }
+
+    /// Whether a segment without data is to have more than a data acknowledgement.
+    #[inline]
+    fn has_more_for_acks(&self) -> bool {
+        self.on_ack.is_some() || self.data_fin.is_some() || !self.queued.is_empty()
     }
 
     /// The same, where there is more than a data acknowledgement.

@@ -52,8 +52,15 @@ impl SentMappings {
             Some(last) if last.offset >= nxt && last.is_followed_by(&mapping) => {
                 last.len += mapping.split_front(max_len.saturating_sub(last.len)).len;
             }
+            // Nearly always: what precedes it is under way.
+            _ if mapping.len <= max_len => return self.push(mapping),
             _ => {}
         }
+        self.push_buffers(mapping, max_len);
+    }
+
+    #[cold]
+    fn push_buffers(&mut self, mut mapping: SentMapping, max_len: u16) {
         while mapping.len > 0 {
             self.push(mapping.split_front(max_len));
         }

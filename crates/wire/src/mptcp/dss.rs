@@ -129,6 +129,25 @@ impl Dss {
         Some(Mapping { dsn, subflow_seq: self.subflow_seq, len: self.len, checksum })
     }
 
+    /// Whether it has a mapping.
+    #[inline]
+    pub const fn maps(&self) -> bool {
+        self.has(MAPPING)
+    }
+
+    /// Whether it has that mapping, and no `DATA_FIN`: for less than what it costs to take the
+    /// mapping out.
+    #[inline]
+    pub const fn has_mapping(&self, mapping: &Mapping) -> bool {
+        let like = Dss::EMPTY.with_mapping(*mapping);
+        let bits = self.bits.get() | ACK | ACK_LONG;
+        self.subflow_seq == like.subflow_seq
+            && self.dsn == like.dsn
+            && self.len == like.len
+            && self.checksum == like.checksum
+            && bits == like.bits.get() | ACK | ACK_LONG
+    }
+
     /// Whether the last number of the mapping is the `DATA_FIN`.
     #[inline]
     pub const fn fin(&self) -> bool {

@@ -620,6 +620,25 @@ impl Subflow {
         let Body::Tcp(segment) = &mut packet.body else { return };
         let (options, len) = (&mut segment.options, segment.payload.len());
         if let Some(mp) = self.mp.as_mut() {
+            let plain = len <= self.tx.mss() && !self.rx.has_sacks();
+            if plain && let Some(dss) = mp.only_dss(offset, len) {
+                // With timestamps it fits, and the length need not be counted again.
+                options.mptcp.dss = Some(dss);
+                self.tx.nic.last_len += dss.wire_len().next_multiple_of(4);
+                debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
+                return;
+            }
+        }
+        self.add_other_options(offset, packet);
+    }
+
+    /// The same where there may be more than a DSS.
+    // A call of its own, so that the usual one saves few registers.
+    #[inline(never)]
+    fn add_other_options(&mut self, offset: u64, packet: &mut Packet) {
+        let Body::Tcp(segment) = &mut packet.body else { return };
+        let (options, len) = (&mut segment.options, segment.payload.len());
+        if let Some(mp) = self.mp.as_mut() {
             options.mptcp = mp.options(offset, len);
             if len > self.tx.mss() {
                 // The segment was cut while acknowledgements were shorter.

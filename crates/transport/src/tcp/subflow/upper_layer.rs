@@ -436,8 +436,8 @@ impl Subflow {
         self.tx.writer.set_waiting(waits);
     }
 
-    /// Fills in the view of a scheduler, in its place, as it is large: all fields but `interface`,
-    /// `backup`, `probing` and `continues_at`, which belong to the connection.
+    /// Fills in what admits data in the view of a scheduler, in its place, as it is large. The
+    /// fields `interface`, `backup`, `probing` and `continues_at` belong to the connection.
     #[inline(always)]
     pub fn look(&self, view: &mut PathView, cc: &Controller) {
         view.id = self.id.path;
@@ -448,16 +448,26 @@ impl Subflow {
             CaState::Loss => LossPhase::Timeout,
             CaState::Disorder | CaState::Recovery => LossPhase::Recovery,
         };
+        view.rtt.srtt = self.rtt.srtt();
+        let (PathView { window, queue, .. }, tx) = (view, &self.tx);
+        window.mss = tx.mss().max(1);
+        window.cwnd_segs = cc.cwnd_segs(self.id.path);
+        window.inflight_segs = self.inflight();
+        window.send_window_bytes = tx.window_end().saturating_sub(tx.write_end());
+        queue.unsent_bytes = tx.unsent();
+    }
+
+    /// Fills in the rest of the view.
+    #[inline(never)]
+    pub fn look_further(&self, view: &mut PathView, cc: &Controller) {
         view.last_send = self.tx.validation.last_data_sent();
         view.pacing_rate = self.tx.pacing_rate;
         let rtt = self.rtt.estimator();
-        view.rtt.srtt = self.rtt.srtt();
         view.rtt.rttvar = rtt.rttvar();
         view.rtt.last = rtt.latest();
         view.rtt.first = rtt.first();
         view.rtt.samples = rtt.samples();
         view.rtt.rto = self.rtt.rto();
-        view.window.mss = self.tx.mss().max(1);
         view.queue.limit_bytes = self.tx.writer.size();
         self.view_window(view, cc);
         self.view_queue(view);
