@@ -190,7 +190,10 @@ impl Stack {
                     if transmit.is_some() {
                         return transmit;
                     }
-                    false
+                    let rest = at_rest(cx, &mut **association);
+                    self.ready.pop_front();
+                    self.settle_at(cx, id, rest);
+                    continue;
                 }
                 _ => false,
             };
@@ -301,6 +304,7 @@ impl Stack {
         let (payload, is_urgent) = match self.sockets.get_mut(socket) {
             Some(Socket::Tcp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
             Some(Socket::Mptcp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
+            Some(Socket::Sctp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
             _ => {
                 let endpoint = self.sockets.endpoint_mut(socket)?;
                 (endpoint.read(cx, max)?, endpoint.has_urgent())
