@@ -49,7 +49,13 @@ pub struct NrSack {
 
 /// What few NR-SACKs have, which takes one word in the others.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct RestOfSack(Rarely<(Box<[GapBlock]>, Box<[Tsn]>)>);
+pub struct RestOfSack(Rarely<Lists>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Lists {
+    gaps: Box<[GapBlock]>,
+    duplicates: Box<[Tsn]>,
+}
 
 impl RestOfSack {
     /// `gaps`: TSNs that the receiver may still discard, disjoint from `nr_gaps`; `duplicates`: as
@@ -58,7 +64,7 @@ impl RestOfSack {
     pub fn new(gaps: Box<[GapBlock]>, duplicates: Box<[Tsn]>) -> RestOfSack {
         match gaps.is_empty() && duplicates.is_empty() {
             true => RestOfSack::default(),
-            false => RestOfSack(Rarely::new((gaps, duplicates))),
+            false => RestOfSack(Rarely::new(Lists { gaps, duplicates })),
         }
     }
 }
@@ -123,13 +129,13 @@ impl NrSack {
     /// TSNs that the receiver may still discard.
     #[inline]
     pub fn gaps(&self) -> &[GapBlock] {
-        self.rest.0.get().map_or(&[], |(gaps, _)| gaps)
+        self.rest.0.get().map_or(&[], |lists| &lists.gaps)
     }
 
     /// TSNs received once more since the last report, each as often.
     #[inline]
     pub fn duplicates(&self) -> &[Tsn] {
-        self.rest.0.get().map_or(&[], |(_, duplicates)| duplicates)
+        self.rest.0.get().map_or(&[], |lists| &lists.duplicates)
     }
 
     pub(super) fn value_len(&self) -> u32 {

@@ -1,6 +1,7 @@
 //! An association as the stack sees it: the calls of [`Endpoint`].
 
 use super::*;
+use crate::sctp::outgoing::Outgoing;
 
 impl Endpoint for Association {
     fn marks(&mut self) -> &mut SocketMarks {
