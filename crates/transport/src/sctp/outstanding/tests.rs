@@ -32,12 +32,12 @@ fn sack(
     out: &mut Outstanding<u32>,
     cum_tsn: u32,
     gaps: &[(u16, u16)],
-) -> Result<Acknowledged<u32>, SackError> {
+) -> Result<Acknowledged, SackError> {
     let gaps = blocks(gaps);
     out.acknowledge(&Report { cum_tsn: Tsn(cum_tsn), gaps: &gaps, nr_gaps: &[], complete: true })
 }
 
-fn tsns(answer: &Acknowledged<u32>) -> Vec<u32> {
+fn tsns(answer: &Acknowledged) -> Vec<u32> {
     answer.newly.iter().map(|acked| acked.tsn.0).collect()
 }
 
