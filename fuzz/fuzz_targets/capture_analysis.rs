@@ -114,7 +114,7 @@ fn sctp_packet(u: &mut Unstructured<'_>) -> Result<Packet> {
         dst_port: ports[1],
         tag: VerificationTag(1),
         udp: None,
-        chunks: vec![Chunk::CookieAck],
+        chunks: Chunk::CookieAck.into(),
     });
     let udp = (choice & 16 != 0).then_some(UdpPorts { src: 9899, dst: 9899 });
     let host = |low: bool| IpAddr::from([10, 0, choice >> 7, 1 + u8::from(low)]);

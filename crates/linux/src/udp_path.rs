@@ -364,7 +364,7 @@ mod tests {
 
     fn packet(to: u16, pad: usize) -> SctpPacket {
         let udp = Some(UdpPorts { src: 1, dst: to });
-        let chunks = vec![Chunk::Pad(vec![7; pad].into())];
+        let chunks = [Chunk::Pad(vec![7; pad].into())].into();
         SctpPacket { src_port: 5, dst_port: 6, tag: VerificationTag(9), udp, chunks }
     }
 

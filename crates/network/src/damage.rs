@@ -98,7 +98,7 @@ mod tests {
             let payload = Payload::from(vec![0u8; bytes]);
             Chunk::Data(Data { payload, ..Data::default() })
         };
-        let chunks = vec![Chunk::CookieAck, data(2), data(1)];
+        let chunks = [Chunk::CookieAck, data(2), data(1)].into();
         let body = Body::Sctp(SctpPacket { chunks, ..SctpPacket::default() });
         for (draw, expected) in [(3, vec![8, 0, 0]), (24 + 17, vec![0, 0, 2])] {
             let mut damaged = Packet { body: body.clone(), ..packet(Payload::EMPTY) };

@@ -27,7 +27,7 @@ impl Made {
             dst_port: ports[1 - from],
             tag: VerificationTag(tag),
             udp: self.udp.then_some(UdpPorts { src: 9899, dst: 9899 }),
-            chunks,
+            chunks: chunks.into(),
         };
         let host = |host: usize| IpAddr::from([10, 0, path, 1 + host as u8]);
         let packet = Packet::new(host(from), host(1 - from), Body::Sctp(packet));

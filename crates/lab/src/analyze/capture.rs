@@ -191,7 +191,7 @@ fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Found, Pars
             have: there as usize,
         });
     }
-    sctp.chunks.truncate(kept);
+    sctp.chunks.change(|chunks| chunks.truncate(kept));
     // Only the lengths of payloads are needed.
     for payload in sctp.chunks.iter_mut().filter_map(Chunk::payload_mut) {
         *payload = Payload::virtual_range(0, 0, payload.len());

@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn longer_segment_and_another_protocol_are_written_apart() {
-        let chunks = vec![Chunk::Pad(vec![7; 4].into())];
+        let chunks = Chunk::Pad(vec![7; 4].into()).into();
         let sctp = Body::Sctp(SctpPacket { src_port: 5, dst_port: 6, chunks, ..<_>::default() });
         let sctp = Packet { body: sctp, ..packet(TcpSegment::default()) };
         let packets = [packet(segment(1, 0, 100)), packet(segment(1, 100, 101)), sctp];

@@ -187,7 +187,7 @@ mod tests {
             damaged[0] = flags;
             assert_eq!(pieces(&damaged), std::slice::from_ref(&segment));
         }
-        let chunks = vec![Chunk::Pad(vec![7; 4].into())];
+        let chunks = Chunk::Pad(vec![7; 4].into()).into();
         let sctp =
             packet(Body::Sctp(SctpPacket { src_port: 5, dst_port: 6, chunks, ..<_>::default() }));
         let mut damaged = with_header(merged(GSO_NONE, 0), &sctp);

@@ -6,6 +6,7 @@
 //! `Receiver`'s.
 
 use super::binding::{Binding, Bound};
+use super::outstanding::UserData;
 use super::sender::{Sender, Sent};
 use super::streams::{Dropped, Fragment, Framing, MessageKey, Reliability, Sequence};
 use crate::socket::SendFailure;
@@ -229,7 +230,7 @@ impl Sender {
             if let Some(data) = self.outstanding.abandon(tsn) {
                 let Fragment { stream, unordered, sequence, .. } = data.fragment;
                 self.abandonment.skipped.push(Skipped { tsn, stream, unordered, sequence });
-                self.release(std::slice::from_ref(&data));
+                self.release(data.bytes());
                 last = Some(data);
             }
         }

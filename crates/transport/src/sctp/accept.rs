@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 use wire::SctpPacket;
-use wire::sctp::{Cause, Chunk, UdpPorts, VerificationTag};
+use wire::sctp::{Cause, Chunk, Chunks, UdpPorts, VerificationTag};
 
 /// Verification tags of an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +77,7 @@ fn answer(packet: &SctpPacket, chunk: Chunk) -> SctpPacket {
         dst_port: packet.src_port,
         tag: packet.tag,
         udp: packet.udp.map(|UdpPorts { src, dst }| UdpPorts { src: dst, dst: src }),
-        chunks: vec![chunk],
+        chunks: Chunks::one(chunk),
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     const OWN: OwnTags = OwnTags { local: LOCAL, peer: PEER };
 
     fn packet(tag: VerificationTag, chunks: Vec<Chunk>) -> SctpPacket {
-        SctpPacket { src_port: 5000, dst_port: 7, tag, udp: None, chunks }
+        SctpPacket { src_port: 5000, dst_port: 7, tag, udp: None, chunks: chunks.into() }
     }
 
     fn abort(reflected: bool) -> Chunk {

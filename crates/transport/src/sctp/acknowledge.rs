@@ -78,7 +78,7 @@ impl Sender {
         }
         let acked = self.outstanding.acknowledge(report)?;
         self.gaps.on_report(report, &acked);
-        self.release(&acked.released);
+        self.release(acked.released_bytes);
         for chunk in &acked.newly {
             self.credit(cx, paths, &mut before, chunk, arrival.path);
         }
@@ -127,7 +127,7 @@ impl Sender {
 
     /// CMT: notes what arrived on which path.
     #[inline(never)]
-    fn update_marks(&mut self, report: &Report<'_>, acked: &Acknowledged<Sent>) {
+    fn update_marks(&mut self, report: &Report<'_>, acked: &Acknowledged) {
         let Some(cmt) = &mut self.cmt else { return };
         let (outstanding, skips) = (&self.outstanding, cmt.config.smart.fast_rtx);
         let next = outstanding.position(outstanding.cum_tsn() + 1);
@@ -149,7 +149,7 @@ impl Sender {
         now: Instant,
         paths: &[Path],
         report: &Report<'_>,
-        acked: &Acknowledged<Sent>,
+        acked: &Acknowledged,
         dac_packets: u8,
     ) -> Vec<Tsn> {
         // Everything that is reported missing counts (RFC 9260 s7.2.4).
@@ -173,7 +173,7 @@ impl Sender {
         now: Instant,
         paths: &[Path],
         report: &Report<'_>,
-        acked: &Acknowledged<Sent>,
+        acked: &Acknowledged,
         dac_packets: u8,
     ) -> Vec<Tsn> {
         let counts_all = |path: &Path| acked.advanced && path.recovery_exit.is_some();

@@ -5,6 +5,7 @@
 //! and of users. Answers to INIT and COOKIE ECHO are left to `host`.
 
 mod endpoint;
+mod output;
 
 use super::accept::{OwnTags, has_right_tag};
 use super::addresses::{AddressChanges, Change, From};
@@ -22,7 +23,8 @@ use super::streams::{Message, Received};
 use super::transfer::Transfer;
 use crate::account::Account;
 use crate::endpoint::{
-    AddressChange, Draws, Endpoint, FLOW_PATH_SHIFT, IpProtocol, NewPath, Tag, Transmit, Tuple,
+    AddressChange, Draws, Endpoint, FLOW_PATH_SHIFT, IpProtocol, NewPath, Rest, Tag, Transmit,
+    Tuple,
 };
 use crate::info::ConnectionInfo;
 use crate::routes::Routes;
@@ -30,7 +32,7 @@ use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use wire::sctp::{Cause, Chunk, Features, Tsn, UdpPorts, VerificationTag};
+use wire::sctp::{Cause, Chunk, Chunks, Features, Tsn, UdpPorts, VerificationTag};
 use wire::{Body, Packet, Payload, SctpPacket};
 
 /// An SCTP socket.
@@ -289,7 +291,7 @@ impl Association {
     /// SHUTDOWN ACK came before the association is set up: the peer waits for the end of an earlier
     /// one with the same addresses and ports (RFC 9260 s8.5.1 E).
     fn complete_earlier(&mut self, pair: PathId, packet: &SctpPacket) {
-        let chunks = vec![Chunk::ShutdownComplete { reflected: true }];
+        let chunks = Chunks::one(Chunk::ShutdownComplete { reflected: true });
         let (src_port, dst_port) = self.ends.ports();
         let answer = SctpPacket { src_port, dst_port, tag: packet.tag, udp: None, chunks };
         self.outbox.push_back((pair, answer));
@@ -434,23 +436,17 @@ impl Association {
     fn abort_with(&mut self, cx: &mut Context<'_>, pair: PathId, cause: Cause, error: SocketError) {
         let chunk = Chunk::Abort { reflected: false, causes: vec![cause] };
         if self.tags.peer != VerificationTag(0) {
-            let packet = self.packet(vec![chunk]);
+            let packet = self.packet(Chunks::one(chunk));
             self.outbox.push_back((pair, packet));
         }
         self.fail(cx, error);
     }
 
     #[inline]
-    fn packet(&self, chunks: Vec<Chunk>) -> SctpPacket {
+    fn packet(&self, chunks: Chunks) -> SctpPacket {
         let (src_port, dst_port) = self.ends.ports();
-        // Few peers want data and SACKs authenticated.
-        let is_common = chunks.iter().all(is_common);
         let mut packet = SctpPacket { src_port, dst_port, tag: self.tags.peer, udp: None, chunks };
-        if let Some(auth) = &self.auth
-            && (!is_common || auth.reserve() != 0)
-        {
-            auth.protect(&mut packet);
-        }
+        self.protect(&mut packet);
         packet
     }
 
@@ -476,7 +472,7 @@ impl Association {
         let mut rest = &mut chunks[..];
         if let Phase::Opening(initiator) = &mut self.phase {
             let Some(src) = self.ends.pair_of(pair).map(|pair| pair.remote) else { return };
-            packet.chunks = rest.to_vec();
+            packet.chunks = rest.to_vec().into();
             let step = initiator.handle(cx.now, src, packet);
             self.on_step(cx, step);
             rest = rest.get_mut(1..).unwrap_or_default();
@@ -505,10 +501,35 @@ impl Association {
                 }
             }
         }
-        self.end_packet(cx, pair, &mut chunks, readable);
+        self.end_packet(cx, pair, readable);
+    }
+
+    /// Processes a packet that has nothing but data and SACKs, if the association is open and it is
+    /// the association's; returns whether that is so.
+    #[inline(always)]
+    pub(crate) fn handle_common(
+        &mut self,
+        cx: &mut Context<'_>,
+        pair: PathId,
+        packet: &mut SctpPacket,
+    ) -> bool {
+        let is_mine = packet.tag == self.tags.local && !self.pairs_changed;
+        let is_plain = packet.udp.is_none() && !self.ends.knows_udp();
+        let is_open =
+            matches!(&self.phase, Phase::Open(open) if open.shutdown.stage() != Stage::Closed);
+        let has_only = |chunks: &Chunks| match chunks.only() {
+            Some(only) => is_common(only),
+            None => chunks.iter().all(is_common),
+        };
+        let is_taken = is_mine && is_plain && is_open && has_only(&packet.chunks);
+        if is_taken {
+            self.on_common_packet(cx, pair, packet);
+        }
+        is_taken
     }
 
     /// A packet arrives for an open association that has nothing but data and SACKs.
+    #[inline(never)]
     fn on_common_packet(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
         let path = self.ends.path_to(pair);
         let Phase::Open(open) = &mut self.phase else { return };
@@ -529,21 +550,13 @@ impl Association {
                 }
             }
         }
-        self.end_packet(cx, pair, &mut packet.chunks, readable);
+        self.end_packet(cx, pair, readable);
     }
 
     /// The chunks of a packet were processed, before which `readable` bytes could be read.
-    fn end_packet(
-        &mut self,
-        cx: &mut Context<'_>,
-        pair: PathId,
-        chunks: &mut Vec<Chunk>,
-        readable: u64,
-    ) {
+    #[inline(always)]
+    fn end_packet(&mut self, cx: &mut Context<'_>, pair: PathId, readable: u64) {
         let Phase::Open(open) = &mut self.phase else { return };
-        chunks.clear();
-        // The packet drops the list that was spare, mostly none.
-        std::mem::swap(&mut open.transfer.spare_chunks, chunks);
         open.addresses.adopt_primary(&mut open.transfer, &self.ends);
         let shutting_down = open.shutdown.stage() == Stage::ShutdownSent;
         let receiver = &mut open.transfer.receiver;
@@ -619,7 +632,8 @@ impl Association {
                 self.on_address_chunk(cx, pair, chunk)
             }
             Chunk::ShutdownAck if open.shutdown.ends_with_ack() => {
-                let packet = self.packet(vec![Chunk::ShutdownComplete { reflected: false }]);
+                let last = Chunk::ShutdownComplete { reflected: false };
+                let packet = self.packet(Chunks::one(last));
                 self.outbox.push_back((pair, packet));
                 self.close(cx);
                 Verdict::Stop
@@ -698,32 +712,6 @@ impl Association {
         self.record_state(cx, stage.name());
         self.on_shutdown_step(cx, step);
         true
-    }
-
-    /// A packet to a pair, with its IP header.
-    fn transmit(&self, pair: PathId, mut packet: SctpPacket) -> Option<Transmit> {
-        let number = self.ends.path_to(pair).unwrap_or(PathId(0));
-        let to = self.ends.pair_of(pair)?;
-        packet.udp = self.ends.udp_to(to.remote);
-        // As `Packet::wire_len`, which asks what kind of a packet it is.
-        let ip = if to.local.address.is_ipv4() { 20 } else { 40 };
-        let udp = if packet.udp.is_some() { 8 } else { 0 };
-        let bytes = ip + udp + packet.wire_len();
-        let body = Body::Sctp(packet);
-        let mut packet = Box::new(Packet::new(to.local.address, to.remote, body));
-        debug_assert_eq!(bytes, packet.wire_len(), "as if the packet was asked");
-        packet.flow = (self.socket.0 + 1) | u32::from(number.0) << FLOW_PATH_SHIFT;
-        Some(Transmit { interface: to.local.interface, packet, bytes })
-    }
-
-    /// The next packet of the handshake or of the end.
-    fn poll_outbox(&mut self) -> Option<Transmit> {
-        while let Some((pair, packet)) = self.outbox.pop_front() {
-            if let Some(transmit) = self.transmit(pair, packet) {
-                return Some(transmit);
-            }
-        }
-        None
     }
 
     /// Nothing is sent: why, for the account.

@@ -96,7 +96,8 @@ impl Authentication {
     pub(super) fn protect(&self, packet: &mut SctpPacket) {
         let needs = |chunk: &Chunk| self.required.contains(&chunk.kind());
         if let Some(at) = packet.chunks.iter().position(needs) {
-            packet.chunks.insert(at, Chunk::Auth(Auth::unsigned(0, self.hmac)));
+            let auth = Chunk::Auth(Auth::unsigned(0, self.hmac));
+            packet.chunks.change(|chunks| chunks.insert(at, auth));
             packet.sign(&self.key);
         }
     }
@@ -153,7 +154,7 @@ mod tests {
 
     fn packet() -> SctpPacket {
         let ack = Chunk::AsconfAck(AsconfAck { serial: 7, responses: vec![] });
-        let chunks = vec![Chunk::CookieAck, ack, Chunk::ShutdownAck];
+        let chunks = [Chunk::CookieAck, ack, Chunk::ShutdownAck].into();
         SctpPacket { src_port: 1, dst_port: 2, tag: VerificationTag(3), udp: None, chunks }
     }
 

@@ -85,7 +85,7 @@ impl Datagram<'_> {
             dst_port: packet.src_port,
             tag,
             udp: packet.udp.map(|UdpPorts { src, dst }| UdpPorts { src: dst, dst: src }),
-            chunks,
+            chunks: chunks.into(),
         }
     }
 
@@ -164,7 +164,7 @@ impl SctpHost {
         let Datagram { src, dst, packet } = *datagram;
         // AUTH may precede COOKIE ECHO (RFC 4895 s6.3).
         let bare = matches!(packet.chunks.first(), Some(Chunk::Auth(_))).then(|| {
-            let chunks = packet.chunks[1..].to_vec();
+            let chunks = packet.chunks[1..].to_vec().into();
             SctpPacket { chunks, ..packet.clone() }
         });
         let arrived = Arrived {

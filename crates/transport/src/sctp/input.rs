@@ -43,6 +43,7 @@ struct Reported<'a> {
 
 impl Transfer {
     /// A chunk arrives from `pair`, whose path is `path`.
+    #[inline]
     pub(super) fn on_chunk(
         &mut self,
         cx: &mut Context<'_>,
@@ -66,32 +67,32 @@ impl Transfer {
                     path,
                 },
             ),
-            _ => self.on_rare_chunk(cx, (pair, path), chunk, stage),
-        }
-    }
-
-    /// Any chunk but DATA and SACK.
-    #[inline(never)]
-    fn on_rare_chunk(
-        &mut self,
-        cx: &mut Context<'_>,
-        (pair, path): (PathId, PathId),
-        chunk: &mut Chunk,
-        stage: Stage,
-    ) -> Verdict {
-        match chunk {
             Chunk::NrSack(sack) => self.on_report(
                 cx,
                 &Reported {
                     cum_tsn: sack.cum_tsn,
-                    gaps: &sack.gaps,
+                    gaps: sack.gaps(),
                     nr_gaps: &sack.nr_gaps,
                     a_rwnd: Some(sack.a_rwnd),
                     dac_packets: sack.dac_packets,
-                    duplicates: &sack.duplicates,
+                    duplicates: sack.duplicates(),
                     path,
                 },
             ),
+            _ => self.on_rare_chunk(cx, pair, chunk, stage),
+        }
+    }
+
+    /// Any chunk but data and SACKs.
+    #[inline(never)]
+    fn on_rare_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+        pair: PathId,
+        chunk: &mut Chunk,
+        stage: Stage,
+    ) -> Verdict {
+        match chunk {
             Chunk::Heartbeat(parameters) => {
                 if !matches!(stage, Stage::ShutdownSent | Stage::ShutdownAckSent) {
                     let parameters = std::mem::take(parameters);

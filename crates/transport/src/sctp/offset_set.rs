@@ -35,9 +35,18 @@ impl OffsetSet {
         }
     }
 
+    /// Whether there is no offset.
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// Removes an offset; returns whether it was in the set.
     #[inline]
     pub(super) fn remove(&mut self, at: u64) -> bool {
+        if self.is_empty() {
+            return false;
+        }
         if self.queue.front().is_some_and(|first| first.at == at) {
             self.remove_first();
             self.len -= 1;

@@ -3,6 +3,7 @@
 
 use super::binding::Binding;
 use super::cmt::{PathKey, PrimaryFirst, SendAllKey};
+use super::outgoing::Outgoing;
 use super::outstanding::Marked;
 use super::path::Path;
 use super::path_state::PathState;
@@ -15,40 +16,39 @@ use crate::congestion::CongestionControl;
 use base::{Blocked, Chance, Context, Duration, Event, EventMask, Instant, PathId};
 use wire::sctp::{Chunk, DataFlags, Tsn};
 
-/// Chunks of one packet to a pair of addresses.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Outgoing {
-    pub pair: PathId,
-    pub chunks: Vec<Chunk>,
-}
-
 impl Transfer {
-    /// The next packet to send.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
+    /// Puts the chunks of the next packet into `chunks`, which are none so far; returns the pair of
+    /// addresses that it goes to. `is_idle`: the sender is.
+    // Chunks are written where the packet has them: each return by value moved them twice.
+    #[inline(always)]
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        (stage, is_idle): (Stage, bool),
+        chunks: &mut Outgoing,
+    ) -> Option<PathId> {
         if self.sender.policy().is_some() {
             self.apply_policy(cx);
         }
         if let Some(pair) = self.control.next_pair() {
-            return Some(self.control_packet(pair));
+            self.take_control(pair, chunks);
+            return Some(pair);
         }
-        if !self.is_idle()
-            && let Some(outgoing) = self.poll_sender(cx, stage)
-        {
-            return Some(outgoing);
+        if !is_idle && let Some(pair) = self.poll_sender(cx, stage, chunks) {
+            return Some(pair);
         }
         self.receiver.sack_due()?;
         let pair = self.sack_pair();
         let room = self.room_to(pair);
-        let mut chunks = self.take_chunks();
         chunks.push(self.receiver.sack(pair, room));
-        Some(Outgoing { pair, chunks })
+        Some(pair)
     }
 
     /// A packet of control chunks.
     #[inline(never)]
-    fn control_packet(&mut self, pair: PathId) -> Outgoing {
+    fn take_control(&mut self, pair: PathId, chunks: &mut Outgoing) {
         let room = self.room_to(pair);
-        Outgoing { pair, chunks: self.control.take(pair, room) }
+        chunks.set(self.control.take(pair, room).into());
     }
 
     /// Whether the sender is idle, and a round of CMT would change nothing.
@@ -59,15 +59,21 @@ impl Transfer {
     }
 
     /// The next packet with data or FORWARD TSN.
-    fn poll_sender(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
+    #[inline(always)]
+    fn poll_sender(
+        &mut self,
+        cx: &mut Context<'_>,
+        stage: Stage,
+        chunks: &mut Outgoing,
+    ) -> Option<PathId> {
         self.sender.drop_expired(cx.now);
         self.sender.plan_forward(cx.now);
         if stage.sends_data()
-            && let Some(outgoing) = self.data_packet(cx, stage)
+            && let Some(pair) = self.data_packet(cx, stage, chunks)
         {
-            return Some(outgoing);
+            return Some(pair);
         }
-        if self.sender.is_forward_due(cx.now) { self.forward_packet(cx) } else { None }
+        if self.sender.is_forward_due(cx.now) { self.forward_packet(cx, chunks) } else { None }
     }
 
     /// CMT: the path policy decides which paths get new data, and has the others probed.
@@ -102,13 +108,6 @@ impl Transfer {
         }
     }
 
-    /// An empty list of chunks: that of a packet that was processed, if there is one.
-    #[inline]
-    fn take_chunks(&mut self) -> Vec<Chunk> {
-        let spare = std::mem::take(&mut self.spare_chunks);
-        if spare.capacity() == 0 { Vec::with_capacity(1) } else { spare }
-    }
-
     /// Where the next SACK goes: to where the last data came from, unless data use all paths.
     fn sack_pair(&self) -> PathId {
         let standard = self.receiver.reply_to();
@@ -123,11 +122,11 @@ impl Transfer {
 
     /// FORWARD TSN, which does not wait for data, in a packet of its own.
     #[cold]
-    fn forward_packet(&mut self, cx: &Context<'_>) -> Option<Outgoing> {
+    fn forward_packet(&mut self, cx: &Context<'_>, chunks: &mut Outgoing) -> Option<PathId> {
         let pair = self.states.data_path()?;
         let (room, rto) = (self.room_to(pair), self.rto(pair));
-        let forward = self.sender.forward(cx.now, room, rto)?;
-        Some(Outgoing { pair, chunks: vec![forward] })
+        chunks.push(self.sender.forward(cx.now, room, rto)?);
+        Some(pair)
     }
 
     /// Bytes of chunks in a packet to a pair.
@@ -137,17 +136,23 @@ impl Transfer {
     }
 
     /// A packet with data, if one may be sent.
-    fn data_packet(&mut self, cx: &mut Context<'_>, stage: Stage) -> Option<Outgoing> {
+    #[inline(always)]
+    fn data_packet(
+        &mut self,
+        cx: &mut Context<'_>,
+        stage: Stage,
+        chunks: &mut Outgoing,
+    ) -> Option<PathId> {
         let is_marked = self.sender.outstanding.has_marked() && self.next_marked(cx).is_some();
-        let (path, mut chunks) = match &self.sender.cmt {
-            Some(_) => self.concurrent(cx)?,
+        let path = match &self.sender.cmt {
+            Some(_) => self.concurrent(cx, chunks)?,
             None if is_marked => {
                 let path = self.next_rtx_path(cx.chance)?;
-                (path, self.again(cx, path)?)
+                self.again(cx, path, chunks).then_some(path)?
             }
             None => {
                 let path = self.states.data_path()?;
-                (path, self.anew(cx, path)?)
+                self.anew(cx, path, chunks).then_some(path)?
             }
         };
         let index = path.index();
@@ -158,20 +163,20 @@ impl Transfer {
         let is_last = stage == Stage::ShutdownPending && self.sender.unsent_bytes() == 0;
         // A delayed SACK is for two packets: without another one in the network a closed window
         // would wait for its timer (RFC 7053 s5.1).
-        let is_alone = self.sender.outstanding.total_in_flight_chunks() <= chunks.len();
+        let is_alone = self.sender.outstanding.total_in_flight_chunks() <= chunks.chunks().len();
         if is_last || (is_alone && self.is_stopped_by_window(path)) {
-            ask_for_sack(&mut chunks);
+            ask_for_sack(chunks);
         }
-        let rto = self.rto(path);
         if self.sender.abandonment.enabled
-            && let Some(forward) = self.sender.forward(cx.now, left(&chunks), rto)
+            && let rto = self.rto(path)
+            && let Some(forward) = self.sender.forward(cx.now, left(chunks.chunks()), rto)
         {
-            chunks.insert(0, forward);
+            chunks.push_first(forward);
         }
         if self.receiver.has_pending_sack() {
-            let left = left(&chunks);
+            let left = left(chunks.chunks());
             if self.receiver.sack_len() <= left && self.sack_pair() == path {
-                chunks.insert(0, self.receiver.sack(path, left));
+                chunks.push_first(self.receiver.sack(path, left));
             }
         }
         let state = &mut self.paths[index];
@@ -179,7 +184,7 @@ impl Transfer {
         if state.t3.is_none() {
             state.start_t3(cx.now);
         }
-        Some(Outgoing { pair: path, chunks })
+        Some(path)
     }
 
     /// More would be sent if a window allowed it.
@@ -204,7 +209,7 @@ impl Transfer {
     /// CMT: a packet of the path whose turn it is, which sends as much as its window allows before
     /// the next one.
     #[inline(never)]
-    fn concurrent(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
+    fn concurrent(&mut self, cx: &mut Context<'_>, chunks: &mut Outgoing) -> Option<PathId> {
         let has_schedule = self.sender.cmt.as_ref().is_some_and(|cmt| cmt.schedule.is_some());
         let is_bound = self.sender.binding().is_some();
         if is_bound {
@@ -218,24 +223,19 @@ impl Transfer {
             self.begin_round(cx.chance);
         }
         while let Some(path) = self.round.current() {
-            let moved = if self.round.take_fresh() { self.moved(cx, path) } else { None };
-            let mut chunks = moved;
-            if chunks.is_none() && self.sender.outstanding.has_marked() {
-                chunks = self.again(cx, path);
-            }
-            if !has_schedule || is_bound {
-                chunks = chunks.or_else(|| self.anew(cx, path));
-            }
-            if let Some(chunks) = chunks {
-                return Some((path, chunks));
+            let is_filled = (self.round.take_fresh() && self.moved(cx, path, chunks))
+                || (self.sender.outstanding.has_marked() && self.again(cx, path, chunks))
+                || ((!has_schedule || is_bound) && self.anew(cx, path, chunks));
+            if is_filled {
+                return Some(path);
             }
             self.round.advance();
         }
-        if has_schedule { self.scheduled(cx) } else { None }
+        if has_schedule { self.scheduled(cx, chunks) } else { None }
     }
 
     /// CMT: a packet with new data on the path that the scheduler chooses.
-    fn scheduled(&mut self, cx: &mut Context<'_>) -> Option<(PathId, Vec<Chunk>)> {
+    fn scheduled(&mut self, cx: &mut Context<'_>, chunks: &mut Outgoing) -> Option<PathId> {
         let plans_ahead = self.sender.binding().is_some();
         while self.sender.has_unbound() {
             let mut schedule = self.sender.cmt.as_mut()?.schedule.take()?;
@@ -247,9 +247,9 @@ impl Transfer {
             if plans_ahead && !self.sender.bind(path, at, most) {
                 return None;
             }
-            let chunks = self.anew(cx, path);
-            if !plans_ahead || chunks.is_some() {
-                return chunks.map(|chunks| (path, chunks));
+            let is_filled = self.anew(cx, path, chunks);
+            if !plans_ahead || is_filled {
+                return is_filled.then_some(path);
             }
         }
         None
@@ -331,19 +331,18 @@ impl Transfer {
     }
 
     /// CMT: a packet with the lowest chunk, which is moved to `path`.
-    fn moved(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+    fn moved(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         if self.sender.is_suspended(path) {
-            return None;
+            return false;
         }
-        let tsn = self.sender.take_moved(cx, &mut self.paths, path)?;
-        let (from, _) = self.sender.outstanding.sent_on(tsn)?;
+        let Some(tsn) = self.sender.take_moved(cx, &mut self.paths, path) else { return false };
+        let Some((from, _)) = self.sender.outstanding.sent_on(tsn) else { return false };
         let state = &mut self.paths[path.index()];
-        let chunk = self.sender.send_again(cx, state, tsn)?;
+        let Some(chunk) = self.sender.send_again(cx, state, tsn) else { return false };
         state.on_rescheduled(cx.now, from);
-        let mut chunks = self.take_chunks();
         chunks.push(chunk);
-        ask_for_sack(&mut chunks);
-        Some(chunks)
+        ask_for_sack(chunks);
+        true
     }
 
     /// Whether the next new chunk may be booked on `path`: it fits the window, unless the round
@@ -383,19 +382,19 @@ impl Transfer {
         fastest.map(|path| path.id)
     }
 
-    /// Retransmissions of one packet on `path`, lowest first; `None` if there are none, or no
-    /// window allows any.
-    fn again(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+    /// Retransmissions of one packet on `path`, lowest first; returns whether there are any, and a
+    /// window allows them.
+    #[inline(never)]
+    fn again(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         let index = path.index();
-        let (first, len, _) = self.next_marked_to(cx, path)?;
+        let Some((first, len, _)) = self.next_marked_to(cx, path) else { return false };
         let idle = self.sender.outstanding.total_in_flight_bytes() == 0;
-        let may_send = self.paths.get(index)?.owes_packet || self.sender.has_window(path);
+        let may_send = self.paths[index].owes_packet || self.sender.has_window(path);
         let is_taken = self.sender.peer_takes(len) || (idle && self.sender.peer_rwnd > 0);
         if !may_send || !is_taken {
-            return None;
+            return false;
         }
         let earliest = self.sender.outstanding.earliest(path);
-        let mut chunks = self.take_chunks();
         let mut left = self.paths[index].room;
         let (mut restarts, mut next) = (false, Some(first));
         while let Some(tsn) = next {
@@ -423,50 +422,47 @@ impl Transfer {
         if restarts {
             state.start_t3(cx.now);
         }
-        (!chunks.is_empty()).then_some(chunks)
+        !chunks.is_empty()
     }
 
-    /// New data of one packet on `path`; `None` if nothing may be sent.
+    /// New data of one packet on `path`; returns whether any may be sent.
     #[inline]
-    fn anew(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+    fn anew(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         if self.sender.unsent_bytes() == 0 {
-            return None;
+            return false;
         }
-        let state = self.paths.get(path.index())?;
+        let Some(state) = self.paths.get(path.index()) else { return false };
         // An idle window, which may still decay, has room.
         let may_send = self.sender.has_window(path) && !state.is_blocked(cx.now);
-        if !may_send || self.sender.is_suspended(path) {
-            return None;
-        }
-        self.new_chunks(cx, path)
+        may_send && !self.sender.is_suspended(path) && self.new_chunks(cx, path, chunks)
     }
 
     /// The same where a window has room. What ends before saves no registers for it.
     #[inline(never)]
-    fn new_chunks(&mut self, cx: &mut Context<'_>, path: PathId) -> Option<Vec<Chunk>> {
+    fn new_chunks(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         let index = path.index();
         if !self.sender.prepare_burst(cx.now, &self.paths[index]) {
-            return None;
+            return false;
         }
-        let room = self.paths[index].room;
-        let (mut chunks, mut left) = (self.take_chunks(), room);
+        let (mut left, mut is_first) = (self.paths[index].room, true);
         while left > self.sender.header() {
             if self.sender.abandonment.enabled {
                 self.sender.abandon_begun(cx.now, path);
             }
-            let why = self.sender.blocked(path, left, chunks.is_empty());
+            let why = self.sender.blocked(path, left, is_first);
             if why.is_some() || !self.may_book(path) {
                 break;
             }
             let Some(chunk) = self.sender.send_new(cx, &mut self.paths[index]) else { break };
             left = left.saturating_sub(chunk.padded_len());
             chunks.push(chunk);
+            is_first = false;
         }
         self.sender.streams.end_packet();
-        if !chunks.is_empty() {
+        if !is_first {
             self.sender.bursts.on_packet(self.sender.rules.burst, cx.now, path);
         }
-        (!chunks.is_empty()).then_some(chunks)
+        !is_first
     }
 
     /// The path that the lowest marked chunk takes.
@@ -586,7 +582,7 @@ impl Transfer {
 
 /// Sets the I bit of the last chunk (RFC 9260 s6.1).
 #[cold]
-fn ask_for_sack(chunks: &mut [Chunk]) {
+fn ask_for_sack(chunks: &mut Outgoing) {
     match chunks.last_mut() {
         Some(Chunk::Data(data)) => data.flags = data.flags | DataFlags::IMMEDIATE,
         Some(Chunk::IData(data)) => data.flags = data.flags | DataFlags::IMMEDIATE,

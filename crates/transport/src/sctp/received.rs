@@ -8,7 +8,7 @@ mod last_blocks;
 use super::gaps::{GapStructure, ReceivedGaps};
 use crate::buffer::RangeSet;
 use last_blocks::{LastBlocks, blocks};
-use wire::sctp::{GapBlock, NrSack, Sack, Tsn};
+use wire::sctp::{GapBlock, NrSack, RestOfSack, Sack, Tsn};
 
 /// Duplicates that one report lists at most: enough to detect a spurious retransmission of a
 /// window's beginning, and a bound on what a hostile sender can make us remember.
@@ -203,7 +203,13 @@ impl ReceivedTsns {
         let mut words = words(room, Sack::HEADER);
         let gaps = self.blocks(&mut words);
         let duplicates = self.take_duplicates(words);
-        Sack { cum_tsn: self.cum_tsn(), a_rwnd, dac_packets: 0, gaps, duplicates }
+        Sack {
+            cum_tsn: self.cum_tsn(),
+            a_rwnd,
+            dac_packets: 0,
+            gaps,
+            duplicates: duplicates.into(),
+        }
     }
 
     /// The NR-SACK to send in at most `room` bytes of chunk. Renegable blocks come first, then the
@@ -222,8 +228,8 @@ impl ReceivedTsns {
                 (gaps, nr_gaps)
             }
         };
-        let duplicates = self.take_duplicates(words);
-        NrSack { cum_tsn: self.cum_tsn(), a_rwnd, dac_packets: 0, gaps, nr_gaps, duplicates }
+        let rest = RestOfSack::new(gaps, self.take_duplicates(words));
+        NrSack { cum_tsn: self.cum_tsn(), a_rwnd, dac_packets: 0, nr_gaps, rest }
     }
 
     /// Blocks of what has arrived, lowest first, until `words` are used up or offsets have too many
@@ -353,7 +359,7 @@ mod tests {
         }
         received.keep_forever(Tsn(17));
         let sack = received.nr_sack(4660, ROOM);
-        assert_eq!((pairs(&sack.gaps), pairs(&sack.nr_gaps)), (vec![(2, 3)], vec![(5, 5)]));
+        assert_eq!((pairs(sack.gaps()), pairs(&sack.nr_gaps)), (vec![(2, 3)], vec![(5, 5)]));
         assert_eq!(received.highest_renegable(), Some(Tsn(15)));
         assert!(received.discard(Tsn(15)));
         assert!(!received.discard(Tsn(17)), "it is kept");
@@ -448,7 +454,7 @@ mod tests {
                     held.map(|(at, _)| at + 1 - model.next).collect()
                 };
                 let nr_sack = received.nr_sack(0, ROOM);
-                prop_assert_eq!(offsets(&nr_sack.gaps), of(false));
+                prop_assert_eq!(offsets(nr_sack.gaps()), of(false));
                 prop_assert_eq!(offsets(&nr_sack.nr_gaps), of(true));
                 let all: BTreeSet<u64> = of(false).union(&of(true)).copied().collect();
                 let sack = received.sack(0, ROOM);

@@ -172,6 +172,7 @@ impl Receiver {
     }
 
     /// Whether a chunk is kept: the offset of its TSN.
+    #[inline(always)]
     fn admit(&mut self, tsn: Tsn, flags: DataFlags, len: u32) -> Result<Option<u64>, Answer> {
         if len == 0 {
             return Err(Answer::Abort(Cause::NoUserData(tsn)));
@@ -186,6 +187,12 @@ impl Receiver {
             self.packet.new = true;
             return Ok(Some(at));
         }
+        self.admit_out_of_order(tsn, len)
+    }
+
+    /// The same of a chunk that does not follow all others, or has no room.
+    #[inline(never)]
+    fn admit_out_of_order(&mut self, tsn: Tsn, len: u32) -> Result<Option<u64>, Answer> {
         if self.tsns.is_known(tsn) {
             self.tsns.insert(tsn, self.setup.keep);
             self.duplicated += u64::from(len);
@@ -250,6 +257,7 @@ impl Receiver {
     }
 
     /// The packet from `pair` is processed; returns whether it had data.
+    #[inline(always)]
     pub(super) fn end_packet(&mut self, now: Instant, pair: PathId, shutting_down: bool) -> bool {
         if !self.packet.data {
             return false;
@@ -328,7 +336,7 @@ impl Receiver {
         self.route.on_sack(to);
         if self.setup.nr_sack {
             let sack = self.tsns.nr_sack(a_rwnd, room);
-            Chunk::NrSack(Box::new(NrSack { dac_packets, ..sack }))
+            Chunk::NrSack(NrSack { dac_packets, ..sack })
         } else {
             Chunk::Sack(Sack { dac_packets, ..self.tsns.sack(a_rwnd, room) })
         }

@@ -12,7 +12,7 @@ use super::cmt::{BufferBasis, CmtConfig, Marks, split};
 use super::config::SctpConfig;
 use super::eligibility::Eligibility;
 use super::gaps::{GapStructure, SentGaps};
-use super::outstanding::Outstanding;
+use super::outstanding::{Outstanding, UserData};
 use super::path::Path;
 use super::profile::SctpParameters;
 use super::resent::Resent;
@@ -33,6 +33,12 @@ pub(super) struct Sent {
     pub fragment: Fragment,
     /// Position of its first byte in all user data of the association.
     pub offset: u64,
+}
+
+impl UserData for Sent {
+    fn bytes(&self) -> u64 {
+        self.fragment.payload.len().into()
+    }
 }
 
 /// How a sender is set up.
@@ -269,6 +275,7 @@ impl Sender {
     }
 
     /// The next fragment that is sent on `path`, with its position.
+    #[inline(always)]
     pub(super) fn take_new(&mut self, path: PathId) -> Option<Bound> {
         if let Some(binding) = self.binding_mut() {
             return binding.pop(path);
@@ -278,6 +285,7 @@ impl Sender {
     }
 
     /// User data of the next new chunk on `path`, in bytes; `None` if there is none.
+    #[inline]
     pub(super) fn next_len(&self, path: PathId) -> Option<u32> {
         match self.binding() {
             Some(binding) => binding.front(path).map(|fragment| fragment.payload.len()),
@@ -427,6 +435,14 @@ impl Sender {
         u32::try_from(total).unwrap_or(u32::MAX)
     }
 
+    /// Whether `next_expiry` or the policy may have a deadline.
+    pub(super) fn has_rare_timers(&self) -> bool {
+        self.hold != Hold::Off
+            || self.abandonment.deadline() != Instant::FAR_FUTURE
+            || self.streams.next_expiry().is_some()
+            || self.policy().is_some()
+    }
+
     /// When a message that has not begun expires, data have waited long enough for a larger window,
     /// or FORWARD TSN is due, which waits until there is a path for data.
     pub(super) fn next_expiry(&self, has_path: impl FnOnce() -> bool) -> Instant {
@@ -500,6 +516,8 @@ impl Sender {
 
     /// Why no new chunk is sent on `path` now, whose packet has `room` bytes left and is empty or
     /// not; `None` if one can be sent.
+    // Where a chunk is sent most of it is known by then.
+    #[inline(always)]
     pub(super) fn blocked(&self, path: PathId, room: u32, is_first: bool) -> Option<Blocked> {
         let Some(payload) = self.next_len(path) else {
             return Some(Blocked::NothingToSend);
@@ -516,7 +534,7 @@ impl Sender {
         if self.outstanding.span() >= MAX_OUTSTANDING || !is_taken {
             return Some(Blocked::ReceiveWindow);
         }
-        if !self.has_share(path) {
+        if self.cmt.is_some() && !self.has_share(path) {
             return Some(Blocked::SendBuffer);
         }
         if !self.setup.nagle || !is_first {
@@ -545,6 +563,7 @@ impl Sender {
     }
 
     /// The next new chunk, sent on `path`; the caller made sure that one can be sent.
+    #[inline(always)]
     pub(super) fn send_new(&mut self, cx: &mut Context<'_>, path: &mut Path) -> Option<Chunk> {
         let Bound { offset, fragment } = self.take_new(path.id)?;
         let payload = fragment.payload.len();
@@ -656,8 +675,7 @@ impl Sender {
     }
 
     /// Released user data are no longer held.
-    pub(super) fn release(&mut self, sent: &[Sent]) {
-        let bytes: u64 = sent.iter().map(|sent| u64::from(sent.fragment.payload.len())).sum();
+    pub(super) fn release(&mut self, bytes: u64) {
         debug_assert!(bytes <= self.held, "released data were held");
         self.held = self.held.saturating_sub(bytes);
     }

@@ -20,7 +20,7 @@ use crate::congestion::{CongestionControl, PathStart};
 use base::{Chance, Context, Duration, Instant, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::SctpPacket;
-use wire::sctp::{Chunk, Data, Features, IData, Tsn};
+use wire::sctp::{Data, Features, IData, Tsn};
 
 /// The two sides of an established association and the paths between them.
 pub(super) struct Transfer {
@@ -37,8 +37,6 @@ pub(super) struct Transfer {
     reserve: u32,
     /// CMT: paths that may still send before the next event.
     pub(super) round: SendRound,
-    /// The list of chunks of a packet that was processed, for one that is sent.
-    pub(super) spare_chunks: Vec<Chunk>,
     pub(super) probes: Probes,
     draws: Draws,
 }
@@ -122,7 +120,6 @@ impl Transfer {
             config: Box::new(config.clone()),
             reserve,
             round: SendRound::default(),
-            spare_chunks: Vec::new(),
             probes: Probes { until: cx.now, left: 0 },
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
@@ -256,12 +253,19 @@ impl Transfer {
 
     /// When a timer expires next.
     pub(super) fn deadline(&self) -> Instant {
-        let paths = self.paths.iter().map(Path::deadline);
+        let mut deadline = self.receiver.deadline();
+        for path in &self.paths {
+            deadline = deadline.min(path.deadline());
+        }
+        if self.sender.has_rare_timers() { deadline.min(self.rare_deadline()) } else { deadline }
+    }
+
+    /// When a timer that few associations have expires next.
+    #[inline(never)]
+    fn rare_deadline(&self) -> Instant {
         let streams = self.sender.next_expiry(|| self.states.data_path().is_some());
         let policy = self.sender.policy().filter(|_| !self.sender.is_empty());
-        let policy = policy.map_or(Instant::FAR_FUTURE, Eligibility::deadline);
-        let paths = paths.min().unwrap_or(Instant::FAR_FUTURE);
-        paths.min(self.receiver.deadline()).min(streams).min(policy)
+        streams.min(policy.map_or(Instant::FAR_FUTURE, Eligibility::deadline))
     }
 }
 

@@ -86,6 +86,37 @@ impl Stack {
     /// Anything but a TCP segment.
     #[inline(never)]
     fn handle_other(&mut self, cx: &mut Context<'_>, interface: InterfaceId, packet: &mut Packet) {
+        if cx.has_short_ways() && self.handle_common_sctp(cx, packet) {
+            return;
+        }
+        self.handle_rare(cx, interface, packet);
+    }
+
+    /// The same but for packets as nearly all of an association are: its ends name it, and it takes
+    /// no more than data and SACKs. Returns whether it was such a one.
+    // A fifth of what an association takes for a packet was to find it.
+    #[inline(always)]
+    fn handle_common_sctp(&mut self, cx: &mut Context<'_>, packet: &mut Packet) -> bool {
+        let Body::Sctp(sctp) = &mut packet.body else { return false };
+        let Some((src, dst)) = packet.ends.as_v4() else { return false };
+        let (local, remote) = ((dst, sctp.dst_port), (src, sctp.src_port));
+        let key = FlowKey::v4(IpProtocol::Sctp, local, remote);
+        let Some(flow) = self.addressing.receiver(key, || dst.into()) else { return false };
+        let Some(Socket::Sctp(association)) = self.sockets.get_mut(flow.socket) else {
+            return false;
+        };
+        if !association.handle_common(cx, flow.path, sctp) {
+            return false;
+        }
+        self.reader = Some(flow.socket);
+        if !std::mem::replace(&mut association.marks().ready, true) {
+            self.ready.push_back(flow.socket);
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn handle_rare(&mut self, cx: &mut Context<'_>, interface: InterfaceId, packet: &mut Packet) {
         let (src, dst) = (packet.src(), packet.dst());
         match &mut packet.body {
             Body::Sctp(sctp) => {

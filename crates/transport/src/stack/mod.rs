@@ -169,36 +169,46 @@ impl Stack {
             }
         }
         while let Some(&id) = self.ready.front() {
-            let (is_last, wants_path) = match self.sockets.get_mut(id) {
+            // Settled here, a connection needs not be found again.
+            let rest = match self.sockets.get_mut(id) {
                 Some(Socket::Tcp(connection)) => {
                     while let Some(transmit) = connection.poll_transmit(cx) {
                         if has_enough(&mut **connection, sink.send(cx, transmit)) {
                             return;
                         }
                     }
-                    // As of others, without finding it again.
-                    let rest = at_rest(cx, &mut **connection);
-                    self.ready.pop_front();
-                    self.settle_at(cx, id, rest);
-                    continue;
+                    at_rest(cx, &mut **connection)
                 }
                 Some(Socket::Mptcp(connection)) => {
-                    (pass_all(cx, &mut **connection, sink), connection.wants_path())
+                    if pass_all(cx, &mut **connection, sink) {
+                        return;
+                    }
+                    if connection.wants_path() {
+                        self.open_or_settle(cx, id);
+                        continue;
+                    }
+                    at_rest(cx, &mut **connection)
                 }
-                Some(Socket::Sctp(association)) => (pass_all(cx, &mut **association, sink), false),
-                _ => (false, false),
+                Some(Socket::Sctp(association)) => {
+                    if pass_all(cx, &mut **association, sink) {
+                        return;
+                    }
+                    at_rest(cx, &mut **association)
+                }
+                _ => {
+                    self.ready.pop_front();
+                    continue;
+                }
             };
-            if is_last {
-                return;
-            }
-            self.settle_first(cx, id, wants_path);
+            self.ready.pop_front();
+            self.settle_at(cx, id, rest);
         }
     }
 
     /// The first socket that is ready has nothing to send, but may open another path.
-    #[inline(never)]
-    fn settle_first(&mut self, cx: &mut Context<'_>, id: SocketId, wants_path: bool) {
-        if !(wants_path && self.open_paths(cx, id)) {
+    #[cold]
+    fn open_or_settle(&mut self, cx: &mut Context<'_>, id: SocketId) {
+        if !self.open_paths(cx, id) {
             self.ready.pop_front();
             self.settle(cx, id);
         }
@@ -303,6 +313,7 @@ impl Stack {
         let (payload, is_urgent) = match self.sockets.get_mut(socket) {
             Some(Socket::Tcp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
             Some(Socket::Mptcp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
+            Some(Socket::Sctp(connection)) => (connection.read(cx, max)?, connection.has_urgent()),
             _ => {
                 let endpoint = self.sockets.endpoint_mut(socket)?;
                 (endpoint.read(cx, max)?, endpoint.has_urgent())

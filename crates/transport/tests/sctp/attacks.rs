@@ -33,7 +33,7 @@ fn server_with(config: SctpConfig) -> Pair {
 }
 
 fn raw(tag: VerificationTag, chunks: Vec<Chunk>) -> SctpPacket {
-    SctpPacket { src_port: ATTACKER_PORT, dst_port: PORT, tag, udp: None, chunks }
+    SctpPacket { src_port: ATTACKER_PORT, dst_port: PORT, tag, udp: None, chunks: chunks.into() }
 }
 
 fn init(listed: &[IpAddr]) -> SctpPacket {

@@ -197,7 +197,7 @@ impl Restarted {
         let parameters = listed.iter().copied().map(Parameter::Address).collect();
         let init = Init { tag, initial_tsn: Tsn(7000), parameters, ..init };
         let chunks = vec![Chunk::Init(Box::new(init))];
-        Restarted { packet: SctpPacket { chunks, ..passing.packet }, tag }
+        Restarted { packet: SctpPacket { chunks: chunks.into(), ..passing.packet }, tag }
     }
 
     /// Sends to the server and returns the chunks of its answer.
@@ -223,7 +223,7 @@ fn restart_of_the_peer_begins_the_association_anew_with_its_new_tag() {
     let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
     assert!(!pair.host(Server).has(SocketEventKind::Restarted), "an INIT alone changes nothing");
     let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
-    let echo = SctpPacket { tag: ack.tag, chunks: vec![cookie], ..peer.packet.clone() };
+    let echo = SctpPacket { tag: ack.tag, chunks: cookie.into(), ..peer.packet.clone() };
     let answer = peer.send(&mut pair, echo);
     assert_eq!(answer.first(), Some(&Chunk::CookieAck), "{answer:?}");
     assert!(pair.host(Server).has(SocketEventKind::Restarted));
@@ -245,7 +245,7 @@ fn restart_while_the_association_waits_for_its_end_is_put_off() {
     let answer = peer.send(&mut pair, peer.packet.clone());
     let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
     let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
-    let echo = SctpPacket { tag: ack.tag, chunks: vec![cookie], ..peer.packet.clone() };
+    let echo = SctpPacket { tag: ack.tag, chunks: cookie.into(), ..peer.packet.clone() };
     // The client shuts down in the meantime, and never completes it.
     pair.shutdown(Client);
     pair.pass(Duration::from_millis(50));
@@ -270,7 +270,7 @@ fn association_that_opens_completes_an_earlier_one_of_which_its_peer_waits_for_t
         dst_port: passing.packet.src_port,
         tag,
         udp: None,
-        chunks: vec![Chunk::ShutdownAck],
+        chunks: Chunk::ShutdownAck.into(),
     };
     pair.inject(Client, address(Server, 0), address(Client, 0), ack);
     let answers: Vec<&SctpPacket> = pair.log[before..].iter().map(|to| &to.packet).collect();
@@ -338,7 +338,7 @@ fn init_that_meets_cookie_echoed_gets_the_own_tag_and_tie_tags_and_adds_no_addre
             dst_port: client,
             tag: VerificationTag(0),
             udp: None,
-            chunks: vec![Chunk::Init(Box::new(init))],
+            chunks: Chunk::Init(Box::new(init)).into(),
         };
         let before = pair.log.len();
         pair.inject(Client, address(Server, 0), address(Client, 0), packet);
@@ -395,7 +395,7 @@ fn shutdown_before_the_association_is_set_up_is_dropped() {
         dst_port: passing.packet.src_port,
         tag: init.tag,
         udp: None,
-        chunks: vec![Chunk::Shutdown { cum_tsn: Tsn(1) }],
+        chunks: Chunk::Shutdown { cum_tsn: Tsn(1) }.into(),
     };
     pair.inject(Client, address(Server, 0), address(Client, 0), back);
     pair.run_until("establishment", Duration::from_secs(1), are_open);

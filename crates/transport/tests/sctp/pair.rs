@@ -360,7 +360,7 @@ impl Pair {
     pub(crate) fn forged(&self, side: Side, chunks: Vec<Chunk>) -> SctpPacket {
         let like = self.sent(side.other()).next().expect("a packet of the peer");
         let (src_port, dst_port) = (like.packet.src_port, like.packet.dst_port);
-        SctpPacket { src_port, dst_port, tag: self.tag_of(side), udp: None, chunks }
+        SctpPacket { src_port, dst_port, tag: self.tag_of(side), udp: None, chunks: chunks.into() }
     }
 
     /// Lets applications work and packets out, until both hosts rest.

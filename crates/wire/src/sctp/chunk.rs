@@ -54,7 +54,7 @@ pub enum Chunk {
     /// AUTH (RFC 4895 s4.1).
     Auth(Auth),
     /// NR-SACK (draft-natarajan-tsvwg-sctp-nrsack s3).
-    NrSack(Box<NrSack>),
+    NrSack(NrSack),
     /// I-DATA (RFC 8260 s2.1).
     IData(IData),
     /// ASCONF ACK (RFC 5061 s4.1.2).
@@ -296,7 +296,7 @@ impl Chunk {
             COOKIE_ACK => exact(Chunk::CookieAck),
             SHUTDOWN_COMPLETE => exact(Chunk::ShutdownComplete { reflected }),
             AUTH => Auth::parse(value).map(Chunk::Auth),
-            NR_SACK => NrSack::parse(flags, value).map(|sack| Chunk::NrSack(Box::new(sack))),
+            NR_SACK => NrSack::parse(flags, value).map(Chunk::NrSack),
             I_DATA => IData::parse(flags, value).map(Chunk::IData),
             ASCONF_ACK => AsconfAck::parse(value).map(Chunk::AsconfAck),
             RE_CONFIG => {

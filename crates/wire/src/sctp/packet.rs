@@ -4,6 +4,7 @@
 //! around it. Bytes get the CRC32c of RFC 9260 appendix A.
 
 use super::chunk::{self, Chunk};
+use super::chunks::Chunks;
 use super::crc;
 use super::init::InitFault;
 use crate::error::{Layer, ParseError, at_least, be16, be32};
@@ -24,7 +25,7 @@ pub struct SctpPacket {
     /// UDP ports around the packet, of which IP then carries a UDP datagram (RFC 6951).
     pub udp: Option<UdpPorts>,
     /// Chunks, at least one.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Chunks,
 }
 
 /// Ports of the UDP datagram that carries an SCTP packet (RFC 6951 s5.3).
@@ -57,10 +58,10 @@ impl SctpPacket {
     /// Common header and chunks with their padding, in bytes; UDP not included.
     #[inline]
     pub fn wire_len(&self) -> u32 {
-        match &self.chunks[..] {
+        match self.chunks.only() {
             // Nearly all packets.
-            [only] => Self::HEADER + only.padded_len(),
-            chunks => Self::HEADER + len_of_several(chunks),
+            Some(only) => Self::HEADER + only.padded_len(),
+            None => Self::HEADER + len_of_several(&self.chunks),
         }
     }
 
@@ -68,9 +69,9 @@ impl SctpPacket {
     #[inline]
     pub fn payload_len(&self) -> u32 {
         let len = |chunk: &Chunk| chunk.payload().map_or(0, crate::Payload::len);
-        match &self.chunks[..] {
-            [only] => len(only),
-            chunks => chunks.iter().map(len).sum(),
+        match self.chunks.only() {
+            Some(only) => len(only),
+            None => self.chunks.iter().map(len).sum(),
         }
     }
 
@@ -119,7 +120,7 @@ impl SctpPacket {
             return Err(ParseError::PortZero(Layer::Sctp));
         }
         let mut rest = &bytes[crc::HEADER..];
-        let mut chunks = vec![take_chunk(&mut rest)?];
+        let mut chunks = Chunks::one(take_chunk(&mut rest)?);
         while !rest.is_empty() {
             let Ok(chunk) = take_chunk(&mut rest) else { break };
             chunks.push(chunk);

@@ -3,8 +3,9 @@
 //! Blocks of a parsed chunk have `1 <= start <= end`; their order and distance are not checked,
 //! since receivers of SACK tolerate any. What they acknowledge is left to `transport`.
 
-use super::Tsn;
+use super::{Few, Tsn};
 use crate::fields::Fields;
+use crate::rarely::Rarely;
 
 /// A range of TSNs as offsets from the cumulative TSN, both ends included (RFC 9260 s3.3.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +29,7 @@ pub struct Sack {
     /// TSNs received above the cumulative one.
     pub gaps: Box<[GapBlock]>,
     /// TSNs received once more since the last SACK, each as often.
-    pub duplicates: Box<[Tsn]>,
+    pub duplicates: Few<Tsn>,
 }
 
 /// Selective acknowledgement that tells non-renegable TSNs from renegable ones.
@@ -40,12 +41,32 @@ pub struct NrSack {
     pub a_rwnd: u32,
     /// As in SACK.
     pub dac_packets: u8,
-    /// TSNs that the receiver may still discard; disjoint from `nr_gaps`.
-    pub gaps: Box<[GapBlock]>,
     /// TSNs that the receiver never discards.
     pub nr_gaps: Box<[GapBlock]>,
-    /// As in SACK.
-    pub duplicates: Box<[Tsn]>,
+    /// What few of them have.
+    pub rest: RestOfSack,
+}
+
+/// What few NR-SACKs have, which takes one word in the others.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RestOfSack(Rarely<Lists>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Lists {
+    gaps: Box<[GapBlock]>,
+    duplicates: Box<[Tsn]>,
+}
+
+impl RestOfSack {
+    /// `gaps`: TSNs that the receiver may still discard, disjoint from `nr_gaps`; `duplicates`: as
+    /// in SACK.
+    #[inline]
+    pub fn new(gaps: Box<[GapBlock]>, duplicates: Box<[Tsn]>) -> RestOfSack {
+        match gaps.is_empty() && duplicates.is_empty() {
+            true => RestOfSack::default(),
+            false => RestOfSack(Rarely::new(Lists { gaps, duplicates })),
+        }
+    }
 }
 
 /// Position of the DAC packet count in the flags.
@@ -90,7 +111,7 @@ impl Sack {
             a_rwnd,
             dac_packets: flags >> DAC_SHIFT,
             gaps: parse_gaps(&mut fields, gaps)?,
-            duplicates: parse_duplicates(&mut fields, duplicates)?,
+            duplicates: parse_duplicates(&mut fields, duplicates)?.into(),
         };
         Some(sack)
     }
@@ -102,11 +123,23 @@ impl NrSack {
 
     /// Highest TSN that the chunk acknowledges.
     pub fn highest(&self) -> Tsn {
-        highest(self.cum_tsn, &[&self.gaps, &self.nr_gaps])
+        highest(self.cum_tsn, &[self.gaps(), &self.nr_gaps])
+    }
+
+    /// TSNs that the receiver may still discard.
+    #[inline]
+    pub fn gaps(&self) -> &[GapBlock] {
+        self.rest.0.get().map_or(&[], |lists| &lists.gaps)
+    }
+
+    /// TSNs received once more since the last report, each as often.
+    #[inline]
+    pub fn duplicates(&self) -> &[Tsn] {
+        self.rest.0.get().map_or(&[], |lists| &lists.duplicates)
     }
 
     pub(super) fn value_len(&self) -> u32 {
-        let words = self.gaps.len() + self.nr_gaps.len() + self.duplicates.len();
+        let words = self.gaps().len() + self.nr_gaps.len() + self.duplicates().len();
         Self::HEADER - 4 + 4 * words as u32
     }
 
@@ -117,13 +150,13 @@ impl NrSack {
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.cum_tsn.0.to_be_bytes());
         out.extend_from_slice(&self.a_rwnd.to_be_bytes());
-        emit_count(self.gaps.len(), out);
+        emit_count(self.gaps().len(), out);
         emit_count(self.nr_gaps.len(), out);
-        emit_count(self.duplicates.len(), out);
+        emit_count(self.duplicates().len(), out);
         out.extend_from_slice(&[0, 0]);
-        emit_gaps(&self.gaps, out);
+        emit_gaps(self.gaps(), out);
         emit_gaps(&self.nr_gaps, out);
-        emit_duplicates(&self.duplicates, out);
+        emit_duplicates(self.duplicates(), out);
     }
 
     pub(super) fn parse(flags: u8, value: &[u8]) -> Option<NrSack> {
@@ -135,13 +168,13 @@ impl NrSack {
         if fields.0.len() != 4 * (gaps + nr_gaps + duplicates) {
             return None;
         }
+        let (gaps, nr_gaps) = (parse_gaps(&mut fields, gaps)?, parse_gaps(&mut fields, nr_gaps)?);
         Some(NrSack {
             cum_tsn,
             a_rwnd,
             dac_packets: flags >> DAC_SHIFT,
-            gaps: parse_gaps(&mut fields, gaps)?,
-            nr_gaps: parse_gaps(&mut fields, nr_gaps)?,
-            duplicates: parse_duplicates(&mut fields, duplicates)?,
+            nr_gaps,
+            rest: RestOfSack::new(gaps, parse_duplicates(&mut fields, duplicates)?),
         })
     }
 }

@@ -161,10 +161,10 @@ impl Opened {
                 self.acknowledged(1 - sender, sack.cum_tsn, &[&sack.gaps], now);
             }
             Chunk::NrSack(sack) => {
-                let blocks = sack.gaps.len() + sack.nr_gaps.len();
-                let duplicates = sack.duplicates.len();
+                let blocks = sack.gaps().len() + sack.nr_gaps.len();
+                let duplicates = sack.duplicates().len();
                 self.halves[1 - sender].count_sack(sack.a_rwnd, blocks, duplicates, true);
-                let lists: [&[_]; 2] = [&sack.gaps, &sack.nr_gaps];
+                let lists: [&[_]; 2] = [sack.gaps(), &sack.nr_gaps];
                 self.acknowledged(1 - sender, sack.cum_tsn, &lists, now);
             }
             Chunk::Heartbeat(list) => self.heartbeat(sender, path, list, now),

@@ -13,7 +13,7 @@ use std::process::Command;
 use transport::Protocol;
 use wire::sctp::{
     AddressRequest, Asconf, AsconfAck, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, IData,
-    Init, Mid, NrSack, Parameter, Request, Sack, Ssn, Tsn, UdpPorts, VerificationTag,
+    Init, Mid, NrSack, Parameter, Request, RestOfSack, Sack, Ssn, Tsn, UdpPorts, VerificationTag,
 };
 use wire::{Body, Packet, Payload, PcapngWriter, SctpPacket};
 
@@ -50,7 +50,7 @@ impl Made {
                 0 => udp,
                 _ => UdpPorts { src: udp.dst, dst: udp.src },
             }),
-            chunks,
+            chunks: chunks.into(),
         };
         let host = |host: usize| IpAddr::from([10, 0, path, 1 + host as u8]);
         self.write(millis, path.into(), host(from), host(1 - from), packet);
@@ -426,11 +426,10 @@ fn nr_sacks_duplicates_and_abandoned_chunks_are_counted() {
         cum_tsn: Tsn(INITIAL[0]),
         a_rwnd: 700,
         dac_packets: 0,
-        gaps: blocks(2, 2),
         nr_gaps: blocks(4, 4),
-        duplicates: vec![Tsn(INITIAL[0]); 2].into(),
+        rest: RestOfSack::new(blocks(2, 2), vec![Tsn(INITIAL[0]); 2].into()),
     };
-    made.send(110, 1, 0, vec![Chunk::NrSack(Box::new(nr))]);
+    made.send(110, 1, 0, vec![Chunk::NrSack(nr)]);
     // Chunks 5 and 6 were never sent.
     let streams = vec![(0, Ssn(6))].into();
     let forward = ForwardTsn { new_cum_tsn: Tsn(INITIAL[0]) + 6, streams };
@@ -739,7 +738,7 @@ fn others(made: &mut Made) {
     }
     let gaps = vec![GapBlock { start: 2, end: 9 }].into_boxed_slice();
     let nr = NrSack { cum_tsn: Tsn(INITIAL[0]) + 30, nr_gaps: gaps, ..NrSack::default() };
-    made.send(156, 1, 1, vec![Chunk::NrSack(Box::new(nr)), Chunk::Error(causes.clone())]);
+    made.send(156, 1, 1, vec![Chunk::NrSack(nr), Chunk::Error(causes.clone())]);
     let (request, response, last_tsn) = (1, 0, Tsn(INITIAL[0]));
     let reset = Request::ResetOutgoing { request, response, last_tsn, streams: [].into() };
     made.send(157, 0, 0, vec![Chunk::Reconfig(vec![Parameter::Reconfig(reset)]), data(0, 47, 0)]);

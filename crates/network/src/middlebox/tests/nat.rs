@@ -134,7 +134,7 @@ fn datagrams_and_echoes_are_translated_both_ways() {
 #[test]
 fn sctp_is_translated_only_if_udp_carries_it() {
     let sctp = |udp| {
-        let chunks = vec![Chunk::CookieAck];
+        let chunks = Chunk::CookieAck.into();
         let packet =
             SctpPacket { src_port: 5000, dst_port: 7, udp, chunks, ..SctpPacket::default() };
         Body::Sctp(packet)

@@ -1,6 +1,7 @@
 //! An association as the stack sees it: the calls of [`Endpoint`].
 
 use super::*;
+use crate::sctp::outgoing::Outgoing;
 
 impl Endpoint for Association {
     fn marks(&mut self) -> &mut SocketMarks {
@@ -47,32 +48,14 @@ impl Endpoint for Association {
         {
             return Some(transmit);
         }
-        loop {
-            let Phase::Open(open) = &mut self.phase else { return None };
-            if open.shutdown.stage() == Stage::Closed {
-                return None;
-            }
-            let Open { transfer, addresses, streams, .. } = &mut **open;
-            addresses.poll(cx, transfer, &mut self.ends);
-            streams.poll(cx, transfer);
-            if let Some(outgoing) = open.transfer.poll(cx, open.shutdown.stage()) {
-                let packet = self.packet(outgoing.chunks);
-                return self.transmit(outgoing.pair, packet);
-            }
-            if open.transfer.is_idle() && open.shutdown.stage() == Stage::Established {
-                self.report_stop(cx);
-                return None;
-            }
-            open.transfer.arm_probe(cx);
-            open.transfer.sender.arm_hold(cx.now);
-            if open.transfer.sender.take_writable() {
-                self.events.push(ConnectionEvent::Writable);
-            }
-            if !self.advance_shutdown(cx) {
-                self.report_stop(cx);
-                return None;
-            }
-        }
+        let mut outgoing = Outgoing::default();
+        let pair = self.next_chunks(cx, &mut outgoing)?;
+        let mut packet = outgoing.into_packet()?;
+        let Body::Sctp(sctp) = &mut packet.body else { return None };
+        (sctp.src_port, sctp.dst_port) = self.ends.ports();
+        sctp.tag = self.tags.peer;
+        self.protect(sctp);
+        self.transmit(pair, packet)
     }
 
     fn deadline(&mut self) -> Instant {
@@ -247,6 +230,25 @@ impl Endpoint for Association {
 
     fn is_closed(&self) -> bool {
         self.is_over() && self.outbox.is_empty()
+    }
+
+    /// In one look at the phase.
+    fn rest(&mut self) -> Rest {
+        match &self.phase {
+            Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
+                let has_failures = open.transfer.sender.has_failures();
+                let changes = open.addresses.deadline().min(open.streams.deadline());
+                let deadline = open.transfer.deadline().min(changes);
+                debug_assert!(open.shutdown.deadline() >= deadline, "its timers do not run");
+                let has_events = has_failures || !self.events.is_empty();
+                Rest { has_events, is_closed: false, deadline }
+            }
+            _ => Rest {
+                has_events: self.has_events(),
+                is_closed: self.is_closed(),
+                deadline: self.deadline(),
+            },
+        }
     }
 
     fn info(&self) -> ConnectionInfo {

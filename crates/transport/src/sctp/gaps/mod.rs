@@ -91,7 +91,7 @@ impl SentGaps {
 
     /// A report was processed, which changed `acked`. The tree visits chunks whose state changes.
     #[inline]
-    pub(super) fn on_report<T>(&mut self, report: &Report<'_>, acked: &Acknowledged<T>) {
+    pub(super) fn on_report(&mut self, report: &Report<'_>, acked: &Acknowledged) {
         self.visited += match &mut self.list {
             None => (acked.newly.len() + acked.reneged.len()) as u64,
             Some(list) => {

@@ -180,8 +180,8 @@ proptest! {
             let room = if what == 15 { 1400 } else { 16 + 4 * 5 };
             let (sack, nr_sack_chunk) = (received.sack(0, room), received.nr_sack(0, room + 4));
             let (gaps, nr_gaps) = match nr_sack {
-                true => (&nr_sack_chunk.gaps, &nr_sack_chunk.nr_gaps[..]),
-                false => (&sack.gaps, &[][..]),
+                true => (nr_sack_chunk.gaps(), &nr_sack_chunk.nr_gaps[..]),
+                false => (&sack.gaps[..], &[][..]),
             };
             let complete = received.gaps() <= 5;
             let report = Report { cum_tsn: sack.cum_tsn, gaps, nr_gaps, complete };

@@ -317,7 +317,7 @@ impl Initiator {
 
     fn packet(&self, tag: VerificationTag, chunks: Vec<Chunk>) -> SctpPacket {
         let (src_port, dst_port) = (self.opening.port, self.opening.peer_port);
-        SctpPacket { src_port, dst_port, tag, udp: None, chunks }
+        SctpPacket { src_port, dst_port, tag, udp: None, chunks: chunks.into() }
     }
 }
 

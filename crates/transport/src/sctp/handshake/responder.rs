@@ -9,7 +9,7 @@ use bytes::Bytes;
 use std::net::IpAddr;
 use wire::SctpPacket;
 use wire::sctp::{
-    Cause, Chunk, CookieError, Init, Parameter, StateCookie, Tsn, UdpPorts, VerificationTag,
+    Cause, Chunk, Chunks, CookieError, Init, Parameter, StateCookie, Tsn, UdpPorts, VerificationTag,
 };
 
 /// A packet with the addresses of its datagram.
@@ -104,7 +104,7 @@ pub fn answer_init(
     let back = |chunk| {
         let (src_port, dst_port) = (packet.dst_port, packet.src_port);
         let udp = packet.udp.map(|UdpPorts { src, dst }| UdpPorts { src: dst, dst: src });
-        let chunks = vec![chunk];
+        let chunks = Chunks::one(chunk);
         Answer::Send(SctpPacket { src_port, dst_port, tag: init.tag, udp, chunks })
     };
     let abort = |cause| back(Chunk::Abort { reflected: false, causes: vec![cause] });

@@ -94,7 +94,7 @@ fn init_ack(packet: &SctpPacket) -> SctpPacket {
 fn cookie_ack() -> SctpPacket {
     let chunks = vec![Chunk::CookieAck];
     let (src_port, dst_port) = (PORT_Z, PORT_A);
-    SctpPacket { src_port, dst_port, tag: TAG_A, udp: None, chunks }
+    SctpPacket { src_port, dst_port, tag: TAG_A, udp: None, chunks: chunks.into() }
 }
 
 fn init_of(packet: &mut SctpPacket) -> &mut Init {
@@ -235,7 +235,7 @@ fn stale_cookie_is_asked_for_again_with_a_longer_life() {
     let (mut initiator, init) = open();
     initiator.handle(at(250), Z, &init_ack(&init));
     let stale =
-        SctpPacket { chunks: vec![Chunk::Error(vec![Cause::StaleCookie(9)])], ..cookie_ack() };
+        SctpPacket { chunks: Chunk::Error(vec![Cause::StaleCookie(9)]).into(), ..cookie_ack() };
     let (_, mut again) = sent(initiator.handle(at(300), Z, &stale));
     let asked = Parameter::CookiePreservative(1250);
     assert!(init_of(&mut again).parameters.contains(&asked), "{again:?}");
@@ -282,7 +282,7 @@ fn changed_cookie_and_what_is_no_cookie_are_not_ours() {
         let mut changed = cookie.to_vec();
         changed[at] ^= 4;
         let chunks = vec![Chunk::CookieEcho(changed.into())];
-        let packet = SctpPacket { chunks, ..echo.clone() };
+        let packet = SctpPacket { chunks: chunks.into(), ..echo.clone() };
         let refused = accept_cookie(&from_a(&packet, CREATED_MS), &secrets());
         assert_eq!(refused, Err(CookieError::NotOurs), "byte {at}");
     }
@@ -369,7 +369,7 @@ fn restart_may_not_add_addresses() {
     let Answer::Send(mut ack) = answer_with(&init, &source(&[A2, A])) else { panic!("an ACK") };
     let cookie = init_of(&mut ack).cookie().unwrap().clone();
     let chunks = vec![Chunk::CookieEcho(cookie)];
-    let echo = SctpPacket { tag: TAG_Z, chunks, ..init };
+    let echo = SctpPacket { tag: TAG_Z, chunks: chunks.into(), ..init };
     let (_, tags) = accept_cookie(&from_a(&echo, CREATED_MS), &secrets()).unwrap();
     assert_eq!((tags.local_tie, tags.peer_tie), (7, 9));
 }
@@ -419,7 +419,8 @@ fn init_ack_that_must_be_refused_ends_the_attempt() {
         let step = initiator.handle(at(20), Z, &ack);
         assert_eq!(initiator.deadline(), None);
         let Step::Failed(failure, answer) = step else { panic!("{step:?}") };
-        let Some(Chunk::Abort { reflected, causes }) = answer.unwrap().chunks.pop() else {
+        let Some(Chunk::Abort { reflected, causes }) = answer.unwrap().chunks.into_list().pop()
+        else {
             panic!("an ABORT")
         };
         (failure, reflected, causes)
@@ -443,7 +444,7 @@ fn packets_with_a_wrong_tag_are_ignored_and_abort_ends_the_attempt() {
     assert_eq!(initiator.handle(at(1), Z, &cookie_ack()), Step::Nothing, "not COOKIE-ECHOED");
     let abort = |tag, reflected| SctpPacket {
         tag,
-        chunks: vec![Chunk::Abort { reflected, causes: vec![] }],
+        chunks: Chunk::Abort { reflected, causes: vec![] }.into(),
         ..cookie_ack()
     };
     let zero = VerificationTag(0);
@@ -451,7 +452,7 @@ fn packets_with_a_wrong_tag_are_ignored_and_abort_ends_the_attempt() {
     sent(initiator.handle(at(2), Z, &ack));
     assert_eq!(initiator.handle(at(3), Z, &abort(TAG_Z, false)), Step::Nothing);
     let unknown = Chunk::Unknown(RawChunk { kind: 0x3E, flags: 0, value: vec![].into() });
-    let noise = SctpPacket { chunks: vec![unknown], ..cookie_ack() };
+    let noise = SctpPacket { chunks: unknown.into(), ..cookie_ack() };
     assert_eq!(initiator.handle(at(3), Z, &noise), Step::Nothing);
     let failed = Step::Failed(Failure::Aborted, None);
     assert_eq!(initiator.handle(at(4), Z, &abort(TAG_Z, true)), failed);

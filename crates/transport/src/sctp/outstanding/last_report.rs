@@ -161,11 +161,12 @@ fn same(last: &[GapBlock], blocks: &[GapBlock], shift: u64) -> usize {
     let differs = |(last, block): (&GapBlock, &GapBlock)| {
         word(last.start, last.end).wrapping_sub(down) ^ word(block.start, block.end)
     };
-    let lists = last.chunks(AT_A_TIME).zip(blocks.chunks(AT_A_TIME));
+    // What is left behind them differs as a rule, as blocks change at the end of the list.
+    let lists = last.chunks_exact(AT_A_TIME).zip(blocks.chunks_exact(AT_A_TIME));
     let equal = lists.take_while(|(last, blocks)| {
         last.iter().zip(*blocks).map(differs).fold(0, |any, one| any | one) == 0
     });
-    let whole = (equal.count() * AT_A_TIME).min(least);
+    let whole = equal.count() * AT_A_TIME;
     let rest = last[whole..].iter().zip(&blocks[whole..]);
     whole + rest.take_while(|pair| differs(*pair) == 0).count()
 }

@@ -131,6 +131,7 @@ impl InboundStreams {
         if stream < self.count { Ok(()) } else { Err(Violation::InvalidStream) }
     }
 
+    #[inline(always)]
     fn accept(&mut self, arrived: Arrived) -> Result<(), Violation> {
         let bytes = u64::from(arrived.payload.len());
         if arrived.flags.contains(DataFlags::WHOLE) && self.partial.is_empty() {
@@ -143,6 +144,7 @@ impl InboundStreams {
     }
 
     /// A message arrives in one chunk, and there are no fragments of others.
+    #[inline(always)]
     fn accept_whole(&mut self, arrived: Arrived, bytes: u64) -> Result<(), Violation> {
         let Arrived { at, head, ppid, payload, .. } = arrived;
         let Head { stream: id, unordered, number } = head;
@@ -434,6 +436,7 @@ impl Stream {
 }
 
 impl Ready {
+    #[inline(always)]
     fn push(&mut self, received: Received) {
         self.bytes += u64::from(received.payload.len());
         self.messages.push_back(received);

@@ -222,6 +222,8 @@ impl OutboundStreams {
 
     /// The next fragment, with at most `max_payload` bytes of user data. There is none if nothing
     /// is queued, or if the current packet may have no data of another stream.
+    // Inlined, a fragment is written once, where its chunk is kept.
+    #[inline(always)]
     pub fn take(&mut self, max_payload: u32) -> Option<Fragment> {
         let id = self.next_stream().filter(|_| max_payload > 0)?;
         let stream = self.streams.get_mut(id)?;
@@ -510,6 +512,7 @@ impl Queued {
     }
 
     /// The next `len` bytes as a fragment.
+    #[inline(always)]
     fn cut(&mut self, stream: u16, len: u32) -> Fragment {
         let (begin, end) = (!self.begun, len == self.left());
         let payload = if len == self.payload.len() {
@@ -542,6 +545,7 @@ impl Queued {
 
 impl Fragment {
     /// The chunk with this TSN.
+    #[inline(always)]
     pub fn to_chunk(&self, tsn: Tsn) -> Chunk {
         let flag = |is_set: bool, flag| if is_set { flag } else { DataFlags::default() };
         let flags = flag(self.begin, DataFlags::BEGIN)

@@ -173,7 +173,7 @@ impl StreamScheduler {
         self.turns
     }
 
-    #[inline]
+    #[inline(always)]
     fn move_to(&mut self, stream: u16, share: &mut Share, rank: Option<Rank>) {
         let first = self.ready.first.map(|(_, first)| first);
         let is_only = self.ready.others.is_empty() && first.is_none_or(|first| first == stream);
@@ -185,6 +185,7 @@ impl StreamScheduler {
         }
     }
 
+    #[inline(never)]
     fn move_among(&mut self, stream: u16, share: &mut Share, rank: Option<Rank>) {
         match (share.rank, rank) {
             (None, None) => {}

@@ -50,6 +50,7 @@ impl<T> StreamTable<T> {
 
 impl<T: Default> StreamTable<T> {
     /// The value of a stream, which may be used for the first time.
+    #[inline]
     pub(super) fn entry(&mut self, stream: u16) -> &mut T {
         let (page, index) = place(stream);
         if self.pages.len() <= page {

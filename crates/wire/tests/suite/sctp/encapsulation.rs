@@ -20,7 +20,7 @@ fn bytes_of(packet: &Packet) -> Vec<u8> {
 fn with_virtual_data(udp: Option<UdpPorts>) -> Packet {
     let payload = Payload::virtual_range(3, 70_001, 1452);
     let data = Data { flags: DataFlags::WHOLE, tsn: Tsn(7), payload, ..Data::default() };
-    let chunks = vec![Chunk::CookieAck, Chunk::Data(data)];
+    let chunks = [Chunk::CookieAck, Chunk::Data(data)].into();
     datagram(SctpPacket { udp, chunks, ..packet("V8") })
 }
 
@@ -28,7 +28,7 @@ fn with_virtual_data(udp: Option<UdpPorts>) -> Packet {
 fn largest_data_chunk_fills_a_path_mtu_of_1500() {
     let mut packet = with_virtual_data(None);
     let Body::Sctp(sctp) = &mut packet.body else { panic!("an SCTP packet") };
-    sctp.chunks.remove(0);
+    sctp.chunks.change(|chunks| drop(chunks.remove(0)));
     assert_eq!((packet.wire_len(), packet.payload_len()), (1500, 1452));
 }
 

@@ -32,7 +32,7 @@ fn open(packet: &SctpPacket, now_ms: u64) -> Result<StateCookie, CookieError> {
 fn with_unknown_first(kind: u8) -> SctpPacket {
     let mut packet = packet("V8");
     let value = Bytes::from_static(&[0xDE, 0xAD, 0xBE, 0xEF]);
-    packet.chunks.insert(0, Chunk::Unknown(RawChunk { kind, flags: 0, value }));
+    packet.chunks.push_first(Chunk::Unknown(RawChunk { kind, flags: 0, value }));
     let mut bytes = Vec::new();
     packet.emit(&mut bytes);
     SctpPacket::parse(&bytes).unwrap()

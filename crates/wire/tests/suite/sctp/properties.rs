@@ -9,8 +9,8 @@ use std::net::IpAddr;
 use wire::sctp::{
     AddressRequest, Asconf, AsconfAck, Auth, AuthHmac, Cause, Chunk, CookieSecret, CookieSide,
     Data, DataFlags, Features, ForwardTsn, GapBlock, IData, IForwardTsn, Init, Mid, NrSack,
-    Parameter, RawChunk, ReconfigResult, Request, Sack, SkippedMessages, Ssn, StateCookie, Tsn,
-    VerificationTag, fill_checksum,
+    Parameter, RawChunk, ReconfigResult, Request, RestOfSack, Sack, SkippedMessages, Ssn,
+    StateCookie, Tsn, VerificationTag, fill_checksum,
 };
 use wire::{Payload, SctpPacket};
 
@@ -152,15 +152,16 @@ fn sack() -> impl Strategy<Value = Sack> {
             a_rwnd,
             dac_packets,
             gaps,
-            duplicates,
+            duplicates: duplicates.into(),
         },
     )
 }
 
-fn nr_sack() -> impl Strategy<Value = Box<NrSack>> {
+fn nr_sack() -> impl Strategy<Value = NrSack> {
     (sack(), gaps()).prop_map(|(sack, nr_gaps)| {
         let Sack { cum_tsn, a_rwnd, dac_packets, gaps, duplicates } = sack;
-        Box::new(NrSack { cum_tsn, a_rwnd, dac_packets, gaps, nr_gaps, duplicates })
+        let rest = RestOfSack::new(gaps, duplicates[..].into());
+        NrSack { cum_tsn, a_rwnd, dac_packets, nr_gaps, rest }
     })
 }
 
@@ -257,7 +258,7 @@ pub(crate) fn packet() -> impl Strategy<Value = SctpPacket> {
             dst_port,
             tag: VerificationTag(tag),
             udp: None,
-            chunks,
+            chunks: chunks.into(),
         },
     )
 }

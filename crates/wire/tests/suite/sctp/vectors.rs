@@ -7,9 +7,9 @@ use bytes::Bytes;
 use std::net::IpAddr;
 use wire::SctpPacket;
 use wire::sctp::{
-    AddressRequest, Asconf, AsconfAck, Auth, AuthHmac, AuthKey, Cause, Chunk, CookieSecret,
+    AddressRequest, Asconf, AsconfAck, Auth, AuthHmac, AuthKey, Cause, Chunk, Chunks, CookieSecret,
     CookieSide, Data, DataFlags, Features, ForwardTsn, GapBlock, HeartbeatInfo, IData, IForwardTsn,
-    IPV4_ADDRESS, IPV6_ADDRESS, Init, KeyVector, Mid, NrSack, Parameter, Request, Sack,
+    IPV4_ADDRESS, IPV6_ADDRESS, Init, KeyVector, Mid, NrSack, Parameter, Request, RestOfSack, Sack,
     SkippedMessages, Ssn, StateCookie, Tsn, VerificationTag,
 };
 
@@ -235,11 +235,11 @@ fn address(octets: [u8; 4]) -> IpAddr {
     octets.into()
 }
 
-fn from_a(chunks: impl Into<Vec<Chunk>>) -> SctpPacket {
+fn from_a(chunks: impl Into<Chunks>) -> SctpPacket {
     SctpPacket { src_port: PORT_A, dst_port: PORT_Z, tag: TAG_Z, udp: None, chunks: chunks.into() }
 }
 
-fn from_z(chunks: impl Into<Vec<Chunk>>) -> SctpPacket {
+fn from_z(chunks: impl Into<Chunks>) -> SctpPacket {
     SctpPacket { src_port: PORT_Z, dst_port: PORT_A, tag: TAG_A, udp: None, chunks: chunks.into() }
 }
 
@@ -337,7 +337,7 @@ fn sack(gaps: &[(u16, u16)], duplicates: &[u32], dac_packets: u8) -> Sack {
         a_rwnd: 4660,
         dac_packets,
         gaps: blocks(gaps),
-        duplicates: duplicates.iter().copied().map(Tsn).collect(),
+        duplicates: duplicates.iter().copied().map(Tsn).collect::<Vec<_>>().into(),
     }
 }
 
@@ -350,9 +350,8 @@ fn nr_sack() -> NrSack {
         cum_tsn: Tsn(12),
         a_rwnd: 4660,
         dac_packets: 0,
-        gaps: blocks(&[(2, 3)]),
         nr_gaps: blocks(&[(5, 5)]),
-        duplicates: [Tsn(9)].into(),
+        rest: RestOfSack::new(blocks(&[(2, 3)]), [Tsn(9)].into()),
     }
 }
 
@@ -380,7 +379,7 @@ pub(super) fn heartbeat_info() -> HeartbeatInfo {
 
 fn authenticated(hmac: AuthHmac, chunk: Chunk, mut packet: SctpPacket) -> SctpPacket {
     let key_id = 0;
-    packet.chunks = vec![Chunk::Auth(Auth::unsigned(key_id, hmac)), chunk];
+    packet.chunks = [Chunk::Auth(Auth::unsigned(key_id, hmac)), chunk].into();
     packet.sign(&auth_key());
     packet
 }
@@ -435,7 +434,7 @@ fn values() -> Vec<SctpPacket> {
             a_rwnd: 1 << 16,
             ..sack(&[(2, 2)], &[19, 19], 2)
         })]),
-        from_z([Chunk::NrSack(Box::new(nr_sack()))]),
+        from_z([Chunk::NrSack(nr_sack())]),
         fragments(),
         from_a([Chunk::Heartbeat(vec![heartbeat_info().to_parameter()])]),
         from_z([Chunk::HeartbeatAck(vec![heartbeat_info().to_parameter()])]),

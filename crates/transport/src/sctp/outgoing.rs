@@ -1,0 +1,81 @@
+//! `Outgoing`: the packet that an association sends next, while it gets its chunks.
+
+use std::net::Ipv4Addr;
+use wire::sctp::{Chunk, Chunks};
+use wire::{Body, Packet, SctpPacket};
+
+/// No packet, or one with a chunk at least.
+// Made with its first chunk, which is written once, where the packet has it: each return of chunks
+// by value moved them.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing(Option<Box<Packet>>);
+
+impl Outgoing {
+    /// A packet with these chunks, if there are any.
+    pub(super) fn set(&mut self, chunks: Chunks) {
+        if !chunks.is_empty() {
+            self.0 = Some(packet(chunks));
+        }
+    }
+
+    /// Appends a chunk.
+    #[inline(always)]
+    pub(super) fn push(&mut self, chunk: Chunk) {
+        match &self.0 {
+            None => self.0 = Some(packet(Chunks::one(chunk))),
+            Some(_) => self.change(|chunks| chunks.push(chunk)),
+        }
+    }
+
+    /// Puts a chunk before the others.
+    #[inline(never)]
+    pub(super) fn push_first(&mut self, chunk: Chunk) {
+        self.change(|chunks| chunks.push_first(chunk));
+    }
+
+    #[inline(never)]
+    fn change(&mut self, change: impl FnOnce(&mut Chunks)) {
+        if let Some(packet) = &mut self.0
+            && let Body::Sctp(sctp) = &mut packet.body
+        {
+            change(&mut sctp.chunks);
+        }
+    }
+
+    /// The chunks so far.
+    #[inline]
+    pub(super) fn chunks(&self) -> &[Chunk] {
+        match self.0.as_deref() {
+            Some(Packet { body: Body::Sctp(sctp), .. }) => &sctp.chunks,
+            _ => &[],
+        }
+    }
+
+    /// The last chunk so far.
+    pub(super) fn last_mut(&mut self) -> Option<&mut Chunk> {
+        match self.0.as_deref_mut() {
+            Some(Packet { body: Body::Sctp(sctp), .. }) => sctp.chunks.last_mut(),
+            _ => None,
+        }
+    }
+
+    /// Whether there is no packet.
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The packet, without addresses, ports and tag.
+    #[inline]
+    pub(super) fn into_packet(self) -> Option<Box<Packet>> {
+        self.0
+    }
+}
+
+/// A packet with these chunks from nowhere to nowhere.
+#[inline(always)]
+pub(super) fn packet(chunks: Chunks) -> Box<Packet> {
+    let nowhere = Ipv4Addr::UNSPECIFIED.into();
+    let body = Body::Sctp(SctpPacket { chunks, ..SctpPacket::default() });
+    Box::new(Packet::new(nowhere, nowhere, body))
+}
