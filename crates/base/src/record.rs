@@ -9,6 +9,7 @@ use crate::chance::Chance;
 use crate::decision::SchedulerCall;
 use crate::id::{HostId, LinkId, PathId, SocketId};
 use crate::time::{Duration, Instant};
+use std::hint::cold_path;
 
 /// How code treats what is usual: an expected segment, a link without loss.
 ///
@@ -93,6 +94,8 @@ impl<'a> Context<'a> {
         if self.mask.intersects(kind)
             && let Some(recorder) = self.recorder.as_deref_mut()
         {
+            // The event is built out of line: most runs record few kinds.
+            cold_path();
             recorder.record_kind(kind, self.now, self.host, &build());
         }
     }

@@ -6,6 +6,7 @@
 use base::{ChunkQueue, Instant, prefetch};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hint::cold_path;
 use wire::Packet;
 
 /// A packet in flight. Ordered by arrival, as the fields are.
@@ -123,7 +124,10 @@ impl Flights {
                 }
                 fifo.flights.push_back((flight, Some(packet)));
             }
-            Flights::Heap(heap) => heap.push(flight, packet),
+            Flights::Heap(heap) => {
+                cold_path();
+                heap.push(flight, packet);
+            }
         }
     }
 
@@ -161,10 +165,11 @@ impl Flights {
     pub(crate) fn next_arrival(&self) -> Instant {
         match self {
             Flights::Fifo(fifo) => fifo.first_at,
-            Flights::Heap(heap) => match heap.flights.peek() {
-                Some(Reverse((first, _))) => first.arrival,
-                None => Instant::FAR_FUTURE,
-            },
+            Flights::Heap(heap) => {
+                cold_path();
+                let first = heap.flights.peek();
+                first.map_or(Instant::FAR_FUTURE, |Reverse((first, _))| first.arrival)
+            }
         }
     }
 
@@ -210,7 +215,10 @@ impl Flights {
                 fifo.look();
                 Some((flight.accepted, packet?))
             }
-            Flights::Heap(heap) => heap.pop_due(now),
+            Flights::Heap(heap) => {
+                cold_path();
+                heap.pop_due(now)
+            }
         }
     }
 

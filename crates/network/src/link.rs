@@ -21,6 +21,7 @@ use crate::server::Server;
 use base::{
     ChunkQueue, Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch,
 };
+use std::hint::cold_path;
 use wire::{Body, Packet};
 
 /// A one-way link.
@@ -151,6 +152,7 @@ impl Link {
         {
             return self.take_plain(cx, most, packet, len);
         }
+        cold_path();
         self.take_any(cx, packet, len);
         Some(self.next_poll())
     }
@@ -293,6 +295,7 @@ impl Link {
     #[inline(always)]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Box<Packet>> {
         if matches!(self.queue, Queue::Head(_)) {
+            cold_path();
             self.advance(cx);
         }
         let (accepted, packet) = self.flights.pop_due(cx.now)?;
@@ -322,6 +325,7 @@ impl Link {
             && head.backlog().packets > 0
             && let Some(service) = self.service.front()
         {
+            cold_path();
             return arrival.min(service.depart);
         }
         arrival

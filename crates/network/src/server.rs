@@ -5,6 +5,7 @@
 use crate::link_config::{Capacity, Limit};
 use crate::trace::{CapacityTrace, Spent};
 use base::{Duration, Instant, Rate, Serialiser};
+use std::hint::cold_path;
 use std::sync::Arc;
 
 /// Bytes of the packet whose serialisation time is the mean service time of RED and the slot of
@@ -68,9 +69,15 @@ impl Server {
         self.idle_until(start);
         let start = self.busy_until;
         self.busy_until = match &mut self.pace {
-            Pace::Unlimited => start,
             Pace::Rate(packets) => start + packets.packet(bytes),
-            Pace::Trace(playback) => playback.finish(start, bytes),
+            Pace::Unlimited => {
+                cold_path();
+                start
+            }
+            Pace::Trace(playback) => {
+                cold_path();
+                playback.finish(start, bytes)
+            }
         };
         self.busy_until
     }

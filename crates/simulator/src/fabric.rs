@@ -11,6 +11,7 @@ use crate::proxy::Proxy;
 use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, NicSetup, Topology};
 use std::collections::VecDeque;
+use std::hint::cold_path;
 use wire::{Body, Packet};
 
 /// A defect found on the way of a packet.
@@ -253,6 +254,7 @@ impl Fabric {
     ) {
         let attached = &mut self.links[link.index()];
         if attached.is_special {
+            cold_path();
             return self.enqueue_specially(cx, link, packet, len);
         }
         if let Some(next) = attached.link.take(cx, packet, len) {
@@ -270,6 +272,7 @@ impl Fabric {
     ) {
         // Wires may form a loop without an event.
         if !self.count_step(cx.now) {
+            cold_path();
             return;
         }
         let attached = &mut self.links[link.index()];
@@ -349,10 +352,12 @@ impl Fabric {
         {
             let packet = attached.link.poll(cx);
             if packet.is_none() {
+                cold_path();
                 self.queue.set_at(attached.target, attached.link.next_poll());
             }
             return packet.map(|packet| (host, interface, packet));
         }
+        cold_path();
         self.poll_specially(cx, link)
     }
 
@@ -409,6 +414,7 @@ impl Fabric {
         attached.reader = reader;
         // Only `poll` has the packets that a middlebox let through.
         if attached.is_special {
+            cold_path();
             return false;
         }
         let next = attached.link.next_poll();
@@ -560,6 +566,7 @@ impl Fabric {
         match self.guard.step(now) {
             None => true,
             Some(what) => {
+                cold_path();
                 self.report_live_lock(what);
                 false
             }

@@ -9,6 +9,7 @@ use crate::fabric::{Fabric, FirstHop};
 use crate::processor::{ProcessingCost, Processor};
 use base::{Context, HostId, Instant, InterfaceId, SocketId, prefetch};
 use harness::{SentRecord, SocketOwner, StackSockets, deliver};
+use std::hint::cold_path;
 use std::net::{IpAddr, SocketAddr};
 use traffic::{Application, StreamHost};
 use transport::{
@@ -160,7 +161,10 @@ impl<A: Application> Host<A> {
         self.counters.packets += 1;
         self.counters.data_packets += u64::from(packet.payload_len() > 0);
         let passed = fabric.pass_interface(cx.now, self.id, interface, packet);
-        let Some(packet) = passed else { return };
+        let Some(packet) = passed else {
+            cold_path();
+            return;
+        };
         self.input(cx, fabric, Input::Packet { interface, packet });
     }
 
@@ -209,12 +213,14 @@ impl<A: Application> Host<A> {
         }
         let input = Input::Departed { flow, bytes };
         if self.processor.is_some() {
+            cold_path();
             self.input(cx, fabric, input);
             return;
         }
         cx.host = self.id;
         self.stack.handle(cx, input);
         if !self.stack.is_drained() {
+            cold_path();
             self.drain(cx, fabric);
         }
     }
@@ -247,6 +253,7 @@ impl<A: Application> Host<A> {
     pub(crate) fn input(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, input: Input) {
         cx.host = self.id;
         if let Some(processor) = &mut self.processor {
+            cold_path();
             processor.queue(input);
             self.work(cx, fabric);
         } else {

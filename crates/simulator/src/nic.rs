@@ -7,6 +7,7 @@
 use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Serialiser, ring};
 use network::NicSetup;
 use std::collections::VecDeque;
+use std::hint::cold_path;
 use wire::Packet;
 
 /// One NIC.
@@ -62,6 +63,7 @@ impl Nic {
     ) -> Option<Instant> {
         debug_assert_eq!(len, packet.wire_len());
         if self.queue.len() > self.queue_packets as usize {
+            cold_path();
             let (link, reason) = (self.id, DropReason::QueueFull);
             cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
         } else {

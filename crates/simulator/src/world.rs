@@ -19,6 +19,7 @@ use base::{
 use network::{
     LinkChange, LinkConfig, LinkStats, MiddleBox, Network, NicSetup, Topology, TopologyError,
 };
+use std::hint::cold_path;
 use traffic::Application;
 use transport::{ConnectionInfo, Input, InterfaceEvent, SocketError, StackConfig};
 
@@ -301,6 +302,7 @@ impl<A: Application> World<A> {
         loop {
             fabric.count_step(cx.now);
             if fabric.queue.is_crowded() {
+                cold_path();
                 look_ahead(hosts, fabric, wakes);
             }
             cx.host = HostId(0);
@@ -434,8 +436,12 @@ fn dispatch<A: Application>(
                 }
             }
         }
-        Wake::Host(host) => hosts[host.index()].wake(cx, fabric),
+        Wake::Host(host) => {
+            cold_path();
+            hosts[host.index()].wake(cx, fabric);
+        }
         Wake::Application(host, number) => {
+            cold_path();
             hosts[host.index()].wake_application(cx, fabric, number as usize);
         }
         Wake::Change(number) => carry_out(cx, hosts, fabric, &changes[number as usize]),

@@ -12,6 +12,7 @@ use crate::check::{StreamCheck, StreamMismatch};
 use crate::model::{Due, Message, TrafficModel};
 use crate::outcome::Part;
 use base::{Duration, Instant, SocketId, prefetch};
+use std::hint::cold_path;
 use wire::Payload;
 
 /// Most bytes of one read, as in the measured kernel runs.
@@ -226,7 +227,10 @@ impl OneWay {
             let is_last = len < READ_BYTES && host.drains();
             match self.incoming.as_mut() {
                 Some(incoming) => incoming.on_read(&payload, host.now(), &mut self.report),
-                None => self.on_request(&payload, host),
+                None => {
+                    cold_path();
+                    self.on_request(&payload, host);
+                }
             }
             if is_last {
                 break;
@@ -235,6 +239,7 @@ impl OneWay {
         if self.is_two_way() {
             self.answer(host);
         } else if self.incoming.as_ref().is_some_and(Incoming::is_finished) {
+            cold_path();
             self.finish(host);
         }
     }
@@ -492,6 +497,7 @@ impl Incoming {
     #[inline]
     fn on_read(&mut self, payload: &Payload, now: Instant, report: &mut Report) {
         if let Err(mismatch) = self.check.advance(payload) {
+            cold_path();
             report.mismatch.get_or_insert(mismatch);
             return;
         }
@@ -500,6 +506,7 @@ impl Incoming {
         while self.check.bytes_read() >= self.ends_at
             && let Some(message) = self.message
         {
+            cold_path();
             if message.measured {
                 report.arrived.push(now);
             }

@@ -5,6 +5,7 @@
 use crate::{
     Fragment, Icmp, MptcpOptions, Opaque, SctpPacket, TcpOptions, TcpSegment, UdpDatagram,
 };
+use std::hint::cold_path;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// An IPv4 or IPv6 datagram. Source and destination are of one family. At most 128 bytes, because
@@ -143,7 +144,10 @@ impl Packet {
                 drop(sack);
                 drop(rare);
             }
-            other => discard_body(other),
+            other => {
+                cold_path();
+                discard_body(other);
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 use crate::rarely::Rarely;
 use bytes::Bytes;
+use std::hint::cold_path;
 use std::num::NonZeroU32;
 
 /// The payload of one segment or datagram, or a piece of a stream. 16 bytes, because it is in every
@@ -124,7 +125,13 @@ impl Payload {
     pub fn len(&self) -> u32 {
         match &self.0 {
             Repr::Virtual { len, .. } => len.get(),
-            Repr::Other(stored) => stored.get().map_or(0, Stored::len),
+            Repr::Other(stored) => match stored.get() {
+                None => 0,
+                Some(stored) => {
+                    cold_path();
+                    stored.len()
+                }
+            },
         }
     }
 
@@ -146,7 +153,10 @@ impl Payload {
             {
                 Payload::virtual_range(*stream, offset.wrapping_add(from.into()), len)
             }
-            _ => self.slice_of_real(from, len),
+            _ => {
+                cold_path();
+                self.slice_of_real(from, len)
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 use super::RangeSet;
 use base::ShortQueue;
 use std::collections::BTreeMap;
+use std::hint::cold_path;
 use std::ops::Range;
 use wire::Payload;
 
@@ -158,6 +159,7 @@ impl Reassembly {
     #[inline(never)]
     fn insert_unexpected(&mut self, offset: u64, end: u64, payload: Payload) -> Inserted {
         if end == offset {
+            cold_path();
             return Inserted::default();
         }
         let len = end - offset;
@@ -177,6 +179,7 @@ impl Reassembly {
         } else if behind {
             return self.insert_behind(offset..end, payload);
         }
+        cold_path();
         self.insert_slowly(offset..end, payload)
     }
 
@@ -184,9 +187,12 @@ impl Reassembly {
     fn insert_behind(&mut self, range: Range<u64>, payload: Payload) -> Inserted {
         let new_bytes = range.end - range.start;
         let changed = self.above.append(range.clone());
-        // Shorter only at the very end of the offsets.
-        let cut = new_bytes < u64::from(payload.len());
-        let payload = if cut { payload.slice(0, new_bytes as u32) } else { payload };
+        let mut payload = payload;
+        if new_bytes < u64::from(payload.len()) {
+            // Only at the very end of the offsets.
+            cold_path();
+            payload = payload.slice(0, new_bytes as u32);
+        }
         let touches = self.top_at + u64::from(self.top.len()) == range.start;
         if !(touches && self.top.join(&payload)) {
             self.set_top(range.start, payload);
@@ -203,6 +209,7 @@ impl Reassembly {
     fn set_top(&mut self, offset: u64, payload: Payload) {
         self.file_top();
         if payload.is_mixed() {
+            cold_path();
             keep(&mut self.waiting, offset, payload);
             return;
         }

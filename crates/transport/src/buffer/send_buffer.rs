@@ -8,6 +8,7 @@ use base::prefetch;
 use bytes::Bytes;
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::hint::cold_path;
 use wire::{Payload, payload};
 
 /// Bytes `start()..end()` of a stream.
@@ -121,12 +122,16 @@ impl SendBuffer {
         let start = offset.max(self.start);
         let end = offset.saturating_add(u64::from(len)).min(self.end);
         if start >= end {
+            cold_path();
             return Payload::EMPTY;
         }
         // Mostly the piece read last has all of it.
         match self.pieces.get(self.hint.get()) {
             Some(piece) if piece.start <= start && end <= piece.end => piece.slice(start, end),
-            _ => self.slice_of_others(start, end),
+            _ => {
+                cold_path();
+                self.slice_of_others(start, end)
+            }
         }
     }
 

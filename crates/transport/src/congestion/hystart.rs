@@ -8,6 +8,7 @@ use super::AckSample;
 use super::segment_window::SegmentWindow;
 use crate::recovery::pacing_rate;
 use base::{Duration, Instant};
+use std::hint::cold_path;
 
 /// RTT samples of a round before the delay rule applies.
 const MIN_SAMPLES: u32 = 8;
@@ -69,6 +70,7 @@ impl HyStart {
         if self.found || !window.in_slow_start() {
             return;
         }
+        cold_path();
         let now = sample.now.as_micros();
         if sample.snd_una > self.round_end {
             self.start_round(now, sample.snd_nxt);

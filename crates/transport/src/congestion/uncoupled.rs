@@ -12,6 +12,7 @@ use super::{
     PathStart, Penalty,
 };
 use base::{Duration, Instant, PathId, prefetch};
+use std::hint::cold_path;
 
 /// The part of a controller that differs: one instance per path.
 pub trait Algorithm {
@@ -127,6 +128,7 @@ impl<A: Algorithm> Path<A> {
         }
         let mut acked = f64::from(sample.acked_segs);
         if self.window.in_slow_start() {
+            cold_path();
             if counting == Counting::Acknowledgements {
                 acked = 1.0;
             }

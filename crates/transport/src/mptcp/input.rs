@@ -12,6 +12,7 @@ use crate::scheduler::PathChange;
 use crate::socket::{ConnectionEvent, SocketError};
 use crate::tcp::multipath::{Multipath, SegmentInfo};
 use base::{Context, Event, EventMask, SocketId};
+use std::hint::cold_path;
 use wire::TcpSegment;
 use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, MptcpOptions, ResetReason};
 
@@ -28,8 +29,11 @@ impl Connection {
             && entry.takes_usual(segment)
             && self.fallback.is_multipath()
             && self.keys.remote().is_some();
-        if !usual && !self.is_admitted(index, segment) {
-            return;
+        if !usual {
+            cold_path();
+            if !self.is_admitted(index, segment) {
+                return;
+            }
         }
         let keyless = !usual && self.keys.remote().is_none();
         let held = self.subflows.held();
@@ -39,6 +43,7 @@ impl Connection {
         let mp = entry.tcp.multipath();
         let accepted = mp.and_then(Multipath::take_segment);
         if !usual {
+            cold_path();
             self.on_answer(index);
         }
         if let Some(accepted) = accepted {
@@ -53,10 +58,12 @@ impl Connection {
         }
         self.after_segment(cx, index);
         if keyless && self.keys.remote().is_some() {
+            cold_path();
             self.release_answers(cx);
         }
         self.subflows.after_segment(index);
         if cx.wants(EventMask::ACCOUNT) {
+            cold_path();
             self.record_held(cx);
         }
         self.sender.on_segment(path_id(index));
@@ -291,6 +298,7 @@ impl Connection {
                 let (sender, paths) = self.parts();
                 sender.restart_timer(cx.now, &paths);
                 if self.numbers.is_fin_acked() {
+                    cold_path();
                     self.on_fin_acked(cx);
                 }
                 self.check_writer();
@@ -325,10 +333,12 @@ impl Connection {
         fin: bool,
     ) {
         if mapping.is_infinite() {
+            cold_path();
             self.on_infinite_mapping(cx, index);
             return;
         }
         if mapping.checksum.is_some() != self.keys.uses_checksum() {
+            cold_path();
             self.refuse_mapping(cx, index);
             return;
         }
@@ -396,6 +406,7 @@ impl Connection {
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
         let entry = &mut self.subflows[index];
         if self.fallback.is_fail_sent() || entry.stage() == Stage::Gone {
+            cold_path();
             return;
         }
         let before = self.receive.next_offset();
@@ -404,6 +415,7 @@ impl Connection {
             let (data, offset, len, summed) = match entry.next_received() {
                 NextReceived::Nothing => break,
                 NextReceived::Unmapped { offset, waiting } => {
+                    cold_path();
                     self.check_unmapped(cx, index, offset, waiting);
                     return self.after_drain(cx, (index, taken), before);
                 }
@@ -415,11 +427,13 @@ impl Connection {
                 && !self.fallback.is_fail_agreed()
                 && let Some(dsn) = entry.wrong_checksum(offset, &payload)
             {
+                cold_path();
                 entry.received.forget_below(offset + u64::from(len));
                 self.on_wrong_checksum(cx, index, dsn, Suspect { offset, payload });
                 return self.after_drain(cx, (index, taken), before);
             }
             if cx.wants(EventMask::ARRIVAL) {
+                cold_path();
                 record_arrival(cx, (self.socket, index), (data, offset, len));
             }
             entry.received.forget_below(offset + u64::from(len));

@@ -15,6 +15,7 @@ use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
 use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
+use std::hint::cold_path;
 use std::net::IpAddr;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
 
@@ -107,6 +108,7 @@ impl Connection {
         if goes_on {
             self.schedule(cx);
         } else if cx.wants(EventMask::ACCOUNT) {
+            cold_path();
             self.record_idle(cx);
         }
         goes_on

@@ -13,6 +13,7 @@ use crate::recovery::{
 use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::receiver::SharedWindow;
 use base::Instant;
+use std::hint::cold_path;
 use wire::Payload;
 use wire::mptcp::{DataNumber, Mapping};
 
@@ -259,8 +260,13 @@ impl DataReceive {
     pub(super) fn insert(&mut self, now: Instant, offset: u64, payload: Payload) -> bool {
         let len = payload.len();
         let room = self.acceptable(offset, len);
-        let payload = if room == len { payload } else { payload.slice(0, room) };
+        let mut payload = payload;
+        if room != len {
+            cold_path();
+            payload = payload.slice(0, room);
+        }
         if payload.is_empty() {
+            cold_path();
             return false;
         }
         let inserted = self.data.insert(offset, payload);
@@ -268,6 +274,7 @@ impl DataReceive {
         debug_assert!(self.data.highest() <= self.edge, "nothing is kept beyond the window");
         self.duplicate_bytes += u64::from(room) - inserted.new_bytes;
         if inserted.new_bytes == 0 {
+            cold_path();
             return false;
         }
         // New bytes are a part of a payload, whose length is a u32.
@@ -276,6 +283,7 @@ impl DataReceive {
         match &mut self.tuning {
             Tuning::Shared(buffer) => buffer.on_queued(fresh, truesize),
             Tuning::Whole(buffer) => {
+                cold_path();
                 buffer.on_segment(&Received {
                     now,
                     len: fresh,
@@ -421,9 +429,11 @@ impl DataReceive {
         }
         let mut refused = 0;
         if fin {
+            cold_path();
             refused = u64::from(self.on_data_fin(data.wrapping_add(u64::from(bytes))).is_err());
         }
         if bytes == 0 {
+            cold_path();
             if fin {
                 entry.tcp.acknowledge();
             }

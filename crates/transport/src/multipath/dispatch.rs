@@ -14,6 +14,7 @@ use crate::scheduler::{
     What,
 };
 use base::{Blocked, Context, Event, EventMask, Instant, PathId};
+use std::hint::cold_path;
 use std::ops::Range;
 use wire::Payload;
 
@@ -38,9 +39,11 @@ impl Sender {
         }
         self.timer.given = None;
         if !self.arrivals.is_empty() {
+            cold_path();
             self.report_acks(cx.now, paths);
         }
         if !self.policy.is_none() && paths.count() > 1 {
+            cold_path();
             self.apply_policy(cx, paths);
         }
         self.are_views_current = false;
@@ -157,6 +160,7 @@ impl Sender {
         let Sender { views, states, assignments, queue, .. } = self;
         let (most, is_assigned) = (queue.half_window(), !assignments.is_empty());
         if views.len() < paths.count() {
+            cold_path();
             views.resize(paths.count(), PathView::BLANK);
         }
         let mut count = 0;
@@ -170,6 +174,7 @@ impl Sender {
             // What the sender has of a path independently of its protocol.
             let state = states.get(index);
             if view.is_open() && state.is_some_and(|state| state.watch.is_failed()) {
+                cold_path();
                 view.state = PathState::PotentiallyFailed;
             }
             view.probing = state.is_some_and(|state| state.probing);
@@ -177,6 +182,7 @@ impl Sender {
             // `tcp_bound_to_half_wnd`).
             view.window.mss = view.window.mss.min(most);
             if is_assigned {
+                cold_path();
                 add_assigned(view, assignments);
             }
         }
@@ -292,6 +298,7 @@ impl Sender {
     fn wait(&mut self, cx: &mut Context<'_>, paths: &impl Paths, why: Blocked) -> Dispatched {
         let before = self.waits.replace(why);
         if why == Blocked::ReceiveWindow && before != Some(why) {
+            cold_path();
             let data = self.queue.view(self.peer_closed);
             let view = View { now: cx.now, paths: &self.views, data };
             self.scheduler.on_window_blocked(&view);

@@ -7,6 +7,7 @@ use super::sender::{Sender, path_id};
 use crate::buffer::FRAGMENT_BYTES;
 use crate::scheduler::{PathChange, Scheduler, What};
 use base::{Blocked, Context, Duration, Instant, PathId};
+use std::hint::cold_path;
 
 /// What the data timer reinjects at once: one buffer of Linux's send queue.
 const RETRANSMIT_BYTES: u64 = 64 << 10;
@@ -105,6 +106,7 @@ impl Sender {
         if self.failover != Failover::Probe {
             return Instant::FAR_FUTURE;
         }
+        cold_path();
         let usable = self.states.iter().enumerate().filter(|(index, _)| is_usable(path_id(*index)));
         usable.map(|(_, state)| state.watch.deadline()).fold(Instant::FAR_FUTURE, Instant::min)
     }
@@ -144,6 +146,7 @@ impl Sender {
     #[inline]
     pub(super) fn note_stale_interval(&mut self, now: Instant, paths: &impl Paths) {
         if self.is_stale_rule() && !self.queue.is_drained() {
+            cold_path();
             self.look_for_interval(now, paths);
         }
     }

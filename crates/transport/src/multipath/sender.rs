@@ -8,6 +8,7 @@ use super::send_queue::SendQueue;
 use crate::path_policy::{AnyPolicy, PathPolicy};
 use crate::scheduler::{AnyScheduler, PathChange, PathSet, PathView, Scheduler};
 use base::{Blocked, Context, Instant, PathId, SocketId};
+use std::hint::cold_path;
 
 /// The configuration of a sender.
 pub struct SenderConfig {
@@ -300,6 +301,7 @@ impl Sender {
     #[inline]
     pub(super) fn state_mut(&mut self, path: PathId) -> &mut PathRecord {
         if self.states.len() <= path.index() {
+            cold_path();
             self.states.resize_with(path.index() + 1, PathRecord::default);
         }
         &mut self.states[path.index()]

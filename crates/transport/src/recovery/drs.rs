@@ -14,6 +14,7 @@ mod sizing;
 
 use base::{Duration, Instant};
 pub(crate) use sizing::Sizing;
+use std::hint::cold_path;
 
 /// The scaling ratio is in 1/256; a half until a segment was measured.
 pub(super) const RATIO_ONE: u64 = 256;
@@ -192,11 +193,13 @@ impl ReceiveBuffer {
     #[inline(always)]
     pub(crate) fn on_segment(&mut self, segment: &Received) -> bool {
         if self.used > u64::from(self.size) {
+            cold_path();
             self.on_overrun();
         }
         self.used += u64::from(segment.truesize);
         self.queued += u64::from(segment.len);
         if self.segment_size.on_segment(segment, self.advmss) && self.sizing.measures() {
+            cold_path();
             self.measure_ratio(segment);
         }
         if segment.in_order {
@@ -205,6 +208,7 @@ impl ReceiveBuffer {
         let counts = !segment.in_order || segment.len >= MIN_GROWTH_LEN;
         let opened = counts && self.open(segment);
         if !segment.in_order && self.sizing == Sizing::Linux {
+            cold_path();
             self.enlarge(self.space, segment.highest.saturating_sub(segment.next_offset));
         }
         opened
@@ -353,6 +357,7 @@ impl ReceiveBuffer {
     pub(crate) fn enlarge(&mut self, copied: u32, beyond: u64) {
         let before = std::mem::replace(&mut self.space, copied);
         if !self.auto {
+            cold_path();
             return;
         }
         let size = match self.sizing {
@@ -389,6 +394,7 @@ impl ReceiveBuffer {
         let full = allowed.min(self.clamp);
         let mss = self.segment_size.bytes.min(full);
         if free < full / 2 {
+            cold_path();
             let least = match self.sizing {
                 Sizing::Linux => {
                     free -= free % (1 << window_scale);
@@ -488,6 +494,7 @@ impl SegmentSize {
             self.bytes = len.min(advmss);
             return new;
         }
+        cold_path();
         let with_header = len + HEADER;
         let believable = with_header >= DEFAULT_MSS + BARE_HEADER
             || (with_header >= MIN_MSS + BARE_HEADER && !segment.push);

@@ -8,6 +8,7 @@
 //! left to the owner.
 
 use base::{Duration, Instant};
+use std::hint::cold_path;
 
 /// Time-out before the first sample (RFC 6298 s2.1).
 const INITIAL_RTO: Duration = Duration::from_secs(1);
@@ -68,6 +69,7 @@ impl RttEstimator {
         self.latest = rtt;
         self.samples = self.samples.wrapping_add(1);
         if first {
+            cold_path();
             self.first = rtt;
         }
         self.backoff = 0;

@@ -9,6 +9,7 @@
 use crate::buffer::RangeSet;
 use base::{ChunkQueue, Instant, prefetch};
 use std::collections::BTreeSet;
+use std::hint::cold_path;
 use std::ops::Range;
 
 /// One transmitted segment. It is small, because a connection has as many as its window and uses
@@ -343,6 +344,7 @@ impl Scoreboard {
             self.time_head = head.next;
             self.open -= 1;
         } else {
+            cold_path();
             self.unlink(id);
         }
         self.segments.pop_front();
@@ -377,6 +379,7 @@ impl Scoreboard {
     /// To be called after the last `pop_acked` of an acknowledgement.
     pub(crate) fn forget_below(&mut self, up_to: u64) {
         if !self.sacked_ranges.is_empty() {
+            cold_path();
             self.sacked_ranges.remove_below(up_to);
         }
     }

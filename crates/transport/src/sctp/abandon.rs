@@ -13,6 +13,7 @@ use crate::socket::SendFailure;
 use base::{Duration, Instant, PathId};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hint::cold_path;
 use wire::Payload;
 use wire::sctp::{Chunk, ForwardTsn, IForwardTsn, Mid, SkippedMessages, Ssn, Tsn};
 
@@ -173,6 +174,7 @@ impl Sender {
     #[inline]
     pub(super) fn drop_expired(&mut self, now: Instant) {
         if self.streams.next_expiry().is_some_and(|end| end <= now) {
+            cold_path();
             let dropped = self.streams.drop_expired(now);
             self.abandonment.failed.extend(dropped.iter().map(unsent));
         }
@@ -282,6 +284,7 @@ impl Sender {
     /// What is acknowledged cumulatively cannot be abandoned any more.
     pub(super) fn forget_acknowledged(&mut self) {
         if self.abandonment.enabled {
+            cold_path();
             self.abandonment.forget(self.outstanding.cum_tsn());
         }
     }
@@ -292,6 +295,7 @@ impl Sender {
         if !self.abandonment.enabled {
             return;
         }
+        cold_path();
         let (point, cum) = (self.outstanding.advanced_tsn(), self.outstanding.cum_tsn());
         if point == cum {
             self.abandonment.forward = Forward::Idle;

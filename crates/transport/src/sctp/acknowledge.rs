@@ -6,6 +6,7 @@ use super::path::Path;
 use super::sender::{Probe, Sender, Sent};
 use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
 use base::{Context, Event, EventMask, Instant, LossReason, PathId};
+use std::hint::cold_path;
 use wire::sctp::Tsn;
 
 /// A SACK or NR-SACK beside what it reports.
@@ -96,6 +97,7 @@ impl Sender {
         self.on_window(arrival.a_rwnd);
         self.peer_rwnd = u64::from(arrival.a_rwnd).saturating_sub(in_flight);
         if self.probe != Probe::Off {
+            cold_path();
             self.update_probe();
         }
         for (path, before) in paths.iter_mut().zip(&before) {
@@ -104,11 +106,13 @@ impl Sender {
                 Some(cmt) => cmt.marks.advance(path.id, before.advanced).grows,
             };
             if cx.wants(EventMask::REPORT) {
+                cold_path();
                 self.record_report(cx, before, may_grow, &missing, arrival);
             }
             self.grow(cx, path, before, may_grow);
         }
         if !missing.is_empty() {
+            cold_path();
             self.lose(cx, paths, &missing);
         }
         for (path, before) in paths.iter_mut().zip(&before) {

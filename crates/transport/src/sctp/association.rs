@@ -31,6 +31,7 @@ use crate::routes::Routes;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::collections::VecDeque;
+use std::hint::cold_path;
 use std::net::IpAddr;
 use wire::sctp::{Cause, Chunk, Chunks, Features, Tsn, UdpPorts, VerificationTag};
 use wire::{Body, Packet, Payload, SctpPacket};
@@ -574,6 +575,7 @@ impl Association {
             self.events.push(ConnectionEvent::Readable);
         }
         if with_data && shutting_down {
+            cold_path();
             self.on_shutdown_step(cx, ShutdownStep::SendShutdown);
         }
         self.report_held(cx);
@@ -584,6 +586,7 @@ impl Association {
         if let Phase::Open(open) = &self.phase
             && cx.wants(EventMask::ACCOUNT)
         {
+            cold_path();
             // A message whose last fragment is still to come waits for nothing that is missing.
             let receiver = &open.transfer.receiver;
             let waiting = if receiver.has_gap() { receiver.streams().waiting_bytes() } else { 0 };

@@ -12,6 +12,7 @@ use super::shutdown::Stage;
 use super::streams::Framing;
 use super::transfer::Transfer;
 use base::{Context, Duration, Event, EventMask, PathId};
+use std::hint::cold_path;
 use wire::sctp::{Cause, Chunk, GapBlock, HeartbeatInfo, Parameter, Tsn, UnknownRule};
 
 /// Bytes of the headers of an ERROR and of its cause.
@@ -79,7 +80,10 @@ impl Transfer {
                     path,
                 },
             ),
-            _ => self.on_rare_chunk(cx, pair, chunk, stage),
+            _ => {
+                cold_path();
+                self.on_rare_chunk(cx, pair, chunk, stage)
+            }
         }
     }
 
@@ -169,6 +173,7 @@ impl Transfer {
             }
             Ok(Accepted::Nothing) => Verdict::Go,
             Err(Answer::Error(cause)) => {
+                cold_path();
                 self.control.push(pair, Chunk::Error(vec![cause]));
                 Verdict::Go
             }
@@ -179,7 +184,8 @@ impl Transfer {
     fn record_arrival(&self, cx: &mut Context<'_>, path: PathId, offset: u64, len: u32) {
         let socket = self.socket;
         cx.record(EventMask::ARRIVAL, || Event::SegmentArrived { socket, path, offset, len });
-        if self.paths.len() > 1 {
+        if self.paths.len() > 1 && cx.wants(EventMask::ARRIVAL) {
+            cold_path();
             let subflow_offset = offset;
             cx.record(EventMask::ARRIVAL, || Event::DataArrived {
                 socket,
@@ -206,6 +212,7 @@ impl Transfer {
             complete: !is_full && span <= i32::from(u16::MAX),
         };
         for tsn in reported.duplicates {
+            cold_path();
             let path = self.sender.resent.take(*tsn);
             if let Some(path) = path.and_then(|path| self.paths.get_mut(path.index())) {
                 path.counters.spurious += 1;
@@ -245,6 +252,7 @@ impl Transfer {
     fn on_acknowledged(&mut self, cx: &mut Context<'_>, effects: SackEffects) {
         for path in effects.alive() {
             if let Some((_, after)) = self.states.on_alive(path) {
+                cold_path();
                 self.record_state(cx, after);
             }
         }

@@ -14,6 +14,7 @@ use super::shutdown::Stage;
 use super::transfer::Transfer;
 use crate::congestion::CongestionControl;
 use base::{Blocked, Chance, Context, Duration, Event, EventMask, Instant, PathId};
+use std::hint::cold_path;
 use wire::sctp::{Chunk, DataFlags, Tsn};
 
 impl Transfer {
@@ -28,9 +29,11 @@ impl Transfer {
         chunks: &mut Outgoing,
     ) -> Option<PathId> {
         if self.sender.policy().is_some() {
+            cold_path();
             self.apply_policy(cx);
         }
         if let Some(pair) = self.control.next_pair() {
+            cold_path();
             self.take_control(pair, chunks);
             return Some(pair);
         }
@@ -147,6 +150,7 @@ impl Transfer {
         let path = match &self.sender.cmt {
             Some(_) => self.concurrent(cx, chunks)?,
             None if is_marked => {
+                cold_path();
                 let path = self.next_rtx_path(cx.chance)?;
                 self.again(cx, path, chunks).then_some(path)?
             }
@@ -165,12 +169,14 @@ impl Transfer {
         // would wait for its timer (RFC 7053 s5.1).
         let is_alone = self.sender.outstanding.total_in_flight_chunks() <= chunks.chunks().len();
         if is_last || (is_alone && self.is_stopped_by_window(path)) {
+            cold_path();
             ask_for_sack(chunks);
         }
         if self.sender.abandonment.enabled
             && let rto = self.rto(path)
             && let Some(forward) = self.sender.forward(cx.now, left(chunks.chunks()), rto)
         {
+            cold_path();
             chunks.push_first(forward);
         }
         if self.receiver.has_pending_sack() {
@@ -351,6 +357,7 @@ impl Transfer {
         if !self.config.cmt.is_some_and(|cmt| cmt.strict_booking) {
             return true;
         }
+        cold_path();
         let (outstanding, control) = (&self.sender.outstanding, &self.sender.control);
         let cwnd = control.cwnd_bytes(path);
         let len = self.sender.next_len(path).map_or(0, |payload| self.sender.window_len(payload));
@@ -442,11 +449,13 @@ impl Transfer {
     fn new_chunks(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         let index = path.index();
         if !self.sender.prepare_burst(cx.now, &self.paths[index]) {
+            cold_path();
             return false;
         }
         let (mut left, mut is_first) = (self.paths[index].room, true);
         while left > self.sender.header() {
             if self.sender.abandonment.enabled {
+                cold_path();
                 self.sender.abandon_begun(cx.now, path);
             }
             let why = self.sender.blocked(path, left, is_first);

@@ -8,6 +8,7 @@ mod last_blocks;
 use super::gaps::{GapStructure, ReceivedGaps};
 use crate::buffer::RangeSet;
 use last_blocks::{LastBlocks, blocks};
+use std::hint::cold_path;
 use wire::sctp::{GapBlock, NrSack, RestOfSack, Sack, Tsn};
 
 /// Duplicates that one report lists at most: enough to detect a spurious retransmission of a
@@ -220,6 +221,7 @@ impl ReceivedTsns {
         let (gaps, nr_gaps) = match self.renegable.is_empty() {
             true => (Box::default(), self.blocks(&mut words)),
             false => {
+                cold_path();
                 let gaps: Box<_> = blocks(self.renegable.iter(), self.next).take(words).collect();
                 words -= gaps.len();
                 let kept = self.above.iter().flat_map(|range| self.renegable.missing(range));

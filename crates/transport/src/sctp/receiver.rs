@@ -10,6 +10,7 @@ use super::received::{Keep, ReceivedTsns};
 use super::sack_timing::{Content, DataPacket, Gap, SackTiming};
 use super::streams::{Framing, InboundStreams, Received, Violation};
 use base::{Duration, Instant, PathId};
+use std::hint::cold_path;
 use wire::Payload;
 use wire::sctp::{
     Cause, Chunk, Data, DataFlags, ForwardTsn, IData, IForwardTsn, NrSack, Sack, Ssn, Tsn,
@@ -187,6 +188,7 @@ impl Receiver {
             self.packet.new = true;
             return Ok(Some(at));
         }
+        cold_path();
         self.admit_out_of_order(tsn, len)
     }
 

@@ -7,6 +7,7 @@ use crate::socket::SocketError;
 use base::{InterfaceId, PathId, SocketId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::hint::cold_path;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Ephemeral ports (Linux `net.ipv4.ip_local_port_range`).
@@ -235,8 +236,9 @@ impl Addressing {
         key: FlowKey,
         local: impl FnOnce() -> IpAddr,
     ) -> Option<FlowRef> {
-        if self.shrunk && self.interface_of(local()).is_none() {
-            return None;
+        if self.shrunk {
+            cold_path();
+            self.interface_of(local())?;
         }
         self.flows.find(key)
     }

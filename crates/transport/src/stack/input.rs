@@ -13,6 +13,7 @@ use crate::tcp::TcpConfig;
 use crate::tcp::connection::Connection;
 use crate::tcp::stray::{opens_connection, refusal};
 use base::{Context, InterfaceId, PathId, SocketId};
+use std::hint::cold_path;
 use std::net::{IpAddr, SocketAddr};
 use wire::{Body, Icmp, Packet, UdpDatagram};
 
@@ -31,6 +32,7 @@ impl Stack {
         // A damaged packet has a wrong checksum; a damaged fragment makes that of its datagram
         // wrong.
         if packet.corrupted && !matches!(packet.body, Body::Fragment(_)) {
+            cold_path();
             return;
         }
         if let Body::Tcp(segment) = &packet.body {
@@ -54,16 +56,21 @@ impl Stack {
         // With their families known, the addresses need not be made.
         let key = match packet.ends.as_v4() {
             Some((src, dst)) => FlowKey::v4(IpProtocol::Tcp, (dst, local), (src, remote)),
-            None => FlowKey::of(IpProtocol::Tcp, (packet.dst(), local), (packet.src(), remote)),
+            None => {
+                cold_path();
+                FlowKey::of(IpProtocol::Tcp, (packet.dst(), local), (packet.src(), remote))
+            }
         };
         if let Some(flow) = self.addressing.receiver(key, || packet.dst())
             && self.deliver(cx, flow, &mut packet.body)
         {
             if self.mptcp.has_waiting() {
+                cold_path();
                 self.adopt_paths(cx);
             }
             return;
         }
+        cold_path();
         let local = SocketAddr::new(packet.dst(), local);
         let remote = SocketAddr::new(packet.src(), remote);
         self.handle_unconnected(cx, &Arrival { interface, ends: Tuple { local, remote } }, packet);

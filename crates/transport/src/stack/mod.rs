@@ -20,6 +20,7 @@ pub use io::{
     Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, SocketEvent, SocketEventKind,
     StackConfig,
 };
+use std::hint::cold_path;
 
 use crate::endpoint::{Draws, Endpoint, IpProtocol, Rest, Tuple, split_flow};
 use crate::info::ConnectionInfo;
@@ -468,6 +469,7 @@ impl Stack {
     #[inline(always)]
     fn settle_at(&mut self, cx: &mut Context<'_>, id: SocketId, rest: AtRest) {
         if let Some(deadline) = rest.deadline {
+            cold_path();
             self.arm(deadline.max(cx.now), id);
         }
         match rest.events {
@@ -476,9 +478,13 @@ impl Stack {
                 let kind = SocketEventKind::Readable;
                 self.events.push_back(SocketEvent { socket: id, kind });
             }
-            Events::Some => self.collect_events(id),
+            Events::Some => {
+                cold_path();
+                self.collect_events(id);
+            }
         }
         if rest.is_closed {
+            cold_path();
             self.bury(id);
         }
     }

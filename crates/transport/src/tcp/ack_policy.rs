@@ -6,6 +6,7 @@
 //! `timers` has the deadlines.
 
 use base::{Duration, Instant};
+use std::hint::cold_path;
 
 /// Smallest delay of an acknowledgement (Linux TCP_ATO_MIN, TCP_DELACK_MIN).
 const MIN_DELAY: Duration = Duration::from_millis(40);
@@ -198,6 +199,7 @@ impl AckPolicy {
         if !received.gaps {
             return Verdict::Delay(self.delay(received.srtt));
         }
+        cold_path();
         if !received.compress {
             self.urgent = true;
             return Verdict::Now;

@@ -8,6 +8,7 @@ use super::config::Buffers;
 use crate::buffer::Reassembly;
 use crate::recovery::{ReceiveBuffer, Received as Queued, Reception, Sizing, Space};
 use base::{Duration, Instant, prefetch};
+use std::hint::cold_path;
 use std::ops::Range;
 use wire::{Payload, SackBlocks, SeqNumber};
 
@@ -281,6 +282,7 @@ impl Receiver {
             // It counts bytes of the connection; what one subflow may deliver is bounded by
             // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
             Some(SharedWindow::Whole(window)) => {
+                cold_path();
                 self.buffer.on_announced(window);
                 window
             }
@@ -452,6 +454,7 @@ impl Receiver {
             // The expected bytes.
             return Some(Accepted { offset: start as u64, skipped: 0, len });
         }
+        cold_path();
         self.acceptable_part_of_unexpected(start, len)
     }
 
@@ -476,6 +479,7 @@ impl Receiver {
     ) -> Inserted {
         debug_assert!(len > 0 && len == payload.len(), "a part that is accepted");
         if !self.data.is_plain_next(offset) {
+            cold_path();
             return self.insert_unexpected(arrived, offset, payload);
         }
         self.data.push_next(payload, len);

@@ -6,6 +6,7 @@ use super::handshake::Handshake;
 use super::subflow::FlowId;
 use crate::recovery::{MinRttFilter, RttEstimator};
 use base::{Context, Duration, Event, EventMask, Instant, prefetch};
+use std::hint::cold_path;
 
 /// The estimators of one path.
 #[derive(Clone, Debug)]
@@ -51,12 +52,14 @@ impl RoundTrip {
             newest = Some(now - last);
         }
         if let Some((first, last)) = info.delivered.sacked_sent {
+            cold_path();
             let rtt = oldest.unwrap_or(now - first);
             oldest = Some(rtt);
             newest = Some(now - last);
             info.restart_timer |= head_sent_at().is_some_and(|sent_at| rtt > now - sent_at);
         }
         if oldest.is_none() && info.una_advanced {
+            cold_path();
             oldest = handshake.rtt_of_echo(now, info.echo);
             newest = oldest;
         }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sctp::outgoing::Outgoing;
+use std::hint::cold_path;
 
 impl Endpoint for Association {
     fn marks(&mut self) -> &mut SocketMarks {
@@ -28,6 +29,7 @@ impl Endpoint for Association {
         if (packet.udp.is_some() || self.ends.knows_udp())
             && let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote)
         {
+            cold_path();
             let back = packet.udp.map(|UdpPorts { src, dst }| UdpPorts { src: dst, dst: src });
             if self.ends.learn_udp(remote, back)
                 && let Phase::Open(open) = &mut self.phase
@@ -46,6 +48,7 @@ impl Endpoint for Association {
         if !self.outbox.is_empty()
             && let Some(transmit) = self.poll_outbox()
         {
+            cold_path();
             return Some(transmit);
         }
         let mut outgoing = Outgoing::default();

@@ -9,6 +9,7 @@ use crate::tcp::ack_info::AckInfo;
 use crate::tcp::handshake::Handshake;
 use crate::tcp::round_trip::RoundTrip;
 use base::{CaState, Context, Duration, Instant};
+use std::hint::cold_path;
 use std::ops::Range;
 
 /// Time of an acknowledgement, and the state of the path at that time.
@@ -66,6 +67,7 @@ impl LossRecovery {
             }
         }
         while let Some(segment) = self.board.pop_acked(ack) {
+            cold_path();
             info.on_acked(&segment);
             fin_acked |= segment.fin();
             if segment.is_sacked() {
@@ -89,6 +91,7 @@ impl LossRecovery {
         self.board.forget_below(ack);
         self.timeouts = 0;
         if self.board.is_empty() {
+            cold_path();
             self.reno_sacked = 0;
         }
     }
@@ -133,6 +136,7 @@ impl LossRecovery {
         }
         self.rack.on_dsack_round(info.dsack.is_some(), una, nxt);
         if self.is_probing() {
+            cold_path();
             self.finish_probe(rcx, info);
         }
     }
@@ -199,6 +203,7 @@ impl LossRecovery {
             && delivered.segs > 0
             && (info.una_advanced || self.is_reordering_seen());
         if let Some(prr) = self.prr.as_mut() {
+            cold_path();
             let safe = info.una_advanced && info.newly_lost == 0;
             if let Some(allowed) = prr.on_ack(delivered.segs, pipe, safe) {
                 rcx.cc.set_recovery_window(path, pipe + allowed);

@@ -8,6 +8,7 @@ use crate::tcp::ack_info::AckInfo;
 use crate::tcp::profile::LossDetection;
 use crate::tcp::timers::Retransmit;
 use base::{CaState, Duration};
+use std::hint::cold_path;
 
 /// Retransmissions of one segment before the connection fails (Linux `tcp_retries2`).
 const MAX_TIMEOUTS: u32 = 15;
@@ -130,6 +131,7 @@ impl LossRecovery {
         let Some(rule) = rcx.switches.tlp else { return false };
         let open = self.ca_state == CaState::Open;
         if !open || !rcx.handshake.sack() || self.board.is_empty() {
+            cold_path();
             return false;
         }
         let out = self.board.packets_out();

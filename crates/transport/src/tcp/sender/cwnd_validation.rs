@@ -6,6 +6,7 @@
 use crate::congestion::{CongestionControl, Controller};
 use crate::tcp::round_trip::RoundTrip;
 use base::{Duration, Instant, PathId};
+use std::hint::cold_path;
 
 /// What is known about the use of the congestion window.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +111,7 @@ impl CwndValidation {
             self.stamp = now;
             return;
         }
+        cold_path();
         self.used = self.used.max(out);
         if now - self.stamp >= usage.rtt.rto() {
             if usage.application_limited {

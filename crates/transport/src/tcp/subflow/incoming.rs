@@ -15,6 +15,7 @@ use crate::tcp::multipath::AcceptedSegment;
 use crate::tcp::profile::SubflowWindow;
 use crate::tcp::receiver::{ArrivedData, Inserted};
 use base::{Context, Duration, Event, EventMask, Instant};
+use std::hint::cold_path;
 use wire::{Flags, SackBlocks, TcpSegment};
 
 /// Payload of a segment if the peer announces no MSS (RFC 9293 s3.7.1).
@@ -45,8 +46,11 @@ impl Subflow {
         let expected = self.is_expected(cx, segment, extent);
         if expected {
             self.stats.segs_expected += 1;
-        } else if !self.is_usable(cx, cc, segment, extent) {
-            return;
+        } else {
+            cold_path();
+            if !self.is_usable(cx, cc, segment, extent) {
+                return;
+            }
         }
         if let Some(timestamps) = segment.options.timestamps {
             self.rx.on_timestamp(cx.now, timestamps.value, extent.start);
@@ -64,6 +68,7 @@ impl Subflow {
             self.summarise(segment, offset, self.tx.una() > una);
         }
         if !expected {
+            cold_path();
             self.receive_payload(cx, segment, extent);
         } else if extent.len > 0 {
             self.insert_payload(cx, segment, extent);
@@ -326,6 +331,7 @@ impl Subflow {
         let una = self.tx.una();
         let ack = segment.ack.to_offset(self.handshake.first_seq(), una);
         if !self.tx.is_acceptable_ack(ack) {
+            cold_path();
             self.rx.ack.now();
             return false;
         }
@@ -360,6 +366,7 @@ impl Subflow {
         info.echo = segment.options.timestamps.map(|timestamps| timestamps.echo);
         let sacks = &segment.options.sack;
         if ack < una as i64 {
+            cold_path();
             // The SACK blocks of an old acknowledgement may be new.
             if !sacks.is_empty() && !self.loss.is_idle() {
                 self.process_old_sacks(cx, cc, &mut info, (ack, sacks));
@@ -369,6 +376,7 @@ impl Subflow {
         let acked = ack as u64;
         info.not_dup |= self.update_window(segment, acked);
         if self.loss.is_idle() {
+            cold_path();
             self.after_empty_ack();
             self.process_late_dsack(cx, cc, segment, &mut info);
             return;
@@ -413,6 +421,7 @@ impl Subflow {
         }
         let changed = self.tx.window.update(segment.seq, size);
         if self.is_window_lifted() {
+            cold_path();
             self.tx.window.lift();
         }
         changed
@@ -478,6 +487,7 @@ impl Subflow {
     fn advance_una(&mut self, cx: &mut Context<'_>, info: &mut AckInfo, ack: u64) {
         let at = Delivery::new(cx, &self.rtt, &self.handshake);
         if self.loss.on_acked(&at, info, ack) {
+            cold_path();
             self.fsm.fin_acked(cx);
         }
         // The window was counted from the old edge; the segment that moves it also updates it.
@@ -486,10 +496,13 @@ impl Subflow {
             mp.forget_below(ack);
         }
         if self.fsm.is_time_wait() {
+            cold_path();
             self.enter_time_wait(cx);
         } else if self.fsm.is_fin_wait_2() && self.orphaned {
+            cold_path();
             self.limit_fin_wait_2(cx);
         } else if self.fsm.is_closed() {
+            cold_path();
             self.timers.stop_all();
             self.events.push(ConnectionEvent::Closed);
         }
@@ -593,6 +606,7 @@ impl Subflow {
         Extent { start, len: segment_len }: Extent,
     ) {
         let Some(part) = self.rx.acceptable_part(start, segment_len) else {
+            cold_path();
             self.answer_unacceptable(segment);
             return;
         };
@@ -606,10 +620,12 @@ impl Subflow {
         };
         let mut payload = std::mem::take(&mut segment.payload);
         if part.len < segment_len {
+            cold_path();
             payload = payload.slice(part.skipped, part.len);
         }
         let inserted = self.rx.insert(arrived, part, payload);
         if inserted == Inserted::Duplicate {
+            cold_path();
             return;
         }
         let FlowId { socket, path } = self.id;

@@ -14,6 +14,7 @@ use crate::tcp::loss::Rexmit;
 use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
+use std::hint::cold_path;
 use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpOptions, TcpSegment};
 
 /// A burst is deferred only if the last one left within this time, and the acknowledgement of the
@@ -221,6 +222,7 @@ impl Subflow {
             match self.size_burst(cx, cwnd, ready) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
                 Err(why) => {
+                    cold_path();
                     self.on_blocked(cx, cc, why);
                     return None;
                 }
@@ -241,6 +243,7 @@ impl Subflow {
         if self.options.pacing
             && let Some(at) = self.tx.pacer.blocked_until(cx.now)
         {
+            cold_path();
             self.timers.set_pacing(at);
             return Err(Blocked::Pacing);
         }
@@ -249,11 +252,13 @@ impl Subflow {
             return Err(Blocked::CongestionWindow);
         }
         if len > self.tx.window_left() {
+            cold_path();
             return Err(Blocked::ReceiveWindow);
         }
         let mss = u64::from(self.tx.mss());
         let waits_for_more = self.options.nagle && !self.tx.is_fin_queued() && !self.loss.is_idle();
         if waits_for_more && len < mss {
+            cold_path();
             return Err(Blocked::Nagle);
         }
         let most = self.most_per_burst();
@@ -261,6 +266,7 @@ impl Subflow {
             return Err(Blocked::CongestionWindow);
         }
         if self.is_small_queue_full() {
+            cold_path();
             self.tx.nic.throttle();
             return Err(Blocked::SmallQueue);
         }
@@ -372,6 +378,7 @@ impl Subflow {
     pub fn restart_after_idle(&mut self, cx: &Context<'_>, cc: &mut Controller) -> bool {
         let is_idle = self.loss.is_idle();
         if is_idle {
+            cold_path();
             let rto = self.rtt.rto();
             self.tx.validation.on_send_after_idle(cx.now, rto, cc, self.id.path);
         }
@@ -416,6 +423,7 @@ impl Subflow {
         }
         let cwnd = cc.cwnd_segs(self.id.path);
         if self.tx.writer.is_tuned() && self.inflight() < cwnd {
+            cold_path();
             self.tx.writer.expand(cwnd, self.loss.dup_thresh(), self.tx.mss());
             self.tx.validation.restart_clock(now);
         }
@@ -441,15 +449,18 @@ impl Subflow {
         self.tx.on_sent(len, fin);
         self.tx.validation.on_new_segment();
         if prior_out == 0 || self.timers.retransmit() == Some(Retransmit::LossProbe) {
+            cold_path();
             let (loss, mut rcx) = self.recovery(cx, cc);
             loss.rearm_rto(&mut rcx);
         }
         if fin {
+            cold_path();
             self.fsm.send_fin(cx);
         }
         if self.options.pacing
             && let Some(rate) = self.tx.pacing_rate
         {
+            cold_path();
             self.tx.pacer.on_sent(cx.now, u64::from(len) + HEADERS, rate);
         }
         self.record_sent(cx, offset, len, false);
@@ -641,11 +652,13 @@ impl Subflow {
         if let Some(mp) = self.mp.as_mut() {
             options.mptcp = mp.options(offset, len);
             if len > self.tx.mss() {
+                cold_path();
                 // The segment was cut while acknowledgements were shorter.
                 options.mptcp = mp.shorter_options(offset);
             }
         }
         if self.handshake.sack() && self.rx.has_sacks() {
+            cold_path();
             let most = self.sack_space(options.padded_len(), len);
             options.sack = self.rx.take_sack_blocks(self.handshake.peer_first_seq(), most);
         }
