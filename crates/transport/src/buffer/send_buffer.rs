@@ -174,6 +174,7 @@ impl SendBuffer {
     pub fn release_below(&mut self, offset: u64) {
         self.start = self.start.max(offset.min(self.end));
         while self.pieces.front().is_some_and(|first| first.end <= self.start) {
+            cold_path();
             self.pieces.pop_front();
             self.hint.set(self.hint.get().saturating_sub(1));
         }

@@ -106,6 +106,7 @@ impl Connection {
         self.check_writer();
         let goes_on = self.rules.one_at_a_time && self.sender.is_due();
         if goes_on {
+            cold_path();
             self.schedule(cx);
         } else if cx.wants(EventMask::ACCOUNT) {
             cold_path();

@@ -14,6 +14,7 @@ use crate::tcp::profile::{SubflowWindow, Switches};
 use crate::tcp::sent_mappings::SentMapping;
 use crate::tcp::timers::wheel_expiry;
 use base::{Blocked, Context, Duration, Instant, PathId};
+use std::hint::cold_path;
 use wire::mptcp::Mapping;
 
 /// What kernels do differently with the data of a subflow.
@@ -98,8 +99,11 @@ impl SubflowPaths<'_> {
         debug_assert!(payload.len() <= u32::from(u16::MAX), "a mapping has 16 bits for its length");
         let len = payload.len() as u16;
         let subflow_seq = (at as u32).wrapping_add(1);
-        let checksum = (self.keys.uses_checksum())
-            .then(|| Mapping::checksum_of(dsn, subflow_seq, len, &payload));
+        let mut checksum = None;
+        if self.keys.uses_checksum() {
+            cold_path();
+            checksum = Some(Mapping::checksum_of(dsn, subflow_seq, len, &payload));
+        }
         let dsn = data_number(true, dsn);
         let map = SentMapping { offset: at, len, dsn, checksum, fin: false };
         entry.last_end = Some(offset + u64::from(len));
@@ -181,6 +185,7 @@ impl Paths for SubflowPaths<'_> {
         if len <= piece.most || self.joins_mappings() {
             return self.enqueue_mapped(path, piece);
         }
+        cold_path();
         self.enqueue_pieces(path, &piece);
     }
 

@@ -380,7 +380,10 @@ impl Sender {
         let most = max_bytes.min(longest);
         let unsent = match self.assignments.is_empty() {
             true => self.queue.first_unsent(),
-            false => self.unsent_for(path),
+            false => {
+                cold_path();
+                self.unsent_for(path)
+            }
         };
         let end = unsent.end.min(self.queue.window_end());
         let mut left = end.saturating_sub(unsent.start);
@@ -427,6 +430,7 @@ impl Sender {
     ) {
         let payload = self.queue.take_unsent(path, range.clone(), most);
         if !self.assignments.is_empty() {
+            cold_path();
             self.assignments.unassign(range.clone());
         }
         self.state_mut(path).account.first_sent_bytes += range.end - range.start;

@@ -5,6 +5,7 @@
 //! owner.
 
 use base::{Duration, Instant};
+use std::hint::cold_path;
 
 /// Recoveries without a D-SACK after which the reordering window shrinks back (RFC 8985 s6.2.4).
 const PERSIST: u32 = 16;
@@ -95,9 +96,11 @@ impl Rack {
     /// Step 4: the D-SACK part of an acknowledgement; `dsack` if it carried one.
     pub(crate) fn on_dsack_round(&mut self, dsack: bool, snd_una: u64, snd_nxt: u64) {
         if self.dsack_round.is_some_and(|round| snd_una >= round) {
+            cold_path();
             self.dsack_round = None;
         }
         if dsack && self.dsack_round.is_none() {
+            cold_path();
             self.dsack_round = Some(snd_nxt);
             self.mult = (self.mult + 1).min(MAX_MULT);
             debug_assert!(snd_una <= snd_nxt, "a round ends after it begins");

@@ -185,6 +185,7 @@ impl LinuxState {
             self.rttvar4 = self.rttvar4.max(self.mdev_max4);
         }
         if snd_una > self.window_end {
+            cold_path();
             if self.mdev_max4 < self.rttvar4 {
                 self.rttvar4 -= (self.rttvar4 - self.mdev_max4) / 4;
             }

@@ -3,6 +3,7 @@
 
 use crate::recovery::{PlainRun, SentSegment};
 use base::{Duration, Instant};
+use std::hint::cold_path;
 use std::ops::Range;
 use wire::SackBlocks;
 use wire::SeqNumber;
@@ -84,6 +85,7 @@ impl AckInfo {
         delivered.bytes += run.bytes();
         delivered.original |= run.first.end() <= high_seq;
         if run.first.offset() < self.prior.highest_sacked {
+            cold_path();
             let lowest = delivered.reordered.unwrap_or(u64::MAX).min(run.first.offset());
             delivered.reordered = Some(lowest);
         }

@@ -23,6 +23,7 @@ use super::timers::Timers;
 use crate::congestion::{CongestionControl, CongestionEvent, CongestionKind, Controller};
 use crate::recovery::{DupThresh, Prr, Rack, Scoreboard, Tlp};
 use base::{CaState, Context, Event, EventMask, Instant, prefetch};
+use std::hint::cold_path;
 use undo::Undo;
 
 /// What may be sent in answer to an acknowledgement besides new data.
@@ -456,6 +457,7 @@ impl LossRecovery {
     #[inline(always)]
     pub(super) fn record_window(&self, rcx: &mut RecoveryContext<'_, '_>) {
         if rcx.cx.wants(EventMask::WINDOW) {
+            cold_path();
             self.report_window(rcx);
         }
     }

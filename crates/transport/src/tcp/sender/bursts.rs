@@ -5,6 +5,7 @@
 
 use base::ring;
 use std::collections::VecDeque;
+use std::hint::cold_path;
 
 /// The bursts of a sender.
 #[derive(Debug, Default)]
@@ -73,6 +74,7 @@ impl Bursts {
             ring::pop_front(&mut self.starts);
         }
         if una == nxt {
+            cold_path();
             self.starts.clear();
         }
     }
