@@ -108,6 +108,7 @@ impl Abandonment {
         if !self.enabled || fragment.reliability == Reliability::Full {
             return;
         }
+        cold_path();
         self.sent.entry(fragment.message).or_default().push(tsn);
         self.order.push_back((tsn, fragment.message));
         if let Reliability::Priority(rank) = fragment.reliability {

@@ -712,6 +712,7 @@ impl Association {
         if step == ShutdownStep::Nothing {
             return false;
         }
+        cold_path();
         self.record_state(cx, stage.name());
         self.on_shutdown_step(cx, step);
         true

@@ -6,6 +6,7 @@
 use super::cmt::named;
 use crate::congestion::BurstLimit;
 use base::{Instant, PathId};
+use std::hint::cold_path;
 
 /// What Max.Burst does to the window (RFC 9260 s6.1 D).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,6 +106,7 @@ impl Burst {
 impl Bursts {
     fn path(&mut self, path: PathId) -> &mut Burst {
         if self.paths.len() <= path.index() {
+            cold_path();
             self.paths.resize_with(path.index() + 1, Burst::default);
         }
         &mut self.paths[path.index()]

@@ -20,6 +20,7 @@ use super::schedule::Schedule;
 use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
 use crate::congestion::{CongestionControl, Controller};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
+use std::hint::cold_path;
 use wire::Payload;
 use wire::sctp::{Chunk, Data, IData, Tsn};
 
@@ -584,6 +585,7 @@ impl Sender {
         }
         self.hold = Hold::Off;
         if path.unmeasured.is_some_and(|(_, sent_at)| cx.now - sent_at > path.rto.rto()) {
+            cold_path();
             path.unmeasured = None;
         }
         if path.unmeasured.is_none() {
@@ -651,6 +653,7 @@ impl Sender {
     pub(super) fn prepare_burst(&mut self, now: Instant, path: &Path) -> bool {
         let in_flight = self.outstanding.in_flight_bytes(path.id);
         if in_flight == 0 {
+            cold_path();
             let idle = now - path.last_sent;
             self.control.on_idle_restart(path.id, idle, path.rto.rto(), now);
         }
@@ -662,6 +665,7 @@ impl Sender {
         let rule = (self.rules.burst, self.rules.max_burst);
         let step = self.bursts.before_packet(rule, now, path.id, &room);
         if let Some((bytes, how)) = step.limit {
+            cold_path();
             self.control.limit_window(path.id, bytes, how);
         }
         step.may_send

@@ -9,6 +9,7 @@ use super::{Framing, Message, MessageKey, Reliability, StreamOrder};
 use base::Instant;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hint::cold_path;
 use wire::Payload;
 use wire::sctp::{Chunk, Data, DataFlags, IData, Mid, Ssn, Tsn};
 
@@ -232,6 +233,7 @@ impl OutboundStreams {
         if begin {
             head.sequence = stream.numbers.bind(self.framing, head.unordered);
             if head.reliability != Reliability::Full {
+                cold_path();
                 self.limits.remove(head.reliability, head.key, id);
             }
         }
@@ -271,6 +273,7 @@ impl OutboundStreams {
         if let Some(id) = self.scheduler.take_packet()
             && let Some(stream) = self.streams.get_mut(id)
         {
+            cold_path();
             self.scheduler.requeue(id, &mut stream.share);
         }
     }
