@@ -246,8 +246,10 @@ impl Connection {
             return;
         }
         let received = &self.subflows[index].received;
-        // The segments of one offload buffer have the same mapping, which need not be looked at.
-        if received.repeats_last(dss, segment.offset, segment.len) {
+        // The segments of one offload buffer have the same mapping, which need not be looked at;
+        // that of MP_CAPABLE is implied, so that a DSS with the same one may say more.
+        let says_more = dss.maps_long() && !self.receive.uses_long_numbers();
+        if !says_more && received.repeats_last(dss, segment.offset, segment.len) {
             self.reach_fin(cx);
         } else {
             self.handle_mapping(cx, index, segment, dss);

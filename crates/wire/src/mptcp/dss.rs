@@ -148,6 +148,12 @@ impl Dss {
             && bits == like.bits.get() | ACK | ACK_LONG
     }
 
+    /// Whether the number of the mapping has 64 bits.
+    #[inline]
+    pub const fn maps_long(&self) -> bool {
+        self.has(DSN_LONG)
+    }
+
     /// Whether the last number of the mapping is the `DATA_FIN`.
     #[inline]
     pub const fn fin(&self) -> bool {
