@@ -14,7 +14,6 @@ use crate::buffer::RangeSet;
 use base::{Duration, Instant, PathId, ring};
 use last_report::{LastReport, Rest, in_order};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hint::cold_path;
 use std::ops::Range;
 use wire::sctp::{GapBlock, Tsn};
 
@@ -527,7 +526,6 @@ impl<T: UserData> Outstanding<T> {
         if on_paths.iter().all(is_behind) {
             return Vec::new();
         }
-        cold_path();
         let fresh = |at: &u64| {
             let chunk = self.chunk(*at).filter(|chunk| chunk.retransmissions == 0 && !chunk.fast);
             chunk.is_some() && !self.counted.contains_key(at)
