@@ -82,6 +82,22 @@ fn identical_mapping_again_is_fine() {
     assert_eq!(raw.info().refused, 0);
 }
 
+/// The number of the implied mapping is on no wire; that of a DSS is, though it is the same one (RFC
+/// 8684 s3.3.2).
+#[test]
+fn dss_with_the_mapping_of_the_keys_makes_acknowledgements_long() {
+    let mut raw = client();
+    let options = raw.keys(Some(300));
+    raw.send(0, options, stream(0, 100));
+    raw.pass(Duration::from_millis(100));
+    assert!(matches!(raw.last_data_ack(), DataNumber::Short(_)));
+    let options = raw.mapping(0, 1, 300);
+    raw.send(0, options, stream(100, 100));
+    raw.pass(Duration::from_millis(100));
+    assert!(matches!(raw.last_data_ack(), DataNumber::Long(_)));
+    assert_eq!((raw.data_acked(), raw.info().refused), (200, 0));
+}
+
 #[test]
 fn contradictory_mapping_resets_the_subflow() {
     for other in [(50, 1, 300), (0, 1, 200), (100, 51, 300)] {

@@ -412,9 +412,13 @@ impl Raw {
 
     /// The newest data acknowledgement, as an offset.
     pub(crate) fn data_acked(&self) -> u64 {
+        self.last_data_ack().expand(self.number(0)).wrapping_sub(self.number(0))
+    }
+
+    /// The last data acknowledgement that came, as it was sent.
+    pub(crate) fn last_data_ack(&self) -> DataNumber {
         let acks = self.came.iter().rev().filter_map(|(_, segment)| segment.options.mptcp.dss);
-        let ack = acks.filter_map(|dss| dss.ack()).next().expect("a data acknowledgement");
-        ack.expand(self.number(0)).wrapping_sub(self.number(0))
+        acks.filter_map(|dss| dss.ack()).next().expect("a data acknowledgement")
     }
 }
 
