@@ -82,8 +82,8 @@ fn identical_mapping_again_is_fine() {
     assert_eq!(raw.info().refused, 0);
 }
 
-/// The number of the implied mapping is on no wire; that of a DSS is, though it is the same one (RFC
-/// 8684 s3.3.2).
+/// The number of the implied mapping is on no wire; that of a DSS is, though it is the same one
+/// (RFC 8684 s3.3.2).
 #[test]
 fn dss_with_the_mapping_of_the_keys_makes_acknowledgements_long() {
     let mut raw = client();
