@@ -278,25 +278,35 @@ fn share_of_a(run: &Run) -> f64 {
     100.0 * run.first_sent_bytes[0] as f64 / sent as f64
 }
 
-/// Delays and shares of the video of 000 without other traffic, beside its Table 4.
+/// Delays and shares of the video of 000 without other traffic, beside its Table 4: by which path a
+/// write begins with, and Nagle's algorithm.
 fn shares() {
     println!(
-        "| paths a and b | SCTP on a [ms] | SCTP on b [ms] | CMT-SCTP [ms] | share of a | 000 \
-         |\n|---|--:|--:|--:|--:|--:|"
+        "| paths a and b | writes begin | Nagle | SCTP on a [ms] | SCTP on b [ms] | CMT-SCTP [ms] \
+         | share of a | 000 |\n|---|---|---|--:|--:|--:|--:|--:|"
     );
-    for (network, published) in NETWORKS.into_iter().zip(["6.3", "17.5", "16.4"]) {
-        let all = video(network, "sctp,cmt-sctp", &[]);
-        let of = |name, number: fn(&Run) -> f64| {
-            let found = all.iter().find(|(other, _)| other == name);
-            let (_, runs) = found.unwrap_or_else(|| panic!("a variant {name}"));
-            mean(&each(runs, number)).unwrap_or(f64::NAN)
-        };
-        let cmt = "cmt-sctp/send-all/reno";
-        let [a, b, both] = ["sctp/a/reno", "sctp/b/reno", cmt].map(|name| of(name, delay));
-        let (share, (first, second, _)) = (of(cmt, share_of_a), network);
-        println!(
-            "| {first} and {second} | {a:.1} | {b:.1} | {both:.1} | {share:.1} % | {published} % |"
-        );
+    for (network, published) in NETWORKS.into_iter().zip(["93.7", "82.5", "83.6"]) {
+        let begin = [(Key::PrimaryFirst, "on"), (Key::PrimaryFirst, "always"), (Key::Nagle, "")];
+        for (begins, nagle, keys) in [
+            ("where idle longest", "off", &begin[..1]),
+            ("on a", "off", &begin[1..2]),
+            ("on a", "on", &begin[1..]),
+        ] {
+            let all = video(network, "sctp,cmt-sctp", keys);
+            let of = |name: &str, number: fn(&Run) -> f64| {
+                let found = all.iter().find(|(other, _)| other.starts_with(name));
+                let (_, runs) = found.unwrap_or_else(|| panic!("a variant {name}"));
+                mean(&each(runs, number)).unwrap_or(f64::NAN)
+            };
+            let cmt = "cmt-sctp/send-all/reno";
+            let [a, b, both] = ["sctp/a/reno", "sctp/b/reno", cmt].map(|name| of(name, delay));
+            let share = of(cmt, share_of_a);
+            println!(
+                "| {} and {} | {begins} | {nagle} | {a:.1} | {b:.1} | {both:.1} | {share:.1} % \
+                 | {published} % |",
+                network.0, network.1,
+            );
+        }
     }
 }
 

@@ -55,6 +55,12 @@ pub struct SctpParameters {
     pub sends_unconfirmed: bool,
     /// Windows count user data, not chunk headers and padding.
     pub counts_payload_only: bool,
+    /// Nagle's algorithm asks for what is outstanding on the path, not in the association: a small
+    /// message goes to a path without outstanding data at once (`sendOnPath` of INET).
+    pub nagle_by_path: bool,
+    /// The I bit is set where the window of the path or the end of the data stops its packets
+    /// (`sackNow` of INET, `sendOnPath`).
+    pub asks_for_sacks: bool,
 }
 
 /// Rule of the initial window.
@@ -122,6 +128,8 @@ impl SctpProfile {
             grows_with_cum_tsn: false,
             sends_unconfirmed: false,
             counts_payload_only: false,
+            nagle_by_path: false,
+            asks_for_sacks: false,
         };
         const NO_PF: FailureLimits =
             FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 };
@@ -136,6 +144,8 @@ impl SctpProfile {
                 grows_with_cum_tsn: true,
                 sends_unconfirmed: true,
                 counts_payload_only: true,
+                nagle_by_path: true,
+                asks_for_sacks: true,
                 ..RFC
             },
             SctpProfile::Lab003 | SctpProfile::Bsd => SctpParameters {
@@ -181,6 +191,10 @@ mod tests {
         );
         let unconfirmed = SctpProfile::ALL.map(|(profile, _)| of(profile).sends_unconfirmed);
         assert_eq!(unconfirmed, [false, true, false, false]);
+        let by_path = SctpProfile::ALL.map(|(profile, _)| of(profile).nagle_by_path);
+        assert_eq!(by_path, [false, true, false, false]);
+        let asks = SctpProfile::ALL.map(|(profile, _)| of(profile).asks_for_sacks);
+        assert_eq!(asks, [false, true, false, false]);
         assert_eq!(of(SctpProfile::Rfc9260).heartbeat_burst, 1);
         assert_eq!(of(SctpProfile::Bsd).heartbeat_burst, 4);
         assert_eq!(of(SctpProfile::Bsd).limits.potentially_failed, None);

@@ -475,6 +475,15 @@ impl Sender {
         self.outstanding.in_flight_bytes(path) < self.control.cwnd_bytes(path)
     }
 
+    /// Nothing is queued for `path`, or its window has room left, but not for what is next (INET:
+    /// `nextChunkFitsIntoPacket` of what the window leaves).
+    pub(super) fn sends_no_more_on(&self, path: PathId) -> bool {
+        let window = self.control.cwnd_bytes(path);
+        let left = window.saturating_sub(self.outstanding.in_flight_bytes(path));
+        let chunk = |payload: u32| u64::from((self.header() + payload).next_multiple_of(4));
+        left > 0 && self.next_len(path).is_none_or(|payload| chunk(payload) > left)
+    }
+
     /// The peer has room for a chunk of `len` bytes, or is probed with it.
     pub(super) fn peer_takes(&self, len: u32) -> bool {
         u64::from(len) <= self.peer_rwnd || self.probe == Probe::Due
@@ -542,8 +551,12 @@ impl Sender {
             return None;
         }
         let is_small = self.unsent_bytes() < u64::from(self.setup.fragment);
-        let waits = self.outstanding.total_in_flight_bytes() > 0;
-        (is_small && waits).then_some(Blocked::Nagle)
+        let waiting_for = if self.rules.nagle_by_path {
+            self.outstanding.in_flight_bytes(path)
+        } else {
+            self.outstanding.total_in_flight_bytes()
+        };
+        (is_small && waiting_for > 0).then_some(Blocked::Nagle)
     }
 
     /// Whether `path` leaves the other ones their shares of the buffers.

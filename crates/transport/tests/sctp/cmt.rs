@@ -3,7 +3,9 @@
 use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
 use std::net::IpAddr;
-use transport::sctp::cmt::{CmtConfig, PathBlocking, Rescheduling, RttRule, SackPath, Sides};
+use transport::sctp::cmt::{
+    CmtConfig, PathBlocking, PrimaryFirst, Rescheduling, RttRule, SackPath, Sides,
+};
 use transport::sctp::{RtxPolicy, SctpConfig};
 use wire::sctp::{Chunk, DataFlags, Features, Tsn};
 
@@ -325,4 +327,42 @@ fn new_data_avoid_a_path_that_may_have_failed_while_another_is_active() {
     pair.pass(Duration::from_secs(60));
     assert!(!data(&pair, start).is_empty());
     assert_eq!(pair.host(Server).lens(), [FULL as u32; 49]);
+}
+
+/// Two small messages at once with Nagle's algorithm: milliseconds until each is sent, the path, and
+/// whether its SACK is asked for.
+fn two_small_ones(by_path: bool, asks_for_sacks: bool) -> Vec<(u64, IpAddr, bool)> {
+    let with = CmtConfig { primary_first: PrimaryFirst::Always, ..CmtConfig::default() };
+    let mut with = SctpConfig { nagle: true, ..cmt(with) };
+    with.parameters.nagle_by_path = by_path;
+    with.parameters.asks_for_sacks = asks_for_sacks;
+    let mut pair = Pair::open_with(2, with);
+    // The first SACK of an association is not delayed.
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(1));
+    let start = pair.now;
+    for _ in 0..2 {
+        pair.send(Client, message(0, 100));
+    }
+    pair.pass(Duration::from_secs(1));
+    let asks = |flags: &DataFlags| flags.contains(DataFlags::IMMEDIATE);
+    let sent = data(&pair, start);
+    sent.iter().map(|(at, src, _, flags)| ((*at - start).as_millis(), *src, asks(flags))).collect()
+}
+
+/// `sendOnPath` of INET compares with what its own path has outstanding.
+#[test]
+fn small_message_takes_the_path_without_data_where_nagle_asks_by_path() {
+    let on = |path| (0, local(path), false);
+    assert_eq!(two_small_ones(true, false), [on(0), on(1)]);
+    let late = (220, local(0), false);
+    assert_eq!(two_small_ones(false, false), [on(0), late], "the delayed SACK lets it go");
+}
+
+#[test]
+fn sack_is_asked_for_where_no_more_packets_follow_on_the_path() {
+    let sent = [(0, local(0), true), (20, local(0), true)];
+    assert_eq!(two_small_ones(false, true), sent, "after a round trip");
+    let sent = [(0, local(0), true), (0, local(1), true)];
+    assert_eq!(two_small_ones(true, true), sent);
 }
