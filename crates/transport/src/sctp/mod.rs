@@ -55,7 +55,7 @@ pub use config::{Addresses, SctpConfig};
 pub use gaps::{GapStructure, ListAnswer, ReceivedList, SentList};
 pub use outstanding::{AckedChunk, Acknowledged, Marked, Outstanding, Report, SackError, UserData};
 pub use path_state::{Consequence, FailureLimits, PathState, PathStates};
-pub use profile::{InitialWindow, SctpParameters, SctpProfile};
+pub use profile::{InitialWindow, SctpParameters, SctpProfile, SendRules};
 pub use received::{Arrival, Keep, ReceivedTsns};
 pub use rto::{Rto, RtoBounds};
 pub use rtx_policy::{Candidate, RtxPolicy};

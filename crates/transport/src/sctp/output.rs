@@ -168,7 +168,7 @@ impl Transfer {
         // A delayed SACK is for two packets: without another one in the network a closed window
         // would wait for its timer (RFC 7053 s5.1).
         let is_alone = self.sender.outstanding.total_in_flight_chunks() <= chunks.chunks().len();
-        let asks = self.sender.rules.asks_for_sacks && self.sender.sends_no_more_on(path);
+        let asks = self.sender.rules.sending.asks_for_sacks && self.sender.sends_no_more_on(path);
         if is_last || asks || (is_alone && self.is_stopped_by_window(path)) {
             cold_path();
             ask_for_sack(chunks);

@@ -50,6 +50,13 @@ pub struct SctpParameters {
     pub pooled_floor: u32,
     /// A window grows only if the cumulative TSN advances (RFC 4960 s7.2.1).
     pub grows_with_cum_tsn: bool,
+    /// What new data wait for.
+    pub sending: SendRules,
+}
+
+/// What new data wait for, and what is counted and asked for with them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SendRules {
     /// CMT: new data go to addresses that are not verified, too (`sendOnAllPaths` of INET asks for
     /// the window only; retransmissions avoid them, `getNextPath`).
     pub sends_unconfirmed: bool,
@@ -61,6 +68,23 @@ pub struct SctpParameters {
     /// The I bit is set where the window of the path or the end of the data stops its packets
     /// (`sackNow` of INET, `sendOnPath`).
     pub asks_for_sacks: bool,
+}
+
+impl SendRules {
+    /// Those of RFC 9260.
+    const RFC_9260: SendRules = SendRules {
+        sends_unconfirmed: false,
+        counts_payload_only: false,
+        nagle_by_path: false,
+        asks_for_sacks: false,
+    };
+    /// `sendOnPath` of INET.
+    const INET: SendRules = SendRules {
+        sends_unconfirmed: true,
+        counts_payload_only: true,
+        nagle_by_path: true,
+        asks_for_sacks: true,
+    };
 }
 
 /// Rule of the initial window.
@@ -126,10 +150,7 @@ impl SctpProfile {
             burst: BurstRule::UseItOrLoseIt,
             pooled_floor: 4,
             grows_with_cum_tsn: false,
-            sends_unconfirmed: false,
-            counts_payload_only: false,
-            nagle_by_path: false,
-            asks_for_sacks: false,
+            sending: SendRules::RFC_9260,
         };
         const NO_PF: FailureLimits =
             FailureLimits { potentially_failed: None, ..FailureLimits::RFC_9260 };
@@ -142,10 +163,7 @@ impl SctpProfile {
                 initial_window: InitialWindow::Rfc4960,
                 pooled_floor: 1,
                 grows_with_cum_tsn: true,
-                sends_unconfirmed: true,
-                counts_payload_only: true,
-                nagle_by_path: true,
-                asks_for_sacks: true,
+                sending: SendRules::INET,
                 ..RFC
             },
             SctpProfile::Lab003 | SctpProfile::Bsd => SctpParameters {
@@ -189,12 +207,9 @@ mod tests {
             [SctpProfile::Inet000, SctpProfile::Bsd].map(|one| of(one).pooled_floor),
             [1, 4]
         );
-        let unconfirmed = SctpProfile::ALL.map(|(profile, _)| of(profile).sends_unconfirmed);
-        assert_eq!(unconfirmed, [false, true, false, false]);
-        let by_path = SctpProfile::ALL.map(|(profile, _)| of(profile).nagle_by_path);
-        assert_eq!(by_path, [false, true, false, false]);
-        let asks = SctpProfile::ALL.map(|(profile, _)| of(profile).asks_for_sacks);
-        assert_eq!(asks, [false, true, false, false]);
+        let sending = SctpProfile::ALL.map(|(profile, _)| of(profile).sending);
+        let [rfc, inet] = [SendRules::RFC_9260, SendRules::INET];
+        assert_eq!(sending, [rfc, inet, rfc, rfc]);
         assert_eq!(of(SctpProfile::Rfc9260).heartbeat_burst, 1);
         assert_eq!(of(SctpProfile::Bsd).heartbeat_burst, 4);
         assert_eq!(of(SctpProfile::Bsd).limits.potentially_failed, None);

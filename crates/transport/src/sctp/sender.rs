@@ -456,7 +456,7 @@ impl Sender {
 
     /// Bytes of windows that a fragment takes.
     pub(super) fn window_len(&self, payload: u32) -> u32 {
-        if self.rules.counts_payload_only {
+        if self.rules.sending.counts_payload_only {
             return payload;
         }
         (self.header() + payload).next_multiple_of(4)
@@ -551,7 +551,7 @@ impl Sender {
             return None;
         }
         let is_small = self.unsent_bytes() < u64::from(self.setup.fragment);
-        let waiting_for = if self.rules.nagle_by_path {
+        let waiting_for = if self.rules.sending.nagle_by_path {
             self.outstanding.in_flight_bytes(path)
         } else {
             self.outstanding.total_in_flight_bytes()

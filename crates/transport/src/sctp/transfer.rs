@@ -108,7 +108,7 @@ impl Transfer {
             dac: config.cmt.is_some_and(|cmt| cmt.algorithms.dac),
             gap_structure: config.gap_structure,
         };
-        let trusting = config.cmt.is_some() && config.parameters.sends_unconfirmed;
+        let trusting = config.cmt.is_some() && config.parameters.sending.sends_unconfirmed;
         let mut transfer = Transfer {
             socket,
             paths: Vec::new(),

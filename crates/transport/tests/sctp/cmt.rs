@@ -329,13 +329,13 @@ fn new_data_avoid_a_path_that_may_have_failed_while_another_is_active() {
     assert_eq!(pair.host(Server).lens(), [FULL as u32; 49]);
 }
 
-/// Two small messages at once with Nagle's algorithm: milliseconds until each is sent, the path, and
-/// whether its SACK is asked for.
+/// Two small messages at once with Nagle's algorithm: milliseconds until each is sent, its path,
+/// and whether a SACK is asked for.
 fn two_small_ones(by_path: bool, asks_for_sacks: bool) -> Vec<(u64, IpAddr, bool)> {
     let with = CmtConfig { primary_first: PrimaryFirst::Always, ..CmtConfig::default() };
     let mut with = SctpConfig { nagle: true, ..cmt(with) };
-    with.parameters.nagle_by_path = by_path;
-    with.parameters.asks_for_sacks = asks_for_sacks;
+    with.parameters.sending.nagle_by_path = by_path;
+    with.parameters.sending.asks_for_sacks = asks_for_sacks;
     let mut pair = Pair::open_with(2, with);
     // The first SACK of an association is not delayed.
     pair.send(Client, message(0, 100));
