@@ -6,7 +6,7 @@
 use std::fmt;
 
 /// A value, or none.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) struct Rarely<T>(Option<Box<T>>);
 
 impl<T> Rarely<T> {
@@ -31,6 +31,19 @@ impl<T> Rarely<T> {
     pub(crate) fn take(&mut self) -> Option<T> {
         self.0.take().map(|value| *value)
     }
+}
+
+impl<T: Clone> Clone for Rarely<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Rarely(self.0.as_deref().map(copy))
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn copy<T: Clone>(value: &T) -> Box<T> {
+    Box::new(value.clone())
 }
 
 impl<T: Default> Rarely<T> {

@@ -104,15 +104,15 @@ impl Abandonment {
     }
 
     /// A fragment is sent for the first time.
-    pub(super) fn on_sent(&mut self, tsn: Tsn, fragment: &Fragment) {
-        if !self.enabled || fragment.reliability == Reliability::Full {
+    #[cold]
+    pub(super) fn on_sent(&mut self, tsn: Tsn, message: MessageKey, reliability: Reliability) {
+        if reliability == Reliability::Full {
             return;
         }
-        cold_path();
-        self.sent.entry(fragment.message).or_default().push(tsn);
-        self.order.push_back((tsn, fragment.message));
-        if let Reliability::Priority(rank) = fragment.reliability {
-            self.expendable.insert((Reverse(rank), fragment.message));
+        self.sent.entry(message).or_default().push(tsn);
+        self.order.push_back((tsn, message));
+        if let Reliability::Priority(rank) = reliability {
+            self.expendable.insert((Reverse(rank), message));
         }
     }
 
@@ -162,7 +162,8 @@ impl Sender {
 
     /// A chunk gets a TSN and is abandoned at once.
     fn consume(&mut self, now: Instant, path: PathId, fragment: Fragment) {
-        let Fragment { stream, unordered, sequence, .. } = fragment;
+        let unordered = fragment.is_unordered();
+        let Fragment { stream, sequence, .. } = fragment;
         let sent = Sent { fragment, offset: self.bound() };
         let tsn = self.outstanding.send(now, path, 0, sent);
         self.outstanding.abandon(tsn);
@@ -231,7 +232,8 @@ impl Sender {
             }
             self.gaps.on_abandoned(tsn);
             if let Some(data) = self.outstanding.abandon(tsn) {
-                let Fragment { stream, unordered, sequence, .. } = data.fragment;
+                let unordered = data.fragment.is_unordered();
+                let Fragment { stream, sequence, .. } = data.fragment;
                 self.abandonment.skipped.push(Skipped { tsn, stream, unordered, sequence });
                 self.release(data.bytes());
                 last = Some(data);

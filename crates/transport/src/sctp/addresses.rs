@@ -175,6 +175,7 @@ impl AddressChanges {
     }
 
     /// When T4 expires.
+    #[inline(always)]
     pub(super) fn deadline(&self) -> Instant {
         self.outstanding.as_ref().map_or(Instant::FAR_FUTURE, |outstanding| outstanding.deadline)
     }
@@ -185,16 +186,25 @@ impl AddressChanges {
         self.queued.clear();
     }
 
+    /// Whether requests wait to be sent.
+    #[inline]
+    pub(super) fn has_queued(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
     /// Sends the next ASCONF if none is outstanding.
     #[inline]
     pub(super) fn poll(&mut self, cx: &Context<'_>, transfer: &mut Transfer, ends: &mut Ends) {
-        if self.outstanding.is_none() && !self.queued.is_empty() {
+        if self.has_queued() {
             self.send_queued(cx, transfer, ends);
         }
     }
 
     #[cold]
     fn send_queued(&mut self, cx: &Context<'_>, transfer: &mut Transfer, ends: &mut Ends) {
+        if self.outstanding.is_some() {
+            return;
+        }
         let changes: Vec<Change> = self.queued.drain(..).collect();
         let request = |(correlation, change): (u32, &Change)| {
             let of = |address| AddressRequest { correlation, address };

@@ -518,13 +518,13 @@ impl Association {
         let is_plain = packet.udp.is_none() && !self.ends.knows_udp();
         let is_open =
             matches!(&self.phase, Phase::Open(open) if open.shutdown.stage() != Stage::Closed);
-        let has_only = |chunks: &Chunks| match chunks.only() {
+        let has_only_common = match packet.chunks.only() {
             Some(only) => is_common(only),
-            None => chunks.iter().all(is_common),
+            None => are_common(&packet.chunks),
         };
-        let is_taken = is_mine && is_plain && is_open && has_only(&packet.chunks);
+        let is_taken = is_mine && is_plain && is_open && has_only_common;
         if is_taken {
-            self.on_common_packet(cx, pair, packet);
+            self.process_common(cx, pair, packet);
         }
         is_taken
     }
@@ -532,6 +532,12 @@ impl Association {
     /// A packet arrives for an open association that has nothing but data and SACKs.
     #[inline(never)]
     fn on_common_packet(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
+        self.process_common(cx, pair, packet);
+    }
+
+    // Inlined with the only chunk, a packet needs one frame from the stack to its end.
+    #[inline(always)]
+    fn process_common(&mut self, cx: &mut Context<'_>, pair: PathId, packet: &mut SctpPacket) {
         let path = self.ends.path_to(pair);
         let Phase::Open(open) = &mut self.phase else { return };
         let (readable, stage) =
@@ -542,14 +548,13 @@ impl Association {
         }
         open.transfer.receiver.begin_packet();
         let from = (pair, path.unwrap_or(PathId(0)));
-        for chunk in &mut packet.chunks {
-            match open.transfer.on_chunk(cx, from, chunk, stage) {
-                Verdict::Go => {}
-                Verdict::Stop => break,
-                Verdict::Abort(cause) => {
-                    return self.abort_with(cx, pair, cause, SocketError::Reset);
-                }
-            }
+        let verdict = match packet.chunks.only_mut() {
+            Some(chunk) => open.transfer.on_chunk(cx, from, chunk, stage),
+            None => open.transfer.on_chunks(cx, from, &mut packet.chunks, stage),
+        };
+        if let Verdict::Abort(cause) = verdict {
+            cold_path();
+            return self.abort_with(cx, pair, cause, SocketError::Reset);
         }
         self.end_packet(cx, pair, readable);
     }
@@ -578,15 +583,15 @@ impl Association {
             cold_path();
             self.on_shutdown_step(cx, ShutdownStep::SendShutdown);
         }
-        self.report_held(cx);
+        if cx.wants(EventMask::ACCOUNT) {
+            self.report_held(cx);
+        }
     }
 
     /// Reports what waits at the receiver for earlier data.
+    #[cold]
     fn report_held(&mut self, cx: &mut Context<'_>) {
-        if let Phase::Open(open) = &self.phase
-            && cx.wants(EventMask::ACCOUNT)
-        {
-            cold_path();
+        if let Phase::Open(open) = &self.phase {
             // A message whose last fragment is still to come waits for nothing that is missing.
             let receiver = &open.transfer.receiver;
             let waiting = if receiver.has_gap() { receiver.streams().waiting_bytes() } else { 0 };
@@ -655,7 +660,7 @@ impl Association {
             | Chunk::Pad(_) => Verdict::Go,
             _ => {
                 let stage = open.shutdown.stage();
-                open.transfer.on_chunk(cx, (pair, path), chunk, stage)
+                open.transfer.on_chunks(cx, (pair, path), std::slice::from_mut(chunk), stage)
             }
         }
     }
@@ -840,6 +845,11 @@ impl Association {
 #[inline]
 const fn is_common(chunk: &Chunk) -> bool {
     matches!(chunk, Chunk::Data(_) | Chunk::Sack(_) | Chunk::NrSack(_))
+}
+
+#[inline(never)]
+fn are_common(chunks: &[Chunk]) -> bool {
+    chunks.iter().all(is_common)
 }
 
 /// Whether the peer reports that it does not know ASCONF.

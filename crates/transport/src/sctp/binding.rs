@@ -141,9 +141,9 @@ impl Binding {
     fn first_bound(&self) -> Option<(u64, PathId)> {
         let first = |(index, queue): (usize, &Queue)| {
             // The rest of a message may come before lower positions.
-            let first = queue.waiting.iter().take_while(|bound| !bound.fragment.begin);
+            let first = queue.waiting.iter().take_while(|bound| !bound.fragment.is_first());
             let rest = first.map(|bound| bound.offset).min();
-            let next = queue.waiting.iter().find(|bound| bound.fragment.begin);
+            let next = queue.waiting.iter().find(|bound| bound.fragment.is_first());
             let next = next.map(|bound| bound.offset);
             let lowest = rest.into_iter().chain(next).min()?;
             Some((lowest, PathId(index as u8)))
@@ -223,8 +223,9 @@ impl Binding {
         self.bytes -= len;
         self.count -= 1;
         if self.framing == Framing::Data {
-            let Fragment { message, sequence, end, .. } = bound.fragment;
-            self.begun = (!end).then_some((message, sequence));
+            let fragment = &bound.fragment;
+            let begun = (fragment.message, fragment.sequence);
+            self.begun = (!fragment.is_last()).then_some(begun);
         }
         Some(bound)
     }
@@ -245,7 +246,7 @@ impl Binding {
                 break;
             }
             let Some(fragment) = self.open.remove(&at) else { break };
-            is_whole = fragment.end || self.framing == Framing::Interleaved;
+            is_whole = fragment.is_last() || self.framing == Framing::Interleaved;
             self.enqueue(path, Bound { offset: at, fragment });
             at += u64::from(len);
             left = left.saturating_sub(len);
@@ -288,7 +289,7 @@ impl Binding {
         if self.framing == Framing::Interleaved {
             return Some(first);
         }
-        let begins = |(_, fragment): &(&u64, &Fragment)| fragment.begin;
+        let begins = |(_, fragment): &(&u64, &Fragment)| fragment.is_first();
         self.open.range(..=first).rev().find(begins).map(|(start, _)| *start)
     }
 

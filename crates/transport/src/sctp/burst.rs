@@ -113,6 +113,7 @@ impl Bursts {
     }
 
     /// Before a packet of new data on `path`; `most`: Max.Burst, not 0.
+    #[inline(always)]
     pub(super) fn before_packet(
         &mut self,
         (rule, most): (BurstRule, u32),
@@ -131,6 +132,19 @@ impl Bursts {
             BurstRule::CwndLimitingBsd => return cut(BurstLimit::KeepOld),
             _ => {}
         }
+        self.count_before((rule, most), now, path, room)
+    }
+
+    /// The same under a rule that counts what was sent at this instant.
+    #[inline(never)]
+    fn count_before(
+        &mut self,
+        (rule, most): (BurstRule, u32),
+        now: Instant,
+        path: PathId,
+        room: &BurstRoom,
+    ) -> BurstStep {
+        let window = room.in_flight + u64::from(most) * room.packet;
         self.all.begin(now);
         let all = self.all.packets;
         let burst = self.path(path);
@@ -174,10 +188,15 @@ impl Bursts {
     }
 
     /// A packet of new data leaves on `path`.
+    #[inline]
     pub(super) fn on_packet(&mut self, rule: BurstRule, now: Instant, path: PathId) {
-        if rule.is_lasting() {
-            return;
+        if !rule.is_lasting() {
+            self.count_packet(now, path);
         }
+    }
+
+    #[inline(never)]
+    fn count_packet(&mut self, now: Instant, path: PathId) {
         self.all.begin(now);
         self.all.packets += 1;
         let burst = self.path(path);

@@ -335,10 +335,13 @@ impl Ends {
     }
 
     /// The path whose remote address is that of the pair `number`: itself if it is a path.
+    #[inline(always)]
     pub(super) fn path_to(&self, number: PathId) -> Option<PathId> {
-        if number.index() < self.paths {
-            return Some(number);
-        }
+        if number.index() < self.paths { Some(number) } else { self.path_of_pair(number) }
+    }
+
+    #[cold]
+    fn path_of_pair(&self, number: PathId) -> Option<PathId> {
         let remote = self.pair_of(number)?.remote;
         self.path_with(remote)
     }

@@ -43,8 +43,27 @@ struct Reported<'a> {
 }
 
 impl Transfer {
+    /// The chunks of a packet arrive, up to one that ends it.
+    #[inline(never)]
+    pub(super) fn on_chunks(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: (PathId, PathId),
+        chunks: &mut [Chunk],
+        stage: Stage,
+    ) -> Verdict {
+        for chunk in chunks {
+            let verdict = self.on_chunk(cx, from, chunk, stage);
+            if verdict != Verdict::Go {
+                return verdict;
+            }
+        }
+        Verdict::Go
+    }
+
     /// A chunk arrives from `pair`, whose path is `path`.
-    #[inline]
+    // Inlined, the only chunk of a packet needs no call of its own.
+    #[inline(always)]
     pub(super) fn on_chunk(
         &mut self,
         cx: &mut Context<'_>,
@@ -155,6 +174,7 @@ impl Transfer {
     }
 
     /// DATA or I-DATA.
+    #[inline(always)]
     fn on_user_data(
         &mut self,
         cx: &mut Context<'_>,
@@ -181,6 +201,7 @@ impl Transfer {
         }
     }
 
+    #[inline(always)]
     fn record_arrival(&self, cx: &mut Context<'_>, path: PathId, offset: u64, len: u32) {
         let socket = self.socket;
         cx.record(EventMask::ARRIVAL, || Event::SegmentArrived { socket, path, offset, len });
@@ -198,6 +219,7 @@ impl Transfer {
     }
 
     /// A SACK or NR-SACK.
+    #[inline(never)]
     fn on_report(&mut self, cx: &mut Context<'_>, reported: &Reported<'_>) -> Verdict {
         let blocks = reported.gaps.len() + reported.nr_gaps.len();
         let room = self.paths.iter().map(|path| path.room).min().unwrap_or(0);

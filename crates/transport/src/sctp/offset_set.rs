@@ -76,8 +76,17 @@ impl OffsetSet {
     }
 
     /// Removes the first of `queue`, and those behind it that were removed before.
+    #[inline(always)]
     fn remove_first(&mut self) {
         ring::pop_front(&mut self.queue);
+        if self.queue.front().is_some_and(|first| first.removed) {
+            self.drop_removed();
+        }
+    }
+
+    /// Drops what was removed in front.
+    #[inline(never)]
+    fn drop_removed(&mut self) {
         while self.queue.front().is_some_and(|first| first.removed) {
             ring::pop_front(&mut self.queue);
         }

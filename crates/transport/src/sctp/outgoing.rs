@@ -1,5 +1,6 @@
 //! `Outgoing`: the packet that an association sends next, while it gets its chunks.
 
+use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
 use wire::sctp::{Chunk, Chunks};
 use wire::{Body, Packet, SctpPacket};
@@ -10,21 +11,50 @@ use wire::{Body, Packet, SctpPacket};
 #[derive(Debug, Default)]
 pub(super) struct Outgoing(Option<Box<Packet>>);
 
+/// Memory for a packet. Allocated before its chunk is made, whose fields are then written there
+/// only.
+pub(super) type Place = Box<MaybeUninit<Packet>>;
+
 impl Outgoing {
     /// A packet with these chunks, if there are any.
     pub(super) fn set(&mut self, chunks: Chunks) {
         if !chunks.is_empty() {
-            self.0 = Some(packet(chunks));
+            self.0 = Some(Box::new(packet(chunks)));
+        }
+    }
+
+    /// Memory for the packet, if there is none.
+    #[inline(always)]
+    pub(super) fn place(&self) -> Option<Place> {
+        self.0.is_none().then(Box::new_uninit)
+    }
+
+    /// The first chunk.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, place: Place, chunk: Chunk) {
+        debug_assert!(self.is_empty(), "it has none");
+        self.0 = Some(Box::write(place, packet(Chunks::one(chunk))));
+    }
+
+    /// Appends a chunk; `place` is what [`Self::place`] has given.
+    #[inline(always)]
+    pub(super) fn push_at(&mut self, place: Option<Place>, chunk: Chunk) {
+        match place {
+            Some(place) => self.begin(place, chunk),
+            None => self.append(chunk),
         }
     }
 
     /// Appends a chunk.
     #[inline(always)]
     pub(super) fn push(&mut self, chunk: Chunk) {
-        match &self.0 {
-            None => self.0 = Some(packet(Chunks::one(chunk))),
-            Some(_) => self.change(|chunks| chunks.push(chunk)),
-        }
+        self.push_at(self.place(), chunk);
+    }
+
+    /// Appends a chunk to others.
+    #[inline(never)]
+    fn append(&mut self, chunk: Chunk) {
+        self.change(|chunks| chunks.push(chunk));
     }
 
     /// Puts a chunk before the others.
@@ -33,7 +63,6 @@ impl Outgoing {
         self.change(|chunks| chunks.push_first(chunk));
     }
 
-    #[inline(never)]
     fn change(&mut self, change: impl FnOnce(&mut Chunks)) {
         if let Some(packet) = &mut self.0
             && let Body::Sctp(sctp) = &mut packet.body
@@ -74,8 +103,8 @@ impl Outgoing {
 
 /// A packet with these chunks from nowhere to nowhere.
 #[inline(always)]
-pub(super) fn packet(chunks: Chunks) -> Box<Packet> {
+pub(super) fn packet(chunks: Chunks) -> Packet {
     let nowhere = Ipv4Addr::UNSPECIFIED.into();
     let body = Body::Sctp(SctpPacket { chunks, ..SctpPacket::default() });
-    Box::new(Packet::new(nowhere, nowhere, body))
+    Packet::new(nowhere, nowhere, body)
 }

@@ -47,6 +47,12 @@ impl Transfer {
         Some(pair)
     }
 
+    /// Whether `poll` would find nothing, and change nothing.
+    #[inline(always)]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.receiver.sack_due().is_none() && self.is_idle() && self.control.next_pair().is_none()
+    }
+
     /// A packet of control chunks.
     #[inline(never)]
     fn take_control(&mut self, pair: PathId, chunks: &mut Outgoing) {
@@ -55,6 +61,7 @@ impl Transfer {
     }
 
     /// Whether the sender is idle, and a round of CMT would change nothing.
+    #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
         let is_still = |key: SendAllKey| key != SendAllKey::Random && self.round.is_still();
         self.sender.is_idle()
@@ -433,46 +440,62 @@ impl Transfer {
         !chunks.is_empty()
     }
 
-    /// New data of one packet on `path`; returns whether any may be sent.
-    #[inline]
+    /// New data of one packet on `path`, which has no chunks so far; returns whether any may be
+    /// sent.
+    #[inline(always)]
     fn anew(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         if self.sender.unsent_bytes() == 0 {
             return false;
         }
         let Some(state) = self.paths.get(path.index()) else { return false };
+        let window = self.sender.burst_room(state);
         // An idle window, which may still decay, has room.
-        let may_send = self.sender.has_window(path) && !state.is_blocked(cx.now);
-        may_send && !self.sender.is_suspended(path) && self.new_chunks(cx, path, chunks)
-    }
-
-    /// The same where a window has room. What ends before saves no registers for it.
-    #[inline(never)]
-    fn new_chunks(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
-        let index = path.index();
-        if !self.sender.prepare_burst(cx.now, &self.paths[index]) {
+        let may_send = window.in_flight < window.cwnd && !state.is_blocked(cx.now);
+        if !may_send || self.sender.is_suspended(path) {
+            return false;
+        }
+        if !self.sender.prepare_burst(cx.now, state, window) {
             cold_path();
             return false;
         }
-        let (mut left, mut is_first) = (self.paths[index].room, true);
-        while left > self.sender.header() {
-            if self.sender.abandonment.enabled {
-                cold_path();
-                self.sender.abandon_begun(cx.now, path);
-            }
-            let why = self.sender.blocked(path, left, is_first);
-            if why.is_some() || !self.may_book(path) {
-                break;
-            }
-            let Some(chunk) = self.sender.send_new(cx, &mut self.paths[index]) else { break };
-            left = left.saturating_sub(chunk.padded_len());
-            chunks.push(chunk);
-            is_first = false;
+        let mut left = state.room;
+        while left > self.sender.header()
+            && let Some(len) = self.new_chunk(cx, path, left, chunks)
+        {
+            left = left.saturating_sub(len);
         }
         self.sender.streams.end_packet();
-        if !is_first {
+        let is_filled = !chunks.is_empty();
+        if is_filled {
             self.sender.bursts.on_packet(self.sender.rules.burst, cx.now, path);
         }
-        !is_first
+        is_filled
+    }
+
+    /// The next chunk of a packet that has room for `left` bytes; returns the bytes that it takes,
+    /// if it may be sent. What ends before saves no registers for it.
+    #[inline(never)]
+    fn new_chunk(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: PathId,
+        left: u32,
+        chunks: &mut Outgoing,
+    ) -> Option<u32> {
+        if self.sender.abandonment.enabled {
+            cold_path();
+            self.sender.abandon_begun(cx.now, path);
+        }
+        // A packet is begun where the window has room.
+        let is_first = chunks.is_empty();
+        let has_window = is_first || self.sender.has_window(path);
+        debug_assert_eq!(has_window, self.sender.has_window(path), "it has room");
+        let is_blocked =
+            !has_window || self.sender.blocked_in_window(path, left, is_first).is_some();
+        if is_blocked || !self.may_book(path) {
+            return None;
+        }
+        self.sender.send_new(cx, &mut self.paths[path.index()], chunks)
     }
 
     /// The path that the lowest marked chunk takes.
@@ -548,12 +571,17 @@ impl Transfer {
     }
 
     /// Nothing is sent for now: whether a zero-window probe must wait for its timer.
-    #[inline(never)]
+    #[inline]
     pub(super) fn arm_probe(&mut self, cx: &Context<'_>) {
-        let is_idle = || self.sender.outstanding.total_in_flight_bytes() == 0;
-        if self.sender.probe != Probe::Off || !is_idle() || !self.sender.has_data() {
-            return;
+        let is_idle = self.sender.outstanding.total_in_flight_bytes() == 0;
+        if is_idle && self.sender.probe == Probe::Off && self.sender.has_data() {
+            self.begin_probe(cx);
         }
+    }
+
+    /// The same where everything is acknowledged, and data wait.
+    #[cold]
+    fn begin_probe(&mut self, cx: &Context<'_>) {
         let Some(path) = self.probe_path() else { return };
         let len = match self.sender.outstanding.next_marked() {
             Some(marked) => marked.len,

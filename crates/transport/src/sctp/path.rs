@@ -198,6 +198,7 @@ impl Path {
     }
 
     /// When a timer of the path expires next.
+    #[inline(always)]
     pub(super) fn deadline(&self) -> Instant {
         let heartbeat = match self.heartbeat {
             Heartbeat::Off => Instant::FAR_FUTURE,

@@ -132,6 +132,7 @@ impl Receiver {
     ///
     /// # Errors
     /// If an ERROR or an ABORT answers it.
+    #[inline(always)]
     pub(super) fn on_data(&mut self, data: &mut Data) -> Result<Accepted, Answer> {
         if self.setup.framing == Framing::Interleaved {
             return Err(violation(b"DATA in place of I-DATA"));
@@ -166,6 +167,7 @@ impl Receiver {
 
     /// The position of user data for the recorder. Chunks have no byte positions: it is that in the
     /// virtual stream, otherwise what has arrived before.
+    #[inline(always)]
     fn position(&mut self, payload: &Payload) -> u64 {
         let arrived = self.arrived;
         self.arrived += u64::from(payload.len());

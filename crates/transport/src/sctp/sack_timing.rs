@@ -63,6 +63,7 @@ impl SackTiming {
 
     /// A packet arrived; returns whether a SACK must be sent at once. `shutting_down`: SHUTDOWN
     /// was sent (RFC 9260 s9.2).
+    #[inline(always)]
     pub fn on_packet(&mut self, now: Instant, packet: &DataPacket, shutting_down: bool) -> bool {
         self.unacknowledged += 1;
         let gap_matters = match packet.gap {

@@ -12,12 +12,15 @@ use super::cmt::{BufferBasis, CmtConfig, Marks, split};
 use super::config::SctpConfig;
 use super::eligibility::Eligibility;
 use super::gaps::{GapStructure, SentGaps};
+use super::outgoing::{Outgoing, Place};
 use super::outstanding::{Outstanding, UserData};
 use super::path::Path;
 use super::profile::SctpParameters;
 use super::resent::Resent;
 use super::schedule::Schedule;
-use super::streams::{Fragment, Framing, InvalidStream, Message, OutboundStreams, StreamOrder};
+use super::streams::{
+    Fragment, Framing, InvalidStream, Message, OutboundStreams, Sequence, StreamOrder,
+};
 use crate::congestion::{CongestionControl, Controller};
 use base::{Blocked, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
 use std::hint::cold_path;
@@ -207,6 +210,7 @@ impl Sender {
     }
 
     /// User data that were never sent, in bytes.
+    #[inline(always)]
     pub(super) fn unsent_bytes(&self) -> u64 {
         self.streams.queued_bytes() + self.binding().map_or(0, Binding::bytes)
     }
@@ -276,7 +280,6 @@ impl Sender {
     }
 
     /// The next fragment that is sent on `path`, with its position.
-    #[inline(always)]
     pub(super) fn take_new(&mut self, path: PathId) -> Option<Bound> {
         if let Some(binding) = self.binding_mut() {
             return binding.pop(path);
@@ -363,7 +366,14 @@ impl Sender {
     }
 
     /// Whether a writer that was refused can continue: there is room for what it has to send.
+    #[inline]
     pub(super) fn take_writable(&mut self) -> bool {
+        self.wanted.is_some() && self.take_wanted()
+    }
+
+    /// The same of a writer that was refused.
+    #[inline(never)]
+    fn take_wanted(&mut self) -> bool {
         let buffer = u64::from(self.setup.buffer);
         let can = match self.wanted {
             None | Some(Wanted::End) => false,
@@ -382,12 +392,14 @@ impl Sender {
     }
 
     /// Whether everything is acknowledged.
+    #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.outstanding.is_empty() && self.unsent_bytes() == 0
     }
 
     /// Whether the user has sent nothing that is not acknowledged, and nothing can follow from
     /// that: no writer waits, and no message can be given up.
+    #[inline(always)]
     pub(super) fn is_idle(&self) -> bool {
         self.is_empty()
             && self.wanted.is_none()
@@ -437,6 +449,7 @@ impl Sender {
     }
 
     /// Whether `next_expiry` or the policy may have a deadline.
+    #[inline(always)]
     pub(super) fn has_rare_timers(&self) -> bool {
         self.hold != Hold::Off
             || self.abandonment.deadline() != Instant::FAR_FUTURE
@@ -501,8 +514,16 @@ impl Sender {
     }
 
     /// Nothing is sent for now: data that wait for a larger window do not wait for ever.
-    #[inline(never)]
+    #[inline]
     pub(super) fn arm_hold(&mut self, now: Instant) {
+        if self.hold != Hold::Off || self.waits_for_window() {
+            self.hold_on(now);
+        }
+    }
+
+    /// The same where data wait, or have waited.
+    #[cold]
+    fn hold_on(&mut self, now: Instant) {
         let fits = |next: u32| next > 0 && u64::from(next) <= self.peer_rwnd;
         let waits = self.waits_for_window() && fits(self.next_new_len());
         self.hold = match self.hold {
@@ -526,16 +547,27 @@ impl Sender {
 
     /// Why no new chunk is sent on `path` now, whose packet has `room` bytes left and is empty or
     /// not; `None` if one can be sent.
-    // Where a chunk is sent most of it is known by then.
-    #[inline(always)]
     pub(super) fn blocked(&self, path: PathId, room: u32, is_first: bool) -> Option<Blocked> {
+        let why = self.blocked_in_window(path, room, is_first);
+        let is_full = why != Some(Blocked::NothingToSend) && !self.has_window(path);
+        if is_full { Some(Blocked::CongestionWindow) } else { why }
+    }
+
+    /// The same where the window of `path` has room.
+    #[inline(always)]
+    pub(super) fn blocked_in_window(
+        &self,
+        path: PathId,
+        room: u32,
+        is_first: bool,
+    ) -> Option<Blocked> {
         let Some(payload) = self.next_len(path) else {
             return Some(Blocked::NothingToSend);
         };
         let chunk = (self.header() + payload).next_multiple_of(4);
         // What was bound before packets became smaller is left to IP fragmentation.
         let is_whole = chunk <= room || (is_first && payload > self.setup.fragment);
-        if !is_whole || !self.has_window(path) {
+        if !is_whole {
             return Some(Blocked::CongestionWindow);
         }
         let is_taken = self.peer_takes(self.window_len(payload))
@@ -576,17 +608,68 @@ impl Sender {
         split::admits(cmt.config.buffer_split.sides, &shares)
     }
 
-    /// The next new chunk, sent on `path`; the caller made sure that one can be sent.
+    /// The next new chunk is sent on `path`, behind `chunks`; the caller made sure that one can be.
+    /// Returns its length in the packet.
     #[inline(always)]
-    pub(super) fn send_new(&mut self, cx: &mut Context<'_>, path: &mut Path) -> Option<Chunk> {
-        let Bound { offset, fragment } = self.take_new(path.id)?;
+    pub(super) fn send_new(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: &mut Path,
+        chunks: &mut Outgoing,
+    ) -> Option<u32> {
+        if self.binding().is_some() {
+            cold_path();
+            return self.send_bound(cx, path, chunks);
+        }
+        let place = chunks.place();
+        let fragment = self.streams.take(self.setup.fragment)?;
+        let bound = Bound { offset: self.bound, fragment };
+        Some(self.send_fragment(cx, path, bound, (chunks, place)))
+    }
+
+    /// The same of what a scheduler has bound to `path`.
+    #[inline(never)]
+    fn send_bound(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: &mut Path,
+        chunks: &mut Outgoing,
+    ) -> Option<u32> {
+        let bound = self.take_new(path.id)?;
+        let place = chunks.place();
+        Some(self.send_fragment(cx, path, bound, (chunks, place)))
+    }
+
+    /// A fragment is sent for the first time, in memory that `chunks` has given.
+    #[inline(always)]
+    fn send_fragment(
+        &mut self,
+        cx: &mut Context<'_>,
+        path: &mut Path,
+        Bound { offset, fragment }: Bound,
+        (chunks, place): (&mut Outgoing, Option<Place>),
+    ) -> u32 {
         let payload = fragment.payload.len();
         let len = self.window_len(payload);
         let tsn = self.outstanding.next_tsn();
-        let chunk = fragment.to_chunk(tsn);
+        // DATA apart from I-DATA: chunks of both would meet in memory, and be copied from there.
+        let unwritten = match (place, fragment.sequence) {
+            (Some(place), Sequence::Ssn(ssn)) => {
+                chunks.begin(place, Chunk::Data(fragment.to_data(tsn, ssn)));
+                None
+            }
+            (place, _) => Some(place),
+        };
         self.gaps.on_sent();
-        self.abandonment.on_sent(tsn, &fragment);
+        if self.abandonment.enabled {
+            self.abandonment.on_sent(tsn, fragment.message, fragment.reliability);
+        }
         self.outstanding.send(cx.now, path.id, len, Sent { fragment, offset });
+        if let Some(place) = unwritten
+            && let Some(sent) = self.outstanding.data(tsn)
+        {
+            chunks.push_at(place, sent.fragment.to_chunk(tsn));
+        }
         if let Some(cmt) = &mut self.cmt {
             cmt.marks.on_sent(self.outstanding.position(tsn), path.id);
         }
@@ -606,7 +689,7 @@ impl Sender {
         }
         path.counters.first_bytes += u64::from(payload);
         self.on_sent(cx, path, payload, offset, false);
-        Some(chunk)
+        (self.header() + payload).next_multiple_of(4)
     }
 
     /// Sends a marked chunk again on `path`.
@@ -639,6 +722,7 @@ impl Sender {
         Some(chunk)
     }
 
+    #[inline(always)]
     fn on_sent(
         &self,
         cx: &mut Context<'_>,
@@ -661,20 +745,29 @@ impl Sender {
         });
     }
 
+    /// The window of a path, and what is in the network.
+    #[inline(always)]
+    pub(super) fn burst_room(&self, path: &Path) -> BurstRoom {
+        BurstRoom {
+            cwnd: self.control.cwnd_bytes(path.id),
+            in_flight: self.outstanding.in_flight_bytes(path.id),
+            packet: path.room.into(),
+        }
+    }
+
     /// Before a packet of new data: an idle window decays (RFC 9260 s7.2.1), and one that is far
     /// from used is cut (Max.Burst, s6.1 D). Returns whether the burst has room for the packet.
-    pub(super) fn prepare_burst(&mut self, now: Instant, path: &Path) -> bool {
-        let in_flight = self.outstanding.in_flight_bytes(path.id);
-        if in_flight == 0 {
+    #[inline(always)]
+    pub(super) fn prepare_burst(&mut self, now: Instant, path: &Path, mut room: BurstRoom) -> bool {
+        if room.in_flight == 0 {
             cold_path();
             let idle = now - path.last_sent;
             self.control.on_idle_restart(path.id, idle, path.rto.rto(), now);
+            room.cwnd = self.control.cwnd_bytes(path.id);
         }
         if self.rules.max_burst == 0 {
             return true;
         }
-        let cwnd = self.control.cwnd_bytes(path.id);
-        let room = BurstRoom { cwnd, in_flight, packet: path.room.into() };
         let rule = (self.rules.burst, self.rules.max_burst);
         let step = self.bursts.before_packet(rule, now, path.id, &room);
         if let Some((bytes, how)) = step.limit {

@@ -110,14 +110,29 @@ impl StreamChanges {
     }
 
     /// When the request is repeated.
+    #[inline(always)]
     pub(super) fn deadline(&self) -> Instant {
         let never = Instant::FAR_FUTURE;
         let request = self.outstanding.as_ref().map_or(never, |outstanding| outstanding.deadline);
         request.min(self.yields_until.unwrap_or(never))
     }
 
+    /// Whether requests wait to be sent.
+    #[inline]
+    pub(super) fn has_queued(&self) -> bool {
+        !self.queued.is_empty()
+    }
+
     /// Sends the next request if none is outstanding and its streams have nothing to send.
+    #[inline]
     pub(super) fn poll(&mut self, cx: &Context<'_>, transfer: &mut Transfer) {
+        if self.has_queued() {
+            self.send_queued(cx, transfer);
+        }
+    }
+
+    #[cold]
+    fn send_queued(&mut self, cx: &Context<'_>, transfer: &mut Transfer) {
         if self.outstanding.is_some() {
             return;
         }
@@ -189,6 +204,7 @@ impl StreamChanges {
     }
 
     /// Data arrive: a peer that is not ready has not sent all that it has.
+    #[inline]
     pub(super) fn on_data(&mut self, now: Instant, transfer: &Transfer) {
         if let Some(outstanding) = &mut self.outstanding
             && outstanding.in_progress

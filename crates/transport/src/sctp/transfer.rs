@@ -252,6 +252,7 @@ impl Transfer {
     }
 
     /// When a timer expires next.
+    #[inline(always)]
     pub(super) fn deadline(&self) -> Instant {
         let mut deadline = self.receiver.deadline();
         for path in &self.paths {

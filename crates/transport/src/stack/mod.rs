@@ -191,8 +191,10 @@ impl Stack {
                     at_rest(cx, &mut **connection)
                 }
                 Some(Socket::Sctp(association)) => {
-                    if pass_all(cx, &mut **association, sink) {
-                        return;
+                    while let Some(transmit) = association.poll_transmit(cx) {
+                        if sink.send(cx, transmit) == Sent::Last {
+                            return;
+                        }
                     }
                     at_rest(cx, &mut **association)
                 }
@@ -592,6 +594,14 @@ impl Stack {
     // A call of its own, so that TCP's needs no registers.
     #[inline(never)]
     fn handle_departed_of_path(&mut self, id: SocketId, path: PathId, bytes: u32) {
+        // An association does not heed departures, and needs no registers for those of MPTCP.
+        if let Some(Socket::Mptcp(_)) = self.sockets.get_mut(id) {
+            self.handle_departed_of_mptcp(id, path, bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn handle_departed_of_mptcp(&mut self, id: SocketId, path: PathId, bytes: u32) {
         if let Some(Socket::Mptcp(connection)) = self.sockets.get_mut(id)
             && Endpoint::on_departed(&mut **connection, path, bytes)
         {

@@ -45,6 +45,27 @@ impl Chunks {
         }
     }
 
+    /// The only chunk, unless it is in a list, to change it.
+    #[inline]
+    pub const fn only_mut(&mut self) -> Option<&mut Chunk> {
+        match &mut self.0 {
+            List::One(chunk) => Some(chunk),
+            _ => None,
+        }
+    }
+
+    /// Drops the chunks.
+    // Without a jump table where there is one of the kinds that nearly all packets have.
+    #[inline(always)]
+    pub(crate) fn discard(self) {
+        match self.0 {
+            List::One(Chunk::Data(data)) => drop(data),
+            List::One(Chunk::Sack(sack)) => drop(sack),
+            List::One(Chunk::NrSack(sack)) => drop(sack),
+            other => discard_others(other),
+        }
+    }
+
     /// Appends a chunk.
     #[inline]
     pub fn push(&mut self, chunk: Chunk) {
@@ -80,6 +101,11 @@ impl Chunks {
             List::Several(list) => list,
         }
     }
+}
+
+#[inline(never)]
+fn discard_others(list: List) {
+    drop(list);
 }
 
 impl Default for Chunks {

@@ -68,10 +68,9 @@ impl SctpPacket {
     /// Bytes of user data.
     #[inline]
     pub fn payload_len(&self) -> u32 {
-        let len = |chunk: &Chunk| chunk.payload().map_or(0, crate::Payload::len);
         match self.chunks.only() {
-            Some(only) => len(only),
-            None => self.chunks.iter().map(len).sum(),
+            Some(only) => only.payload().map_or(0, crate::Payload::len),
+            None => payload_of_several(&self.chunks),
         }
     }
 
@@ -158,6 +157,12 @@ impl SctpPacket {
 #[inline(never)]
 fn len_of_several(chunks: &[Chunk]) -> u32 {
     chunks.iter().map(Chunk::padded_len).sum()
+}
+
+/// Bytes of user data of chunks.
+#[inline(never)]
+fn payload_of_several(chunks: &[Chunk]) -> u32 {
+    chunks.iter().filter_map(Chunk::payload).map(crate::Payload::len).sum()
 }
 
 /// The first chunk of `rest`, at least one byte, which is taken with its padding.

@@ -1,7 +1,6 @@
 //! An association as the stack sees it: the calls of [`Endpoint`].
 
 use super::*;
-use crate::sctp::outgoing::Outgoing;
 use std::hint::cold_path;
 
 impl Endpoint for Association {
@@ -44,21 +43,12 @@ impl Endpoint for Association {
         }
     }
 
+    #[inline(always)]
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        if !self.outbox.is_empty()
-            && let Some(transmit) = self.poll_outbox()
-        {
-            cold_path();
-            return Some(transmit);
+        if cx.has_short_ways() && self.is_quiet(cx) {
+            return None;
         }
-        let mut outgoing = Outgoing::default();
-        let pair = self.next_chunks(cx, &mut outgoing)?;
-        let mut packet = outgoing.into_packet()?;
-        let Body::Sctp(sctp) = &mut packet.body else { return None };
-        (sctp.src_port, sctp.dst_port) = self.ends.ports();
-        sctp.tag = self.tags.peer;
-        self.protect(sctp);
-        self.transmit(pair, packet)
+        self.next_packet(cx)
     }
 
     fn deadline(&mut self) -> Instant {
@@ -236,6 +226,7 @@ impl Endpoint for Association {
     }
 
     /// In one look at the phase.
+    #[inline(always)]
     fn rest(&mut self) -> Rest {
         match &self.phase {
             Phase::Open(open) if open.shutdown.stage() == Stage::Established => {
@@ -246,11 +237,7 @@ impl Endpoint for Association {
                 let has_events = has_failures || !self.events.is_empty();
                 Rest { has_events, is_closed: false, deadline }
             }
-            _ => Rest {
-                has_events: self.has_events(),
-                is_closed: self.is_closed(),
-                deadline: self.deadline(),
-            },
+            _ => self.rest_of_others(),
         }
     }
 

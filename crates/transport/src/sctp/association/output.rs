@@ -5,8 +5,50 @@ use crate::sctp::outgoing::Outgoing;
 use std::net::Ipv4Addr;
 
 impl Association {
-    /// The chunks of the next packet, and the pair that it goes to.
+    /// Whether there is no packet, as one look shows: nothing was sent that is not acknowledged,
+    /// and nothing waits. So it is at a receiver after most packets.
+    #[inline(always)]
+    pub(super) fn is_quiet(&self, cx: &Context<'_>) -> bool {
+        let Phase::Open(open) = &self.phase else { return false };
+        open.transfer.is_quiet()
+            && open.shutdown.stage() == Stage::Established
+            && !open.addresses.has_queued()
+            && !open.streams.has_queued()
+            && self.outbox.is_empty()
+            && !cx.wants(EventMask::ACCOUNT)
+    }
+
+    /// `Endpoint::rest` where the association is not set up yet, or ends.
+    #[cold]
+    pub(super) fn rest_of_others(&mut self) -> Rest {
+        Rest {
+            has_events: self.has_events(),
+            is_closed: self.is_closed(),
+            deadline: self.deadline(),
+        }
+    }
+
+    /// The next packet.
     #[inline(never)]
+    pub(super) fn next_packet(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
+        if !self.outbox.is_empty()
+            && let Some(transmit) = self.poll_outbox()
+        {
+            cold_path();
+            return Some(transmit);
+        }
+        let mut outgoing = Outgoing::default();
+        let pair = self.next_chunks(cx, &mut outgoing)?;
+        let mut packet = outgoing.into_packet()?;
+        let Body::Sctp(sctp) = &mut packet.body else { return None };
+        (sctp.src_port, sctp.dst_port) = self.ends.ports();
+        sctp.tag = self.tags.peer;
+        self.protect(sctp);
+        self.transmit(pair, packet)
+    }
+
+    /// The chunks of the next packet, and the pair that it goes to.
+    #[inline(always)]
     pub(super) fn next_chunks(
         &mut self,
         cx: &mut Context<'_>,

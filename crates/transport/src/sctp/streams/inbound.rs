@@ -10,7 +10,8 @@ use super::keyed::KeyedQueue;
 use super::partial::{Head, Partial, Place, Run};
 use super::table::StreamTable;
 use super::{Framing, Received};
-use std::collections::{BTreeMap, VecDeque};
+use base::ShortQueue;
+use std::collections::BTreeMap;
 use wire::Payload;
 use wire::sctp::{Data, DataFlags, IData, Mid, SkippedMessages, Ssn};
 
@@ -51,7 +52,7 @@ enum Waiting {
 /// Messages delivered and not yet taken, and their bytes.
 #[derive(Clone, Debug, Default)]
 struct Ready {
-    messages: VecDeque<Received>,
+    messages: ShortQueue<Received>,
     bytes: u64,
 }
 
@@ -94,6 +95,7 @@ impl InboundStreams {
     }
 
     /// A chunk arrives whose TSN has the offset `at`, for the first time. Its payload is moved out.
+    #[inline(always)]
     pub fn insert(&mut self, at: u64, data: &mut Data) -> Result<(), Violation> {
         self.check(Framing::Data, data.stream, &data.payload)?;
         let (flags, ppid) = (data.flags, data.ppid);
@@ -104,6 +106,9 @@ impl InboundStreams {
         let number = if unordered { 0 } else { data.ssn.0.into() };
         let head = Head { stream: data.stream, unordered, number };
         let payload = std::mem::take(&mut data.payload);
+        if self.is_plain(flags) {
+            return self.accept_whole(at, head, ppid, payload);
+        }
         self.accept(Arrived { at, place: Place::of_data(at), head, flags, ppid, payload })
     }
 
@@ -116,6 +121,9 @@ impl InboundStreams {
             return Err(Violation::Malformed("fragment 0 is not the first one"));
         }
         let head = Head { stream: data.stream, unordered, number: data.mid.0 };
+        if self.is_plain(flags) {
+            return self.accept_whole(at, head, ppid, std::mem::take(&mut data.payload));
+        }
         let place = Place::of_interleaved(data.stream, unordered, data.mid.0, data.fsn());
         let payload = std::mem::take(&mut data.payload);
         self.accept(Arrived { at, place, head, flags, ppid, payload })
@@ -131,23 +139,30 @@ impl InboundStreams {
         if stream < self.count { Ok(()) } else { Err(Violation::InvalidStream) }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn accept(&mut self, arrived: Arrived) -> Result<(), Violation> {
-        let bytes = u64::from(arrived.payload.len());
-        if arrived.flags.contains(DataFlags::WHOLE) && self.partial.is_empty() {
-            return self.accept_whole(arrived, bytes);
-        }
         let Arrived { at, place, head, flags, ppid, payload } = arrived;
+        let bytes = u64::from(payload.len());
         let whole = self.partial.insert(place, Run::new(at, head, flags, ppid, payload))?;
         self.held += bytes;
         whole.map_or(Ok(()), |run| self.complete(run))
     }
 
+    /// Whether a chunk with these flags is a message, and there are no fragments of others.
+    fn is_plain(&self, flags: DataFlags) -> bool {
+        flags.contains(DataFlags::WHOLE) && self.partial.is_empty()
+    }
+
     /// A message arrives in one chunk, and there are no fragments of others.
     #[inline(always)]
-    fn accept_whole(&mut self, arrived: Arrived, bytes: u64) -> Result<(), Violation> {
-        let Arrived { at, head, ppid, payload, .. } = arrived;
-        let Head { stream: id, unordered, number } = head;
+    fn accept_whole(
+        &mut self,
+        at: u64,
+        Head { stream: id, unordered, number }: Head,
+        ppid: u32,
+        payload: Payload,
+    ) -> Result<(), Violation> {
+        let bytes = u64::from(payload.len());
         self.boundary = at + 1;
         let mut is_awaited = false;
         if !unordered {
@@ -230,6 +245,7 @@ impl InboundStreams {
     }
 
     /// The next bytes delivered, at most `max`, without regard to the ends of messages.
+    #[inline(always)]
     pub fn read(&mut self, max: u32) -> Payload {
         let payload = self.ready.read(max);
         self.held -= u64::from(payload.len());
@@ -448,13 +464,19 @@ impl Ready {
         Some(received)
     }
 
+    #[inline(always)]
     fn read(&mut self, max: u32) -> Payload {
         // What is usual in a simulation: one message, or none.
         let first = self.messages.front().map_or(0, |first| first.payload.len());
-        if self.messages.len() <= 1 && first <= max {
-            self.bytes -= u64::from(first);
+        if u64::from(first) == self.bytes && first <= max {
+            self.bytes = 0;
             return self.messages.pop_front().map_or(Payload::EMPTY, |first| first.payload);
         }
+        self.read_several(max)
+    }
+
+    #[inline(never)]
+    fn read_several(&mut self, max: u32) -> Payload {
         let (mut joined, mut left) = (Joined::default(), max);
         while let Some(first) = self.messages.front_mut()
             && left > 0

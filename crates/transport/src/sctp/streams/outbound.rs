@@ -83,14 +83,9 @@ pub struct Fragment {
     pub stream: u16,
     /// Payload protocol identifier.
     pub ppid: u32,
-    /// U bit.
-    pub unordered: bool,
-    /// The user wants the message acknowledged at once; true in its last fragment only.
-    pub immediate: bool,
-    /// B bit: first fragment.
-    pub begin: bool,
-    /// E bit: last fragment.
-    pub end: bool,
+    /// Flags of its chunk. A message that the user wants acknowledged at once has the I bit in its
+    /// last fragment only.
+    pub flags: DataFlags,
     /// Place of the message in its stream, and of the fragment in the message.
     pub sequence: Sequence,
     /// When to give the message up.
@@ -238,19 +233,20 @@ impl OutboundStreams {
             }
         }
         let len = head.left().min(max_payload);
-        let fragment = head.cut(id, len);
-        let is_over = head.is_over();
+        let (fragment, is_over) = head.cut(id, len);
         self.queued_bytes -= u64::from(len);
-        if begin != fragment.end {
-            note_begun(&mut self.begun, &fragment);
+        if begin != fragment.is_last() {
+            note_begun(&mut self.begun, id, fragment.message, begin);
         }
         if is_over {
             stream.queue.pop_front();
         }
-        if fragment.end || self.framing == Framing::Interleaved {
+        if fragment.is_last() || self.framing == Framing::Interleaved {
             self.started = None;
-            let head = stream.head();
-            self.scheduler.served(id, &mut stream.share, len, head);
+            if is_over || !self.scheduler.is_alone() {
+                let head = stream.head();
+                self.scheduler.served(id, &mut stream.share, len, head);
+            }
         } else {
             self.started = Some(id);
             self.scheduler.began(id, &mut stream.share, len);
@@ -269,11 +265,17 @@ impl OutboundStreams {
     }
 
     /// A packet ends: with [`StreamOrder::RoundRobinPacket`] the next one has another stream.
+    #[inline(always)]
     pub fn end_packet(&mut self) {
-        if let Some(id) = self.scheduler.take_packet()
-            && let Some(stream) = self.streams.get_mut(id)
-        {
-            cold_path();
+        if let Some(id) = self.scheduler.take_packet() {
+            self.requeue(id);
+        }
+    }
+
+    /// A stream whose packet ends goes to the end of the queue.
+    #[cold]
+    fn requeue(&mut self, id: u16) {
+        if let Some(stream) = self.streams.get_mut(id) {
             self.scheduler.requeue(id, &mut stream.share);
         }
     }
@@ -292,6 +294,7 @@ impl OutboundStreams {
     }
 
     /// When the next message that has not begun is to be dropped.
+    #[inline(always)]
     pub fn next_expiry(&self) -> Option<Instant> {
         self.limits.lifetimes.first().map(|(end, ..)| *end)
     }
@@ -493,14 +496,14 @@ impl Queued {
     fn extend(&mut self, payload: Payload) {
         self.payload.append(payload);
         if !self.begun {
-            self.begin_next();
+            self.begin_next(self.payload.len());
         }
     }
 
     /// The current message is that behind what was taken.
-    fn begin_next(&mut self) {
+    fn begin_next(&mut self, whole: u32) {
         let size = self.size.unwrap_or(u32::MAX);
-        self.end = self.taken.saturating_add(size).min(self.payload.len());
+        self.end = self.taken.saturating_add(size).min(whole);
         self.begun = false;
     }
 
@@ -509,60 +512,78 @@ impl Queued {
         self.end - self.taken
     }
 
-    /// Everything was taken.
-    fn is_over(&self) -> bool {
-        self.taken >= self.payload.len()
-    }
-
-    /// The next `len` bytes as a fragment.
+    /// The next `len` bytes as a fragment, and whether they are the last ones of `payload`.
     #[inline(always)]
-    fn cut(&mut self, stream: u16, len: u32) -> Fragment {
+    fn cut(&mut self, stream: u16, len: u32) -> (Fragment, bool) {
+        let flag = |is_set: bool, flag| if is_set { flag } else { DataFlags::default() };
         let (begin, end) = (!self.begun, len == self.left());
-        let payload = if len == self.payload.len() {
+        let whole = self.payload.len();
+        let payload = if len == whole {
             std::mem::take(&mut self.payload)
         } else {
             self.payload.slice(self.taken, len)
         };
         let sequence = self.sequence;
         (self.taken, self.begun) = (self.taken + len, true);
-        if end && !self.is_over() {
-            self.begin_next();
+        let is_over = self.taken >= whole;
+        if end && !is_over {
+            self.begin_next(whole);
         }
         if let Sequence::Mid { fsn, .. } = &mut self.sequence {
             *fsn = fsn.wrapping_add(1);
         }
-        Fragment {
+        let fragment = Fragment {
             message: self.key,
             stream,
             ppid: self.ppid,
-            unordered: self.unordered,
-            immediate: self.immediate && end,
-            begin,
-            end,
+            flags: flag(begin, DataFlags::BEGIN)
+                | flag(end, DataFlags::END)
+                | flag(self.unordered, DataFlags::UNORDERED)
+                | flag(self.immediate & end, DataFlags::IMMEDIATE),
             sequence,
             reliability: self.reliability,
             payload,
-        }
+        };
+        (fragment, is_over)
     }
 }
 
 impl Fragment {
     /// The chunk with this TSN.
-    #[inline(always)]
     pub fn to_chunk(&self, tsn: Tsn) -> Chunk {
-        let flag = |is_set: bool, flag| if is_set { flag } else { DataFlags::default() };
-        let flags = flag(self.begin, DataFlags::BEGIN)
-            | flag(self.end, DataFlags::END)
-            | flag(self.unordered, DataFlags::UNORDERED)
-            | flag(self.immediate, DataFlags::IMMEDIATE);
-        let (stream, ppid, payload) = (self.stream, self.ppid, self.payload.clone());
         match self.sequence {
-            Sequence::Ssn(ssn) => Chunk::Data(Data { flags, tsn, stream, ssn, ppid, payload }),
-            Sequence::Mid { mid, fsn } => {
-                let ppid_or_fsn = if self.begin { ppid } else { fsn };
-                Chunk::IData(IData { flags, tsn, stream, mid, ppid_or_fsn, payload })
-            }
+            Sequence::Ssn(ssn) => Chunk::Data(self.to_data(tsn, ssn)),
+            Sequence::Mid { mid, fsn } => Chunk::IData(IData {
+                flags: self.flags,
+                tsn,
+                stream: self.stream,
+                mid,
+                ppid_or_fsn: if self.is_first() { self.ppid } else { fsn },
+                payload: self.payload.clone(),
+            }),
         }
+    }
+
+    /// DATA with this fragment.
+    #[inline(always)]
+    pub(crate) fn to_data(&self, tsn: Tsn, ssn: Ssn) -> Data {
+        let (stream, ppid, payload) = (self.stream, self.ppid, self.payload.clone());
+        Data { flags: self.flags, tsn, stream, ssn, ppid, payload }
+    }
+
+    /// Whether it is the first one of its message.
+    pub const fn is_first(&self) -> bool {
+        self.flags.contains(DataFlags::BEGIN)
+    }
+
+    /// Whether it is the last one of its message.
+    pub const fn is_last(&self) -> bool {
+        self.flags.contains(DataFlags::END)
+    }
+
+    /// Whether its message is delivered without regard to others.
+    pub const fn is_unordered(&self) -> bool {
+        self.flags.contains(DataFlags::UNORDERED)
     }
 
     /// Bytes of the header of DATA or I-DATA.
@@ -573,11 +594,16 @@ impl Fragment {
 
 /// Notes the first or last fragment of a message that has several.
 #[inline(never)]
-fn note_begun(begun: &mut BTreeMap<MessageKey, u16>, fragment: &Fragment) {
-    if fragment.begin {
-        begun.insert(fragment.message, fragment.stream);
+fn note_begun(
+    begun: &mut BTreeMap<MessageKey, u16>,
+    stream: u16,
+    message: MessageKey,
+    is_begin: bool,
+) {
+    if is_begin {
+        begun.insert(message, stream);
     } else {
-        begun.remove(&fragment.message);
+        begun.remove(&message);
     }
 }
 

@@ -91,6 +91,13 @@ impl StreamScheduler {
         StreamScheduler { order, ready: Ready::new(), turns: 0, floor: 0, packet: None }
     }
 
+    /// Whether the stream that sends next is the only one, and keeps its rank when it has more:
+    /// others get a later turn or message, whatever the rank is.
+    pub(super) fn is_alone(&self) -> bool {
+        use StreamOrder::{Fcfs, Priority, RoundRobin};
+        self.ready.others.is_empty() && matches!(self.order, Fcfs | RoundRobin | Priority)
+    }
+
     /// The stream that sends next.
     pub(super) fn next(&self) -> Option<u16> {
         match self.packet {

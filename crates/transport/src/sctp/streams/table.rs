@@ -2,6 +2,8 @@
 //!
 //! Streams cost memory when they are first used, and then together with their neighbours.
 
+use std::hint::cold_path;
+
 /// Streams that are allocated together.
 const PAGE: usize = 16;
 
@@ -50,15 +52,29 @@ impl<T> StreamTable<T> {
 
 impl<T: Default> StreamTable<T> {
     /// The value of a stream, which may be used for the first time.
-    #[inline]
+    #[inline(always)]
     pub(super) fn entry(&mut self, stream: u16) -> &mut T {
         let (page, index) = place(stream);
         if self.pages.len() <= page {
-            self.pages.resize_with(page + 1, || None);
+            self.grow(page + 1);
         }
-        let page = self.pages[page].get_or_insert_with(Box::default);
-        page[index].get_or_insert_with(T::default)
+        let page = self.pages[page].get_or_insert_with(new_page);
+        page[index].get_or_insert_with(|| {
+            cold_path();
+            T::default()
+        })
     }
+
+    #[cold]
+    fn grow(&mut self, pages: usize) {
+        self.pages.resize_with(pages, || None);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn new_page<T>() -> Box<Page<T>> {
+    Box::new(std::array::from_fn(|_| None))
 }
 
 fn place(stream: u16) -> (usize, usize) {

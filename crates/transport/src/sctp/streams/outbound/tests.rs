@@ -51,7 +51,7 @@ fn video_frame_of_3958_bytes_is_three_fragments() {
     out.push(Message { immediate: true, ..message(3, 3958) }).unwrap();
     let fragments = drain(&mut out, FULL);
     assert_eq!(lens(&fragments), [1452, 1452, 1054]);
-    let bits = |f: &Fragment| (f.begin, f.end, f.immediate);
+    let bits = |f: &Fragment| (f.is_first(), f.is_last(), f.flags.contains(DataFlags::IMMEDIATE));
     let bits: Vec<_> = fragments.iter().map(bits).collect();
     assert_eq!(bits, [(true, false, false), (false, false, false), (false, true, true)]);
     assert!(fragments.iter().all(|fragment| fragment.sequence == Sequence::Ssn(Ssn(0))));
@@ -131,7 +131,10 @@ fn appended_bytes_fill_the_last_message_that_has_not_begun() {
     append(&mut out, 1000, 2000);
     assert_eq!(out.queued_bytes(), 3000);
     assert_eq!(out.take(FULL).map(|first| first.payload), Some(Payload::virtual_range(1, 0, FULL)));
-    assert_eq!(out.take(1000).map(|second| (second.begin, second.end)), Some((true, false)));
+    assert_eq!(
+        out.take(1000).map(|second| (second.is_first(), second.is_last())),
+        Some((true, false))
+    );
     append(&mut out, 3000, 300);
     out.push(message(0, 5)).unwrap();
     append(&mut out, 3300, 100);
@@ -193,6 +196,17 @@ fn every_stream_scheduler_has_its_order() {
     ];
     for (order, framing, expected) in table {
         assert_eq!(two_messages_each(framing, order), expected, "{order:?} with {framing:?}");
+    }
+}
+
+#[test]
+fn stream_that_was_alone_takes_turns_with_one_that_is_new() {
+    for order in [StreamOrder::RoundRobin, StreamOrder::Priority] {
+        let mut out = streams(Framing::Data, order);
+        out.append(0, Payload::virtual_range(0, 0, 50), 10).unwrap();
+        assert_eq!(order_of(&[out.take(10).unwrap(), out.take(10).unwrap()]), [0, 0]);
+        out.append(1, Payload::virtual_range(1, 0, 20), 10).unwrap();
+        assert_eq!(order_of(&drain(&mut out, 10)), [0, 1, 0, 1, 0], "{order:?}");
     }
 }
 
