@@ -173,6 +173,15 @@ impl Controller {
         }
     }
 
+    /// The same of `CongestionControl::ssthresh_segs`.
+    #[inline(always)]
+    pub fn ssthresh_segs(&self, path: PathId) -> Option<u32> {
+        match self {
+            Controller::Cubic(cubic) => cubic.ssthresh_segs(path),
+            other => CongestionControl::ssthresh_segs(other, path),
+        }
+    }
+
     /// The same of `CongestionControl::cwnd_bytes`, for the controllers of SCTP.
     #[inline(always)]
     pub fn cwnd_bytes(&self, path: PathId) -> u64 {

@@ -70,6 +70,7 @@ impl SegmentWindow {
     }
 
     /// The threshold in whole segments.
+    #[inline]
     pub fn ssthresh_segs(&self) -> Option<u32> {
         self.ssthresh.is_finite().then_some(self.ssthresh as u32)
     }

@@ -427,6 +427,11 @@ impl ReceiveBuffer {
         (memory * self.ratio / RATIO_ONE).min(u64::from(u32::MAX)) as u32
     }
 
+    /// The last window advertised.
+    pub(crate) const fn advertised(&self) -> u32 {
+        self.advertised
+    }
+
     /// `window` was announced.
     pub(crate) const fn on_announced(&mut self, window: u32) {
         self.advertised = window;

@@ -6,7 +6,6 @@ use super::path::Path;
 use super::path_state::PathState;
 use super::shutdown::Stage;
 use super::transfer::Transfer;
-use crate::congestion::CongestionControl;
 use crate::info::{ConnectionInfo, PathInfo, Protocol, TcpInfo};
 use base::PathId;
 use std::net::SocketAddr;

@@ -11,7 +11,7 @@ mod timers;
 mod undo;
 
 pub(super) use delivery::Delivery;
-pub(super) use timers::TimeoutOutcome;
+pub(super) use timers::{TICK, TimeoutOutcome};
 
 use super::ack_info::AckInfo;
 use super::handshake::Handshake;

@@ -240,6 +240,7 @@ impl Receiver {
     /// Announces the window of the multi-path connection from now on.
     pub(crate) const fn share_window(&mut self, window: SharedWindow) {
         self.shared = Some(window);
+        self.window_stands = false;
     }
 
     /// Accepts up to `bytes` beyond what arrived in order.
@@ -266,8 +267,8 @@ impl Receiver {
     pub(crate) fn announce_window(&mut self, shift: u8, short: bool) -> u16 {
         let nxt = self.nxt();
         // A sender receives nothing: saves it a quarter of what its segment costs.
-        if short && self.window_stands && self.announced_at == nxt && self.shared.is_none() {
-            debug_assert_eq!(self.own_window(shift), self.announced_window, "it stands");
+        if short && self.window_stands && self.announced_at == nxt {
+            debug_assert_eq!(self.next_window(shift), self.announced_window, "it stands");
         } else {
             self.choose_window(shift);
             self.announced_at = nxt;
@@ -278,7 +279,22 @@ impl Receiver {
     // Inlined, it would take the registers of what needs it rarely.
     #[inline(never)]
     fn choose_window(&mut self, shift: u8) {
-        let window = match self.shared {
+        let before = (self.announced_at, self.announced_window, self.buffer.advertised());
+        let window = self.next_window(shift);
+        debug_assert!(
+            self.shared.is_some() || u64::from(window) >= self.window_left(),
+            "the right edge of the window never moves left"
+        );
+        self.announced_window = window;
+        // A share is rounded up from the last one: it stands once it came out the same.
+        let stands = before == (self.nxt(), window, self.buffer.advertised());
+        self.window_stands = stands || self.shared.is_none();
+    }
+
+    /// The window to announce now.
+    #[inline(always)]
+    fn next_window(&mut self, shift: u8) -> u32 {
+        match self.shared {
             // It counts bytes of the connection; what one subflow may deliver is bounded by
             // `share_limit`, and the connection checks the rest (RFC 8684 s3.3.5).
             Some(SharedWindow::Whole(window)) => {
@@ -288,13 +304,7 @@ impl Receiver {
             }
             Some(SharedWindow::Room { space, left }) => self.window_of(space, shift).max(left),
             None => self.own_window(shift),
-        };
-        debug_assert!(
-            self.shared.is_some() || u64::from(window) >= self.window_left(),
-            "the right edge of the window never moves left"
-        );
-        self.announced_window = window;
-        self.window_stands = true;
+        }
     }
 
     fn own_window(&mut self, shift: u8) -> u32 {

@@ -19,7 +19,7 @@ use super::round_trip::RoundTrip;
 use super::sender::Sender;
 use super::state::StateMachine;
 use super::timers::{Retransmit, Timers};
-use crate::congestion::{CongestionControl, Controller};
+use crate::congestion::Controller;
 pub(crate) use crate::endpoint::Tuple;
 use crate::endpoint::{Draws, NewPath};
 use crate::info::TcpInfo;

@@ -4,6 +4,7 @@
 //! a time, as in Linux; they share one slot.
 
 use base::{Duration, Instant};
+use std::hint::cold_path;
 
 /// The timer in the shared slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,11 +51,38 @@ impl Retransmit {
     }
 }
 
+/// A timer on the wheel. Most are set anew before they are looked at: only then it is worked out
+/// when they fire.
+#[derive(Clone, Copy, Debug)]
+struct Alarm {
+    set_at: Instant,
+    span: Duration,
+}
+
+impl Alarm {
+    /// When the wheel fires it: the tick of setting it plus the span in whole ticks, rounded up.
+    fn expiry(self, tick: Duration) -> Instant {
+        let tick = tick.as_nanos();
+        if tick == 0 {
+            return self.set_at + self.span;
+        }
+        let base = self.set_at.as_nanos() / tick;
+        let ticks = self.span.as_nanos().div_ceil(tick).max(1);
+        Instant::from_nanos(base.saturating_add(ticks).saturating_mul(tick))
+    }
+
+    /// Whether it fires no later than another one.
+    fn precedes(self, other: Alarm, tick: Duration) -> bool {
+        let is_plain = self.set_at <= other.set_at && self.span <= other.span;
+        is_plain || self.expiry(tick) <= other.expiry(tick)
+    }
+}
+
 /// All timers of one subflow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
-    retransmit: Option<(Retransmit, Instant)>,
-    delayed_ack: Instant,
+    retransmit: Option<(Retransmit, Alarm)>,
+    delayed_ack: Option<Alarm>,
     compressed_ack: Instant,
     pacing: Instant,
     close: Instant,
@@ -69,7 +97,7 @@ impl Timers {
     pub(crate) const fn new(tick: Duration) -> Self {
         Timers {
             retransmit: None,
-            delayed_ack: Instant::FAR_FUTURE,
+            delayed_ack: None,
             compressed_ack: Instant::FAR_FUTURE,
             pacing: Instant::FAR_FUTURE,
             close: Instant::FAR_FUTURE,
@@ -78,23 +106,21 @@ impl Timers {
         }
     }
 
-    /// When the wheel fires a timer that is set at `now` for `span`: the present tick plus the span
-    /// in whole ticks, rounded up.
-    fn on_wheel(&self, now: Instant, span: Duration) -> Instant {
-        let tick = self.tick.as_nanos();
-        if tick == 0 {
-            return now + span;
+    /// An alarm was set.
+    #[inline]
+    fn lower_floor(&mut self, alarm: Alarm) {
+        // The wheel fires at most a tick early.
+        if alarm.set_at + alarm.span < self.floor + self.tick {
+            self.floor = self.floor.min(alarm.expiry(self.tick));
         }
-        let base = now.as_nanos() / tick;
-        let ticks = span.as_nanos().div_ceil(tick).max(1);
-        Instant::from_nanos(base.saturating_add(ticks).saturating_mul(tick))
     }
 
     /// Sets the shared slot.
+    #[inline]
     pub(crate) fn set_retransmit(&mut self, kind: Retransmit, now: Instant, span: Duration) {
-        let at = self.on_wheel(now, span);
-        self.retransmit = Some((kind, at));
-        self.floor = self.floor.min(at);
+        let alarm = Alarm { set_at: now, span };
+        self.retransmit = Some((kind, alarm));
+        self.lower_floor(alarm);
     }
 
     /// Clears the shared slot.
@@ -109,13 +135,13 @@ impl Timers {
 
     /// The deadline of the shared slot.
     pub(crate) fn retransmit_at(&self) -> Option<Instant> {
-        self.retransmit.map(|(_, at)| at)
+        self.retransmit.map(|(_, alarm)| alarm.expiry(self.tick))
     }
 
     /// Takes the timer in the shared slot if it is due.
     pub(crate) fn take_due_retransmit(&mut self, now: Instant) -> Option<Retransmit> {
-        let (kind, at) = self.retransmit?;
-        (at <= now).then(|| {
+        let (kind, alarm) = self.retransmit?;
+        (alarm.expiry(self.tick) <= now).then(|| {
             self.retransmit = None;
             kind
         })
@@ -123,13 +149,16 @@ impl Timers {
 
     /// Sets the delayed acknowledgement timer unless it fires earlier already.
     pub(crate) fn set_delayed_ack(&mut self, now: Instant, span: Duration) {
-        self.delayed_ack = self.delayed_ack.min(self.on_wheel(now, span));
-        self.floor = self.floor.min(self.delayed_ack);
+        let alarm = Alarm { set_at: now, span };
+        if self.delayed_ack.is_none_or(|known| !known.precedes(alarm, self.tick)) {
+            self.delayed_ack = Some(alarm);
+            self.lower_floor(alarm);
+        }
     }
 
     /// Stops both acknowledgement timers.
     pub(crate) const fn stop_acks(&mut self) {
-        self.delayed_ack = Instant::FAR_FUTURE;
+        self.delayed_ack = None;
         self.compressed_ack = Instant::FAR_FUTURE;
     }
 
@@ -146,9 +175,9 @@ impl Timers {
 
     /// Takes the delayed acknowledgement timer if it is due.
     pub(crate) fn take_due_delayed_ack(&mut self, now: Instant) -> bool {
-        let due = self.delayed_ack <= now;
+        let due = self.delayed_ack.is_some_and(|alarm| alarm.expiry(self.tick) <= now);
         if due {
-            self.delayed_ack = Instant::FAR_FUTURE;
+            self.delayed_ack = None;
         }
         due
     }
@@ -199,9 +228,11 @@ impl Timers {
 
     /// The earliest deadline; `FAR_FUTURE` if no timer runs.
     pub(crate) fn next(&self) -> Instant {
-        self.retransmit
-            .map_or(Instant::FAR_FUTURE, |(_, at)| at)
-            .min(self.delayed_ack)
+        let expiry = |alarm: Option<Alarm>| {
+            alarm.map_or(Instant::FAR_FUTURE, |alarm| alarm.expiry(self.tick))
+        };
+        expiry(self.retransmit.map(|(_, alarm)| alarm))
+            .min(expiry(self.delayed_ack))
             .min(self.compressed_ack)
             .min(self.pacing)
             .min(self.close)
@@ -213,6 +244,7 @@ impl Timers {
     pub(crate) fn next_before(&mut self, at: Instant) -> Instant {
         debug_assert!(self.floor <= self.next(), "no timer fires before");
         if self.floor < at {
+            cold_path();
             self.floor = self.next();
         }
         self.floor

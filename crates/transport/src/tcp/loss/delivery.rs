@@ -2,7 +2,7 @@
 //! segments, RTT samples, the outcome of a loss probe, and the congestion window that follows
 //! (RFC 2018, RFC 6298, RFC 8985 s6.2, Linux `tcp_clean_rtx_queue` and `tcp_cong_control`).
 
-use super::{LossRecovery, RecoveryContext};
+use super::{LossRecovery, RecoveryContext, Rexmit};
 use crate::congestion::{AckSample, CongestionControl};
 use crate::recovery::{DupThresh, RackSample, SentSegment, TlpAck, TlpOutcome};
 use crate::tcp::ack_info::AckInfo;
@@ -182,10 +182,29 @@ impl LossRecovery {
             || !(info.not_dup || info.una_advanced)
     }
 
+    /// Timer, congestion window, and what may be retransmitted after an acknowledgement. Returns
+    /// whether the window could grow.
+    // Inlined: its arguments are at hand where it is called.
+    #[inline(always)]
+    pub(crate) fn react(
+        &mut self,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &AckInfo,
+        rexmit: Rexmit,
+        paced: bool,
+    ) -> bool {
+        if info.restart_timer {
+            self.set_retransmission_timer(rcx);
+        }
+        let may_grow = self.control_window(rcx, info, paced);
+        self.set_rexmit(rexmit);
+        may_grow
+    }
+
     /// The congestion window after an acknowledgement (Linux `tcp_cong_control`): PRR while it is
     /// being reduced, growth otherwise. Returns whether it could grow (`tcp_cong_avoid`).
     #[inline(always)]
-    pub(crate) fn control_window(
+    fn control_window(
         &mut self,
         rcx: &mut RecoveryContext<'_, '_>,
         info: &AckInfo,

@@ -6,14 +6,15 @@ use crate::congestion::CongestionControl;
 use crate::recovery::{PtoInput, TlpRule, pto};
 use crate::tcp::ack_info::AckInfo;
 use crate::tcp::profile::LossDetection;
+use crate::tcp::round_trip::RoundTrip;
 use crate::tcp::timers::Retransmit;
-use base::{CaState, Duration};
+use base::{CaState, Duration, Instant};
 use std::hint::cold_path;
 
 /// Retransmissions of one segment before the connection fails (Linux `tcp_retries2`).
 const MAX_TIMEOUTS: u32 = 15;
 /// Shortest time for which a timer is set.
-const TICK: Duration = Duration::from_micros(1);
+pub(in crate::tcp) const TICK: Duration = Duration::from_micros(1);
 
 /// What a retransmission time-out means for the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +51,8 @@ impl LossRecovery {
             return false;
         }
         let probes = self.tlp.may_probe(rule);
-        let span = if probes { rcx.rtt.rto() } else { self.rto_left(rcx).max(TICK) };
+        let span =
+            if probes { rcx.rtt.rto() } else { self.rto_left(rcx.rtt, rcx.cx.now).max(TICK) };
         rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, span);
         probes
     }
@@ -100,9 +102,10 @@ impl LossRecovery {
     }
 
     /// Time until the RTO of the lowest outstanding segment, counted from its last transmission.
-    fn rto_left(&self, rcx: &RecoveryContext<'_, '_>) -> Duration {
-        let Some((_, head)) = self.board.head() else { return rcx.rtt.rto() };
-        (head.sent_at() + rcx.rtt.rto()) - rcx.cx.now
+    #[inline]
+    pub(crate) fn rto_left(&self, rtt: &RoundTrip, now: Instant) -> Duration {
+        let Some((_, head)) = self.board.head() else { return rtt.rto() };
+        (head.sent_at() + rtt.rto()) - now
     }
 
     /// Sets the RTO. In place of a probe or a reordering timer it does not begin anew (Linux
@@ -115,13 +118,14 @@ impl LossRecovery {
         }
         let replaced = rcx.timers.retransmit();
         let continues = matches!(replaced, Some(Retransmit::Reordering | Retransmit::LossProbe));
-        let span = if continues { self.rto_left(rcx).max(TICK) } else { rcx.rtt.rto() };
+        let span =
+            if continues { self.rto_left(rcx.rtt, rcx.cx.now).max(TICK) } else { rcx.rtt.rto() };
         rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, span);
     }
 
     /// Sets the probe timer after new data were sent.
     pub(crate) fn schedule_probe_after_sending(&self, rcx: &mut RecoveryContext<'_, '_>) {
-        let rto_left = self.rto_left(rcx);
+        let rto_left = self.rto_left(rcx.rtt, rcx.cx.now);
         self.schedule_loss_probe(rcx, rto_left);
     }
 

@@ -389,11 +389,13 @@ impl Subflow {
         if !sacks.is_empty() {
             self.process_sacks(cx, &mut info, ack, sacks);
         }
+        let paced = self.options.pacing;
         let (loss, mut rcx) = self.recovery(cx, cc);
         loss.after_delivery(&mut rcx, &mut info);
         let dubious = loss.is_dubious(&info);
         let rexmit = if dubious { loss.on_alert(&mut rcx, &mut info) } else { Rexmit::None };
-        self.after_ack(cx, cc, &info, rexmit);
+        let may_grow = loss.react(&mut rcx, &info, rexmit, paced);
+        self.after_ack(cx, cc, &info, may_grow);
     }
 
     /// SACK blocks of an old acknowledgement.
@@ -406,9 +408,11 @@ impl Subflow {
         (ack, sacks): (i64, &SackBlocks),
     ) {
         self.process_sacks(cx, info, ack, sacks);
+        let paced = self.options.pacing;
         let (loss, mut rcx) = self.recovery(cx, cc);
         let rexmit = loss.on_alert(&mut rcx, info);
-        self.after_ack(cx, cc, info, rexmit);
+        let may_grow = loss.react(&mut rcx, info, rexmit, paced);
+        self.after_ack(cx, cc, info, may_grow);
     }
 
     /// Returns whether the window changed.
@@ -508,23 +512,11 @@ impl Subflow {
         }
     }
 
-    /// Timers, congestion control, and what may be sent next.
-    // Inlined: the parts of loss recovery are at hand where it is called.
+    /// What follows from what loss recovery made of an acknowledgement. `may_grow`: the window
+    /// could grow.
+    // Inlined: what it needs is at hand where it is called.
     #[inline(always)]
-    fn after_ack(
-        &mut self,
-        cx: &mut Context<'_>,
-        cc: &mut Controller,
-        info: &AckInfo,
-        rexmit: Rexmit,
-    ) {
-        let paced = self.options.pacing;
-        let (loss, mut rcx) = self.recovery(cx, cc);
-        if info.restart_timer {
-            loss.set_retransmission_timer(&mut rcx);
-        }
-        let may_grow = loss.control_window(&mut rcx, info, paced);
-        loss.set_rexmit(rexmit);
+    fn after_ack(&mut self, cx: &mut Context<'_>, cc: &Controller, info: &AckInfo, may_grow: bool) {
         if may_grow {
             self.tx.validation.restart_clock(cx.now);
         }

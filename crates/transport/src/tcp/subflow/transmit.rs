@@ -10,7 +10,7 @@ use crate::congestion::Controller;
 use crate::recovery::burst_segs;
 use crate::socket::ConnectionEvent;
 use crate::tcp::handshake::syn_timeout;
-use crate::tcp::loss::Rexmit;
+use crate::tcp::loss::{Rexmit, TICK};
 use crate::tcp::sender::{SEGS_PER_BUFFER, Usage};
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant};
@@ -448,10 +448,13 @@ impl Subflow {
         self.loss.on_sent(cx.now, offset, len + u32::from(fin), fin);
         self.tx.on_sent(len, fin);
         self.tx.validation.on_new_segment();
-        if prior_out == 0 || self.timers.retransmit() == Some(Retransmit::LossProbe) {
+        if prior_out == 0 {
             cold_path();
             let (loss, mut rcx) = self.recovery(cx, cc);
             loss.rearm_rto(&mut rcx);
+        } else if self.timers.retransmit() == Some(Retransmit::LossProbe) {
+            let left = self.loss.rto_left(&self.rtt, cx.now);
+            self.timers.set_retransmit(Retransmit::Rto, cx.now, left.max(TICK));
         }
         if fin {
             cold_path();
@@ -626,7 +629,8 @@ impl Subflow {
     }
 
     /// Adds what a segment has besides timestamps: options of the connection, and SACK blocks.
-    #[inline(never)]
+    // Inlined: a call would save the registers that its caller saved.
+    #[inline(always)]
     fn add_options(&mut self, offset: u64, packet: &mut Packet) {
         let Body::Tcp(segment) = &mut packet.body else { return };
         let (options, len) = (&mut segment.options, segment.payload.len());
