@@ -3,18 +3,19 @@
 //! A target is a link, a host, an application or a scheduled change; what it does when its time
 //! comes is left to `world`. Moving the time of a target does not search the heap: the old entry
 //! remains and is recognised as stale when it is popped. The next few events are kept in order, so
-//! that a world can look ahead; all others are in a heap.
+//! that a world can look ahead; all others are in heaps.
+
+mod far;
 
 use base::Instant;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use far::Far;
 
 /// The recipient of an event: an index that `world` interprets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target(pub u32);
 
 /// 16 bytes: the time, then insertion number and target in one word.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
     at: u64,
     /// Insertion number in the upper 40 bits, which orders entries of equal times.
@@ -24,6 +25,15 @@ struct Entry {
 impl Entry {
     const fn target(self) -> Target {
         Target((self.key & ((1 << TARGET_BITS) - 1)) as u32)
+    }
+
+    /// Its place in the order as one number: two would be compared with two branches.
+    const fn number(self) -> u128 {
+        (self.at as u128) << 64 | self.key as u128
+    }
+
+    const fn of(number: u128) -> Entry {
+        Entry { at: (number >> 64) as u64, key: number as u64 }
     }
 }
 
@@ -47,7 +57,8 @@ pub(crate) struct EventQueue {
     /// The next events in descending order, `near_len` of them; none in `far` comes before them.
     near: [Entry; PLACES],
     near_len: usize,
-    far: BinaryHeap<Reverse<Entry>>,
+    /// The numbers of all others.
+    far: Far,
     /// The valid entry of each target.
     armed: Vec<Entry>,
     inserted: u64,
@@ -58,7 +69,7 @@ impl EventQueue {
         EventQueue {
             near: [IDLE; PLACES],
             near_len: 0,
-            far: BinaryHeap::new(),
+            far: Far::new(),
             armed: Vec::new(),
             inserted: 0,
         }
@@ -112,7 +123,7 @@ impl EventQueue {
     /// Insert an entry after those of the same time, since its key is the largest.
     fn keep(&mut self, entry: Entry) {
         let mut place = self.near_len;
-        if place >= MIN_NEAR || !self.far.is_empty() {
+        if place >= MAX_NEAR - 1 || !self.far.is_empty() {
             return self.keep_among_many(entry);
         }
         while place > 0 && self.near[(place - 1) % PLACES].at <= entry.at {
@@ -126,12 +137,11 @@ impl EventQueue {
     /// The same among many: the place is searched, and those that come before it move together.
     #[inline(never)]
     fn keep_among_many(&mut self, entry: Entry) {
+        if self.near[0].at <= entry.at && !self.far.is_empty() {
+            return self.far.push(entry.number(), self.near[0].number());
+        }
         let len = self.near_len % PLACES;
         let place = self.near[..len].partition_point(|other| other.at > entry.at);
-        if place == 0 {
-            self.far.push(Reverse(entry));
-            return;
-        }
         self.near.copy_within(place..len, place + 1);
         self.near[place] = entry;
         self.near_len += 1;
@@ -140,12 +150,25 @@ impl EventQueue {
         }
     }
 
-    /// Move the later half to the heap.
+    /// Drop stale entries, or move the later half to the heap if most are valid. A timer that is
+    /// often moved forward and back leaves many.
     #[cold]
     fn spill(&mut self) {
-        self.far.extend(self.near[..MAX_NEAR / 2].iter().copied().map(Reverse));
-        self.near.copy_within(MAX_NEAR / 2.., 0);
-        self.near_len = MAX_NEAR / 2;
+        let mut valid = 0;
+        for place in 0..self.near_len {
+            let entry = self.near[place];
+            if self.armed[entry.target().0 as usize].key == entry.key {
+                self.near[valid] = entry;
+                valid += 1;
+            }
+        }
+        let later = if valid > MAX_NEAR * 3 / 4 { valid - MAX_NEAR / 2 } else { 0 };
+        if later > 0 {
+            let from = self.near[later].number();
+            self.near[..later].iter().for_each(|entry| self.far.push(entry.number(), from));
+        }
+        self.near.copy_within(later..valid, 0);
+        self.near_len = valid - later;
     }
 
     /// Move the next events from the heap.
@@ -155,9 +178,9 @@ impl EventQueue {
         let mut next = [IDLE; MAX_NEAR / 2];
         let mut count = 0;
         while count < room
-            && let Some(Reverse(entry)) = self.far.pop()
+            && let Some(number) = self.far.pop()
         {
-            next[count] = entry;
+            next[count] = Entry::of(number);
             count += 1;
         }
         self.near.copy_within(..self.near_len, count);

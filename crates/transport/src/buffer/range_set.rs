@@ -17,6 +17,9 @@ pub struct RangeSet {
     covered: u64,
 }
 
+/// Ranges at the end that are looked at before a search.
+const NEAR: usize = 3;
+
 /// A range that can be copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Span {
@@ -112,7 +115,7 @@ impl RangeSet {
             None => range.start,
         };
         let end = range.end;
-        let next = self.ranges.partition_point(|other| other.start < at);
+        let next = self.place_from(at);
         let mut covered = self.ranges.range(next..).take_while(move |other| other.start < end);
         std::iter::from_fn(move || {
             while at < end {
@@ -139,15 +142,17 @@ impl RangeSet {
     /// The range that covers `offset`.
     #[inline]
     pub fn range_containing(&self, offset: u64) -> Option<Range<u64>> {
-        if self.ranges.is_empty() { None } else { self.find(offset) }
-    }
-
-    fn find(&self, offset: u64) -> Option<Range<u64>> {
         // What arrives is mostly near the end.
-        let last = self.last().filter(|last| last.start <= offset);
-        if let Some(last) = last {
+        let last = self.last()?;
+        if last.start <= offset {
             return (offset < last.end).then_some(last);
         }
+        self.find(offset)
+    }
+
+    /// The same below the highest range.
+    #[inline(never)]
+    fn find(&self, offset: u64) -> Option<Range<u64>> {
         let place = self.ranges.partition_point(|other| other.end <= offset);
         let first = self.ranges.get(place)?;
         (first.start <= offset).then(|| first.range())
@@ -215,8 +220,19 @@ impl RangeSet {
 
     /// The ranges that start at `offset` or above, in ascending order.
     pub fn iter_from(&self, offset: u64) -> impl DoubleEndedIterator<Item = Range<u64>> + '_ {
-        let from = self.ranges.partition_point(|span| span.start < offset);
-        self.ranges.range(from..).map(|span| span.range())
+        self.ranges.range(self.place_from(offset)..).map(|span| span.range())
+    }
+
+    /// The place of the lowest range that starts at `offset` or above.
+    fn place_from(&self, offset: u64) -> usize {
+        // Most questions are about the end, which needs no search.
+        let end = self.ranges.len();
+        for place in (end.saturating_sub(NEAR)..end).rev() {
+            if self.ranges[place].start < offset {
+                return place + 1;
+            }
+        }
+        self.ranges.partition_point(|span| span.start < offset)
     }
 
     /// The lowest range.

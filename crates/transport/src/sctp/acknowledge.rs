@@ -183,13 +183,14 @@ impl Sender {
         let counts_all = |path: &Path| acked.advanced && path.recovery_exit.is_some();
         let Some(cmt) = &self.cmt else { return Vec::new() };
         let mut missing = Vec::new();
-        let highest = self.outstanding.position(self.outstanding.highest_of(report));
         for path in paths {
             let Some(mut misses) = cmt.marks.misses(path.id, dac_packets) else { continue };
             let round_trips = u64::from(cmt.config.reschedule.moved_fast_rtx);
             misses.settled = now - path.srtt() * round_trips;
             if counts_all(path) {
-                misses.below = misses.below.max(highest);
+                cold_path();
+                let highest = self.outstanding.highest_of(report);
+                misses.below = misses.below.max(self.outstanding.position(highest));
             }
             missing.extend(self.outstanding.count_misses_of(Some(path.id), &misses));
         }

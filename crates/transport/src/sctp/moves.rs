@@ -49,7 +49,7 @@ impl Sender {
     fn stall(&self, path: PathId) -> Stall {
         // What it keeps may be delivered, then its window does not lack it.
         let lacks = self.largest_rwnd.saturating_sub(self.total_window().into());
-        let kept = self.outstanding.kept_bytes().min(lacks);
+        let kept = if lacks == 0 { 0 } else { self.outstanding.kept_bytes().min(lacks) };
         Stall {
             queued: self.outstanding.held_bytes_of(path),
             outstanding: self.outstanding.in_flight_bytes(path),

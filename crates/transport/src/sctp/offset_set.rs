@@ -95,6 +95,9 @@ impl OffsetSet {
     /// The lowest offset.
     pub(super) fn first(&self) -> Option<u64> {
         let queued = self.queue.front().map(|first| first.at);
+        if self.others.is_empty() {
+            return queued;
+        }
         let other = self.others.first().copied();
         match (queued, other) {
             (Some(queued), Some(other)) => Some(queued.min(other)),

@@ -237,6 +237,11 @@ impl Transfer {
             self.begin_round(cx.chance);
         }
         while let Some(path) = self.round.current() {
+            // Without room in the window nothing is sent, unless a chunk was lost.
+            if !self.sender.outstanding.has_marked() && !self.sender.has_window(path) {
+                self.round.advance();
+                continue;
+            }
             let is_filled = (self.round.take_fresh() && self.moved(cx, path, chunks))
                 || (self.sender.outstanding.has_marked() && self.again(cx, path, chunks))
                 || ((!has_schedule || is_bound) && self.anew(cx, path, chunks));
@@ -249,6 +254,7 @@ impl Transfer {
     }
 
     /// CMT: a packet with new data on the path that the scheduler chooses.
+    #[inline(never)]
     fn scheduled(&mut self, cx: &mut Context<'_>, chunks: &mut Outgoing) -> Option<PathId> {
         let plans_ahead = self.sender.binding().is_some();
         while self.sender.has_unbound() {
@@ -283,6 +289,7 @@ impl Transfer {
     }
 
     /// CMT: what is bound to a path that carries no data any more is bound anew.
+    #[inline(never)]
     fn unbind_failed(&mut self) {
         for index in 0..self.paths.len() {
             let path = PathId(index as u8);
@@ -313,7 +320,6 @@ impl Transfer {
         let only = if is_probe { self.probe_path() } else { None };
         let is_random = key == SendAllKey::Random;
         let by_window = !matches!(key, SendAllKey::Normal | SendAllKey::LastTx);
-        let mut keys = self.round.take_keys();
         for index in 0..self.paths.len() {
             let path = PathId(index as u8);
             if !self.states.is_usable(path) || only.is_some_and(|only| only != path) {
@@ -321,18 +327,14 @@ impl Transfer {
             }
             // Only what the paths are sorted by is asked for.
             let (ssthresh, space) = if by_window { self.windows(path) } else { (0, 0) };
-            keys.push(PathKey {
-                path,
-                last_sent: self.paths[index].last_sent,
-                ssthresh,
-                space,
-                random: if is_random { self.draw(chance) } else { 0 },
-            });
+            let random = if is_random { self.draw(chance) } else { 0 };
+            let last_sent = self.paths[index].last_sent;
+            self.round.add(key, &PathKey { path, last_sent, ssthresh, space, random });
         }
         if config.primary_first == PrimaryFirst::Always {
             self.round.lead_else(self.states.primary());
         }
-        self.round.begin(key, keys, config.strict_booking);
+        self.round.begin(config.strict_booking);
     }
 
     /// The slow-start threshold of a path, and the room in its window, in bytes.
@@ -345,6 +347,7 @@ impl Transfer {
     }
 
     /// CMT: a packet with the lowest chunk, which is moved to `path`.
+    #[inline(never)]
     fn moved(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         if self.sender.is_suspended(path) {
             return false;

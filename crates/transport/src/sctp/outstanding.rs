@@ -7,18 +7,16 @@
 //! are left to the owner.
 
 mod last_report;
+mod misses;
 
-use super::cmt::Misses;
 use super::offset_set::OffsetSet;
 use crate::buffer::RangeSet;
 use base::{Duration, Instant, PathId, ring};
 use last_report::{LastReport, Rest, in_order};
+use misses::Reports;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use wire::sctp::{GapBlock, Tsn};
-
-/// Reports of a chunk as missing after which it is retransmitted (RFC 9260 s7.2.4).
-const MISSES: usize = 3;
 
 /// What it takes to send a chunk again.
 pub trait UserData {
@@ -40,9 +38,9 @@ pub struct Outstanding<T> {
     /// Offset of the first of `chunks`: the one behind the cumulative TSN.
     first: u64,
     chunks: VecDeque<Chunk<T>>,
-    /// Chunks acknowledged by gap blocks.
+    /// Chunks acknowledged by gap blocks of what the peer may discard.
     acked: RangeSet,
-    /// The part of `acked` that the peer never discards.
+    /// Chunks that it never discards, which may be in `acked`, too, or that this side gave up.
     kept: RangeSet,
     /// Chunks to be retransmitted.
     marked: BTreeSet<u64>,
@@ -65,7 +63,7 @@ pub struct Outstanding<T> {
     /// A chunk that no block of the last report has may be acknowledged and not kept.
     has_unreported: bool,
     /// Vectors for the next answer.
-    spare: Acknowledged,
+    spare: Option<Box<Acknowledged>>,
     /// SACKs come over several paths, so that one with fewer blocks may only be late: when and
     /// over which one the report comes. `None`: over one path.
     arrival: Option<Arrival>,
@@ -123,12 +121,6 @@ struct OnPath {
     kept_bytes: u64,
     /// Chunks sent here last that are marked: because of misses, and for another reason.
     marked: [BTreeSet<u64>; 2],
-}
-
-/// The highest ends of reports, descending.
-#[derive(Clone, Debug, Default)]
-struct Reports {
-    highest: [u64; MISSES],
 }
 
 /// A SACK or NR-SACK.
@@ -223,7 +215,7 @@ impl<T: UserData> Outstanding<T> {
             scanned: 0,
             last: LastReport::default(),
             has_unreported: false,
-            spare: Acknowledged::default(),
+            spare: None,
             arrival: None,
         }
     }
@@ -394,7 +386,6 @@ impl<T: UserData> Outstanding<T> {
             self.give_back(path, len);
         }
         self.counted.remove(&at);
-        self.acked.insert(at..at + 1);
         self.kept.insert(at..at + 1);
         self.check();
         data
@@ -416,11 +407,11 @@ impl<T: UserData> Outstanding<T> {
         self.tsn(self.advanced) - 1
     }
 
-    /// A SACK or NR-SACK arrives (RFC 9260 s6.2.1).
+    /// A SACK or NR-SACK arrives (RFC 9260 s6.2.1). The answer is boxed to be passed on by address.
     ///
     /// # Errors
     /// If it changes nothing because it is old, or acknowledges what was never sent.
-    pub fn acknowledge(&mut self, report: &Report<'_>) -> Result<Acknowledged, SackError> {
+    pub fn acknowledge(&mut self, report: &Report<'_>) -> Result<Box<Acknowledged>, SackError> {
         let next = self.cum(report.cum_tsn).ok_or(SackError::Old)?;
         let has_blocks = !report.gaps.is_empty() || !report.nr_gaps.is_empty();
         if !has_blocks && self.last.is_empty() && self.acked.is_empty() {
@@ -436,7 +427,7 @@ impl<T: UserData> Outstanding<T> {
         report: &Report<'_>,
         next: u64,
         has_blocks: bool,
-    ) -> Result<Acknowledged, SackError> {
+    ) -> Result<Box<Acknowledged>, SackError> {
         let last = std::mem::take(&mut self.last);
         let rests = last.compare(report, next);
         let highest = rests.iter().map(Rest::highest).max().unwrap_or(0);
@@ -444,14 +435,13 @@ impl<T: UserData> Outstanding<T> {
             self.last = last;
             return Err(SackError::NeverSent);
         }
-        let mut answer = std::mem::take(&mut self.spare);
+        let mut answer = self.spare.take().unwrap_or_default();
         answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
-        for (rest, keep) in rests.into_iter().zip([false, true]) {
-            if rest.new_blocks() == 0 {
-                continue;
+        for (rest, state) in rests.iter().zip([State::Acked, State::Kept]) {
+            if rest.new_blocks() > 0 {
+                rest.changed().for_each(|range| self.take_gap(&range, state, &mut answer));
             }
-            rest.changed().for_each(|range| self.take_gap(range, keep, &mut answer));
         }
         if highest > 0 {
             answer.newly.sort_unstable_by_key(|acked| acked.tsn.distance_from(report.cum_tsn));
@@ -472,11 +462,11 @@ impl<T: UserData> Outstanding<T> {
 
     /// The same for a report without blocks when none is known, as without loss: only the offset
     /// behind its cumulative TSN counts.
-    fn acknowledge_up_to(&mut self, next: u64) -> Result<Acknowledged, SackError> {
+    fn acknowledge_up_to(&mut self, next: u64) -> Result<Box<Acknowledged>, SackError> {
         if next > self.end() {
             return Err(SackError::NeverSent);
         }
-        let mut answer = std::mem::take(&mut self.spare);
+        let mut answer = self.spare.take().unwrap_or_default();
         answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
         self.check();
@@ -489,55 +479,11 @@ impl<T: UserData> Outstanding<T> {
     }
 
     /// The vectors of an answer are used for the next one.
-    pub fn recycle(&mut self, mut answer: Acknowledged) {
+    pub fn recycle(&mut self, mut answer: Box<Acknowledged>) {
         answer.newly.clear();
         answer.released_bytes = 0;
         answer.reneged.clear();
-        self.spare = answer;
-    }
-
-    /// A report whose highest TSN that counts is `highest` says which chunks are missing: of all
-    /// paths, or of `path` alone, if only what was sent there counts. Chunks that three reports
-    /// miss are marked for retransmission (RFC 9260 s7.2.4); returns them, lowest first.
-    pub fn count_misses(&mut self, path: Option<PathId>, highest: Tsn) -> Vec<Tsn> {
-        let Some(below) = self.offset(highest) else { return Vec::new() };
-        let settled = Instant::FAR_FUTURE;
-        self.count_misses_of(path, &Misses { below, far_below: below, more: 0, settled })
-    }
-
-    /// The same for a report that may count more than once.
-    pub(super) fn count_misses_of(&mut self, path: Option<PathId>, misses: &Misses) -> Vec<Tsn> {
-        let end = misses.below;
-        let place = path.map_or(0, |path| path.index() + 1);
-        if self.reports.len() <= place {
-            self.reports.resize_with(place + 1, Reports::default);
-        }
-        let reports = &mut self.reports[place];
-        let before = reports.highest[MISSES - 1];
-        reports.add(end);
-        (0..misses.more.min(MISSES as u32)).for_each(|_| reports.add(misses.far_below));
-        // Chunks below the bound that was there before have been marked, or are counted.
-        let third = before..reports.highest[MISSES - 1];
-        let on_paths: &[OnPath] = match path {
-            None => &self.paths,
-            Some(path) => self.paths.get(path.index()..=path.index()).unwrap_or(&[]),
-        };
-        let is_behind = |on_path: &OnPath| on_path.chunks.first().is_none_or(|first| first >= end);
-        if on_paths.iter().all(is_behind) {
-            return Vec::new();
-        }
-        let fresh = |at: &u64| {
-            let chunk = self.chunk(*at).filter(|chunk| chunk.retransmissions == 0 && !chunk.fast);
-            chunk.is_some() && !self.counted.contains_key(at)
-        };
-        let missed = |on_path: &OnPath| -> Vec<u64> {
-            on_path.chunks.range(third.clone()).filter(fresh).collect()
-        };
-        let mut missing: Vec<u64> = on_paths.iter().flat_map(missed).collect();
-        missing.extend(self.count_again(path, misses));
-        missing.sort_unstable();
-        missing.iter().for_each(|at| self.mark(*at));
-        missing.into_iter().map(|at| self.tsn(at)).collect()
+        self.spare = Some(answer);
     }
 
     /// Offset of a TSN from the initial one, 0 below that.
@@ -565,7 +511,8 @@ impl<T: UserData> Outstanding<T> {
 
     /// Bytes in the network on `path`.
     pub fn in_flight_bytes(&self, path: PathId) -> u64 {
-        self.paths.get(path.index()).map_or(0, |on_path| on_path.bytes)
+        // An `Option` of a reference would be compared with null as well.
+        if path.index() < self.paths.len() { self.paths[path.index()].bytes } else { 0 }
     }
 
     /// Chunks in the network on `path`.
@@ -647,10 +594,10 @@ impl<T: UserData> Outstanding<T> {
 
     fn take_cumulative(&mut self, next: u64, answer: &mut Acknowledged) {
         while self.first < next {
-            let kept = self.chunk(self.first).filter(|chunk| chunk.state == State::Kept);
+            let kept = self.chunks.front().filter(|chunk| chunk.state == State::Kept);
             match kept.map(|chunk| (chunk.path, chunk.len)) {
                 Some((path, len)) => self.paths[path.index()].kept_bytes -= u64::from(len),
-                None => self.settle(self.first, State::Kept, answer),
+                None => _ = self.settle(self.first, State::Kept, answer),
             }
             ring::pop_front(&mut self.chunks);
             self.first += 1;
@@ -659,22 +606,28 @@ impl<T: UserData> Outstanding<T> {
         self.kept.remove_below(next);
     }
 
-    /// Chunks in `range` are acknowledged by a gap block.
-    fn take_gap(&mut self, range: Range<u64>, keep: bool, answer: &mut Acknowledged) {
-        let (known, state) = match keep {
-            true => (&mut self.kept, State::Kept),
-            false => (&mut self.acked, State::Acked),
-        };
+    /// Chunks in `range` are acknowledged by a gap block, and get `state`.
+    fn take_gap(&mut self, range: &Range<u64>, state: State, answer: &mut Acknowledged) {
+        let known = if state == State::Kept { &mut self.kept } else { &mut self.acked };
+        // What a block adds is mostly behind all that is known.
+        let last = known.last().unwrap_or_default();
+        if last.start <= range.start {
+            known.insert(range.clone());
+            return self.settle_all(last.end.max(range.start)..range.end, state, answer);
+        }
         let changed: Vec<Range<u64>> = known.missing(range.clone()).collect();
         known.insert(range.clone());
-        for at in changed.into_iter().flatten() {
-            self.settle(at, state, answer);
-            let kept = self.chunk(at).filter(|chunk| chunk.state == State::Kept);
-            if let Some((path, len)) = kept.map(|chunk| (chunk.path, chunk.len)) {
+        changed.into_iter().for_each(|part| self.settle_all(part, state, answer));
+    }
+
+    /// Chunks in `range` are acknowledged, and get `state`, by a gap block.
+    fn settle_all(&mut self, range: Range<u64>, state: State, answer: &mut Acknowledged) {
+        for at in range {
+            let settled = self.settle(at, state, answer);
+            if let Some((path, len)) = settled.filter(|_| state == State::Kept) {
                 self.paths[path.index()].kept_bytes += u64::from(len);
             }
         }
-        self.acked.insert(range);
     }
 
     /// Chunks that were acknowledged and are not in a block of a report any more are in the network
@@ -728,15 +681,22 @@ impl<T: UserData> Outstanding<T> {
         (over.is_none() || over != chunk.acked_over) && now - chunk.sent_at < LATEST_REPORT
     }
 
-    /// Chunk `at` is acknowledged, and gets `state`.
+    /// Chunk `at` is acknowledged, and gets `state`, unless it is kept or given up; returns its
+    /// path and its bytes of window.
     // Saves a call for each chunk, and what finds the first one a second time.
     #[inline(always)]
-    fn settle(&mut self, at: u64, state: State, answer: &mut Acknowledged) {
+    fn settle(
+        &mut self,
+        at: u64,
+        state: State,
+        answer: &mut Acknowledged,
+    ) -> Option<(PathId, u32)> {
         let (tsn, arrival) = (self.tsn(at), self.arrival);
-        let Some(chunk) = self.chunk_mut(at) else { return };
+        let index = usize::try_from(at.checked_sub(self.first)?).ok()?;
+        let chunk = self.chunks.get_mut(index)?;
         let before = chunk.state;
         if matches!(before, State::Kept | State::Abandoned) {
-            return;
+            return None;
         }
         chunk.state = state;
         let (len, path, sent_at) = (chunk.len, chunk.path, chunk.sent_at);
@@ -745,53 +705,30 @@ impl<T: UserData> Outstanding<T> {
         }
         let sent_once = chunk.retransmissions == 0;
         let (timed_out, moved) = (chunk.timed_out && !sent_once, chunk.moved);
+        let on_path = &mut self.paths[path.index()];
         if state == State::Kept
             && let Some(data) = &chunk.data
         {
             answer.released_bytes += data.bytes();
             chunk.data = None;
-            self.give_back(path, len);
+            self.held_bytes -= u64::from(len);
+            on_path.held_bytes -= u64::from(len);
         }
         let in_flight = before == State::InFlight;
         match before {
-            State::InFlight => self.leave(at, path, len),
+            State::InFlight => {
+                on_path.leave(at, len);
+                self.in_flight_bytes -= u64::from(len);
+            }
             State::Marked => self.unmark(at),
-            State::Acked | State::Kept | State::Abandoned => return,
+            State::Acked | State::Kept | State::Abandoned => return Some((path, len)),
         }
         if !self.counted.is_empty() {
             self.counted.remove(&at);
         }
         let acked = AckedChunk { tsn, path, len, sent_at, sent_once, in_flight, timed_out, moved };
         answer.newly.push(acked);
-    }
-
-    /// Counts the misses of every chunk that is counted; returns those with three.
-    fn count_again(&mut self, path: Option<PathId>, misses: &Misses) -> Vec<u64> {
-        let mut missing = Vec::new();
-        let (first, chunks) = (self.first, &self.chunks);
-        let is_there = |at: u64| {
-            let chunk = at.checked_sub(first).and_then(|index| chunks.get(index as usize));
-            chunk.filter(|chunk| path.is_none_or(|path| path == chunk.path))
-        };
-        for (at, count) in self.counted.range_mut(..misses.below) {
-            if let Some(chunk) = is_there(*at) {
-                let more = if *at < misses.far_below { misses.more as usize } else { 0 };
-                *count += 1 + more;
-                let is_settled = !chunk.moved || chunk.sent_at < misses.settled;
-                missing.extend((*count >= MISSES && is_settled).then_some(*at));
-            }
-        }
-        missing
-    }
-
-    /// Chunk `at`, which is in the network, is marked because of misses.
-    fn mark(&mut self, at: u64) {
-        let Some(chunk) = self.chunk_mut(at) else { return };
-        (chunk.state, chunk.fast, chunk.timed_out) = (State::Marked, true, false);
-        let (path, len) = (chunk.path, chunk.len);
-        self.leave(at, path, len);
-        self.counted.remove(&at);
-        self.enter_marked(at);
+        Some((path, len))
     }
 
     /// Chunk `at` has the state of a marked one.
@@ -841,10 +778,7 @@ impl<T: UserData> Outstanding<T> {
 
     /// Chunk `at` is no longer in the network on `path`.
     fn leave(&mut self, at: u64, path: PathId, len: u32) {
-        let on_path = &mut self.paths[path.index()];
-        let was_there = on_path.chunks.remove(at);
-        debug_assert!(was_there, "a chunk in the network is on its path");
-        on_path.bytes -= u64::from(len);
+        self.paths[path.index()].leave(at, len);
         self.in_flight_bytes -= u64::from(len);
     }
 
@@ -871,8 +805,10 @@ impl<T: UserData> Outstanding<T> {
 
     /// What must hold between calls at the cost of a look at the ends.
     fn check(&self) {
-        debug_assert!(self.acked.first().is_none_or(|range| range.start >= self.first), "above");
-        debug_assert!(self.acked.last().is_none_or(|range| range.end <= self.end()), "sent");
+        for acked in [&self.acked, &self.kept] {
+            debug_assert!(acked.first().is_none_or(|range| range.start >= self.first), "above");
+            debug_assert!(acked.last().is_none_or(|range| range.end <= self.end()), "sent");
+        }
         debug_assert!(self.marked.first().is_none_or(|at| *at >= self.first), "outstanding");
         debug_assert!(self.held_bytes >= self.total_in_flight_bytes(), "in flight is held");
         debug_assert_eq!(
@@ -883,15 +819,12 @@ impl<T: UserData> Outstanding<T> {
     }
 }
 
-impl Reports {
-    /// Puts a report that ends at `end` into its place.
-    fn add(&mut self, end: u64) {
-        let mut end = end;
-        for highest in &mut self.highest {
-            if end > *highest {
-                std::mem::swap(&mut end, highest);
-            }
-        }
+impl OnPath {
+    /// Chunk `at` of `len` bytes is no longer in the network here.
+    fn leave(&mut self, at: u64, len: u32) {
+        let was_there = self.chunks.remove(at);
+        debug_assert!(was_there, "a chunk in the network is on its path");
+        self.bytes -= u64::from(len);
     }
 }
 

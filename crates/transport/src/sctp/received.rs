@@ -253,15 +253,18 @@ impl ReceivedTsns {
 
     /// Everything below `at` has arrived or is skipped.
     fn advance(&mut self, at: u64) {
-        self.next = self.above.range_containing(at).map_or(at, |range| range.end);
+        self.above.remove_below(at);
+        let reached = self.above.first().filter(|first| first.start == at);
+        self.next = reached.map_or(at, |first| first.end);
         self.above.remove_below(self.next);
         self.renegable.remove_below(self.next);
         debug_assert!(!self.above.contains(self.next), "the next TSN is missing");
     }
 
-    /// Whether a chunk with this TSN has arrived or was skipped.
-    pub fn is_known(&self, tsn: Tsn) -> bool {
-        self.offset(tsn).is_none_or(|at| at < self.next || self.above.contains(at))
+    /// Offset of a TSN that has not arrived and was not skipped.
+    pub(super) fn new_offset(&self, tsn: Tsn) -> Option<u64> {
+        let is_new = |at: &u64| *at == self.next || (*at > self.next && !self.above.contains(*at));
+        self.offset(tsn).filter(is_new)
     }
 
     /// Offset of a TSN, which is near the next one; `None` before the initial TSN.

@@ -197,11 +197,11 @@ impl Receiver {
     /// The same of a chunk that does not follow all others, or has no room.
     #[inline(never)]
     fn admit_out_of_order(&mut self, tsn: Tsn, len: u32) -> Result<Option<u64>, Answer> {
-        if self.tsns.is_known(tsn) {
+        let Some(at) = self.tsns.new_offset(tsn) else {
             self.tsns.insert(tsn, self.setup.keep);
             self.duplicated += u64::from(len);
             return Ok(None);
-        }
+        };
         // A chunk has a byte at least: no TSN of the window is further ahead than that.
         let ahead = i64::from(tsn.distance_from(self.tsns.cum_tsn()));
         let is_near = ahead <= i64::from(self.setup.buffer);
@@ -209,7 +209,6 @@ impl Receiver {
             self.packet.dropped = true;
             return Ok(None);
         }
-        let Some(at) = self.tsns.offset(tsn) else { return Ok(None) };
         self.tsns.insert_new(at, self.setup.keep);
         self.packet.new = true;
         Ok(Some(at))

@@ -47,18 +47,21 @@ pub(in crate::sctp) struct Stall {
 
 /// Whether what arrived on the path and waits for the lowest chunk takes too much of a buffer.
 /// `split`: the buffers of which every path has its share.
-pub(in crate::sctp) const fn is_stalled(rule: &Rescheduling, split: Sides, stall: &Stall) -> bool {
+pub(in crate::sctp) fn is_stalled(rule: &Rescheduling, split: Sides, stall: &Stall) -> bool {
     let Stall { queued, outstanding, kept, send_buffer, window, paths } = *stall;
-    let waiting = queued.saturating_sub(outstanding) as u128 * 1000;
-    let threshold = rule.threshold_permille as u128;
-    let shares = if split.has_sender() { paths } else { 1 } as u128;
+    // What waits has far less than 64 bits; a threshold that has more is not reached.
+    let threshold = u64::from(rule.threshold_permille);
+    let exceeds = |waiting: u64, is_split: bool, buffer: u64| {
+        let shares = if is_split { paths } else { 1 };
+        waiting.saturating_mul(1000 * shares) >= threshold.saturating_mul(buffer)
+    };
+    let waiting = queued.saturating_sub(outstanding);
     let by_sender = rule.sides.has_sender()
         && send_buffer > 0
-        && waiting * shares >= threshold * send_buffer as u128;
-    let shares = if split.has_receiver() { paths } else { 1 } as u128;
-    let waiting = waiting + kept as u128 * 1000;
+        && exceeds(waiting, split.has_sender(), send_buffer);
+    let waiting = waiting + kept;
     let by_receiver =
-        rule.sides.has_receiver() && waiting > 0 && waiting * shares >= threshold * window as u128;
+        rule.sides.has_receiver() && waiting > 0 && exceeds(waiting, split.has_receiver(), window);
     by_sender || by_receiver
 }
 

@@ -2,7 +2,7 @@
 
 use super::config::SendAllKey;
 use base::{Instant, PathId};
-use std::cmp::Reverse;
+use std::hint::cold_path;
 
 /// What a path is sorted by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,8 +26,6 @@ pub(in crate::sctp) struct SendRound {
     first: Option<PathId>,
     /// The turn has just begun.
     is_fresh: bool,
-    /// The list of a round, used again for the next one.
-    spare_keys: Vec<PathKey>,
 }
 
 /// A path that may send.
@@ -36,6 +34,23 @@ struct Turn {
     path: PathId,
     /// Its last packet need not fit the window.
     overshoots: bool,
+    rank: Rank,
+}
+
+/// The path with the lowest rank sends first.
+type Rank = (u64, u64);
+
+impl PathKey {
+    const fn rank(&self, key: SendAllKey) -> Rank {
+        match key {
+            SendAllKey::Normal => (0, 0),
+            SendAllKey::LastTx => (self.last_sent.as_nanos(), 0),
+            SendAllKey::Random => (self.random, 0),
+            SendAllKey::Ssthresh => (!self.ssthresh, 0),
+            SendAllKey::Space => (!self.space, 0),
+            SendAllKey::SsthreshSpace => (!self.ssthresh, !self.space),
+        }
+    }
 }
 
 impl SendRound {
@@ -49,47 +64,38 @@ impl SendRound {
         self.first.get_or_insert(path);
     }
 
-    /// A round over these paths begins, in the order of `key`; equal ones in that of the list.
-    /// `strict`: only what fits the windows is sent, and a second round has the rest.
-    pub(in crate::sctp) fn begin(
-        &mut self,
-        key: SendAllKey,
-        mut paths: Vec<PathKey>,
-        strict: bool,
-    ) {
-        debug_assert!(self.left.is_empty(), "the round before is over");
-        match key {
-            SendAllKey::Normal => {}
-            SendAllKey::LastTx => paths.sort_by_key(|path| path.last_sent),
-            SendAllKey::Random => paths.sort_by_key(|path| path.random),
-            SendAllKey::Ssthresh => paths.sort_by_key(|path| Reverse(path.ssthresh)),
-            SendAllKey::Space => paths.sort_by_key(|path| Reverse(path.space)),
-            SendAllKey::SsthreshSpace => {
-                paths.sort_by_key(|path| Reverse((path.ssthresh, path.space)));
-            }
+    /// A path sends in the round that is going to begin: in the order of `key`, equal ones in that
+    /// of the calls.
+    pub(in crate::sctp) fn add(&mut self, key: SendAllKey, path: &PathKey) {
+        let rank = path.rank(key);
+        let mut place = self.left.len();
+        self.left.push(Turn { path: path.path, overshoots: true, rank });
+        while place > 0 && self.left[place - 1].rank <= rank {
+            self.left.swap(place - 1, place);
+            place -= 1;
         }
-        if let Some(first) = self.first.take() {
-            paths.sort_by_key(|path| path.path != first);
+    }
+
+    /// The round begins. `strict`: only what fits the windows is sent, and a second round has the
+    /// rest.
+    pub(in crate::sctp) fn begin(&mut self, strict: bool) {
+        if let Some(first) = self.first.take()
+            && let Some(place) = self.left.iter().position(|turn| turn.path == first)
+        {
+            self.left[place..].rotate_left(1);
         }
-        let turns =
-            |overshoots| paths.iter().rev().map(move |path| Turn { path: path.path, overshoots });
-        self.left.extend(turns(true));
         if strict {
-            self.left.extend(turns(false));
+            cold_path();
+            let paths = self.left.len();
+            self.left.extend_from_within(..);
+            self.left[paths..].iter_mut().for_each(|turn| turn.overshoots = false);
         }
         self.is_fresh = true;
-        paths.clear();
-        self.spare_keys = paths;
     }
 
     /// A round over no path.
     pub(in crate::sctp) const fn skip(&mut self) {
         self.first = None;
-    }
-
-    /// An empty list for the paths of a round.
-    pub(in crate::sctp) fn take_keys(&mut self) -> Vec<PathKey> {
-        std::mem::take(&mut self.spare_keys)
     }
 
     /// Whether no round has begun, and no path leads the next one.
@@ -142,7 +148,8 @@ mod tests {
             (SendAllKey::SsthreshSpace, [2, 1, 0]),
         ] {
             let mut round = SendRound::default();
-            round.begin(key, paths.to_vec(), false);
+            paths.iter().for_each(|path| round.add(key, path));
+            round.begin(false);
             let mut order = Vec::new();
             while let Some(path) = round.current() {
                 order.push(path.0);
@@ -164,7 +171,8 @@ mod tests {
         let mut round = SendRound::default();
         round.lead(PathId(1));
         let turns = |round: &mut SendRound, strict| {
-            round.begin(SendAllKey::Normal, vec![path(0), path(1), path(2)], strict);
+            (0..3).for_each(|number| round.add(SendAllKey::Normal, &path(number)));
+            round.begin(strict);
             let mut turns = Vec::new();
             while let Some(path) = round.current() {
                 assert!(round.take_fresh() && !round.take_fresh());

@@ -18,12 +18,12 @@ pub(in crate::sctp) struct Shares {
 }
 
 /// Whether a path may take a new chunk.
-pub(in crate::sctp) const fn admits(sides: Sides, shares: &Shares) -> bool {
+pub(in crate::sctp) fn admits(sides: Sides, shares: &Shares) -> bool {
     let Shares { paths, taken, packet, send_buffer, window } = *shares;
-    let sender = !sides.has_sender() || send_buffer == 0 || taken + packet <= send_buffer / paths;
+    let fits = |bytes: u64, buffer: u64| bytes.saturating_mul(paths) <= buffer;
+    let sender = !sides.has_sender() || send_buffer == 0 || fits(taken + packet, send_buffer);
     // One packet more is allowed already.
-    let receiver = !sides.has_receiver() || taken <= window / paths;
-    sender && receiver
+    sender && (!sides.has_receiver() || fits(taken, window))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::ops::Range;
 use wire::sctp::GapBlock;
 
 /// Blocks that are compared at a time.
-const AT_A_TIME: usize = 32;
+const AT_A_TIME: usize = 8;
 
 /// Blocks of the last report.
 #[derive(Clone, Debug, Default)]

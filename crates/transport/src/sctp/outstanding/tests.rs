@@ -1,6 +1,8 @@
 //! Tests of `Outstanding`: the examples of RFC 9260 and drafts, and a linear list as the model.
 
+use super::misses::MISSES;
 use super::*;
+use crate::sctp::cmt::Misses;
 use proptest::prelude::*;
 
 const NOW: Instant = Instant::ZERO;
@@ -32,7 +34,7 @@ fn sack(
     out: &mut Outstanding<u32>,
     cum_tsn: u32,
     gaps: &[(u16, u16)],
-) -> Result<Acknowledged, SackError> {
+) -> Result<Box<Acknowledged>, SackError> {
     let gaps = blocks(gaps);
     out.acknowledge(&Report { cum_tsn: Tsn(cum_tsn), gaps: &gaps, nr_gaps: &[], complete: true })
 }

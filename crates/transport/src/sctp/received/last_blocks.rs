@@ -55,10 +55,13 @@ impl LastBlocks {
         let is_same = |block: &GapBlock| {
             self.next + u64::from(block.end) < self.same_below && block.end < u16::MAX
         };
-        let same = self.blocks.partition_point(is_same);
-        self.blocks.truncate(same);
+        // A search would cost more: few blocks change, and few are passed.
+        while self.blocks.last().is_some_and(|block| !is_same(block)) {
+            self.blocks.pop();
+        }
         if shift > 0 {
-            let passed = self.blocks.partition_point(|block| u64::from(block.start) <= shift);
+            let is_passed = |block: &&GapBlock| u64::from(block.start) <= shift;
+            let passed = self.blocks.iter().take_while(is_passed).count();
             self.blocks.drain(..passed);
             for block in &mut self.blocks {
                 *block = moved(*block, shift as u16);
