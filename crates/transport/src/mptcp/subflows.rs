@@ -30,9 +30,8 @@ pub struct Subflows {
     /// Those that may have something to send, in order: mostly one, which makes a vector faster
     /// than a ring.
     queue: Vec<usize>,
-    /// Each is told what to acknowledge and which window to announce only when it has something to
-    /// send: where that only copies values, and all were told at least once.
-    informs_late: bool,
+    /// All were told what to acknowledge and which window to announce at least once.
+    informed: bool,
 }
 
 impl Index<usize> for Subflows {
@@ -138,7 +137,7 @@ impl Subflows {
             }
             None => self.entries.push(entry),
         }
-        self.informs_late = false;
+        self.informed = false;
         self.wake(index);
         index
     }
@@ -176,7 +175,7 @@ impl Subflows {
     }
 
     /// The subflow may have something to send.
-    #[inline(always)]
+    #[inline]
     pub fn wake(&mut self, index: usize) {
         if !std::mem::replace(&mut self.entries[index].queued, true) {
             self.queue.push(index);
@@ -185,7 +184,7 @@ impl Subflows {
     }
 
     /// A segment of the subflow was handled: it may hold more or less, and have something to send.
-    #[inline(always)]
+    #[inline]
     pub fn after_segment(&mut self, index: usize) {
         let entry = &mut self.entries[index];
         self.held -= entry.held;
@@ -203,19 +202,6 @@ impl Subflows {
         self.queue.first().copied()
     }
 
-    /// Whether none has anything to send. At most one is looked at, which is forgotten then.
-    #[inline]
-    pub fn are_at_rest(&mut self) -> bool {
-        match self.queue[..] {
-            [] => true,
-            [only] if self.entries[only].tcp.is_at_rest() => {
-                self.pop_queued();
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// The first one has nothing more to send.
     #[inline]
     pub fn pop_queued(&mut self) {
@@ -231,17 +217,16 @@ impl Subflows {
         self.entries[index].queued = false;
     }
 
-    /// Whether each is told what to acknowledge and which window to announce only when it has
-    /// something to send.
+    /// All were told what to acknowledge and which window to announce at least once.
     #[inline]
-    pub const fn informs_late(&self) -> bool {
-        self.informs_late
+    pub const fn are_informed(&self) -> bool {
+        self.informed
     }
 
-    /// All were told. `late`: from now on only when one has something to send.
+    /// Sets whether they all were.
     #[inline]
-    pub const fn set_informed(&mut self, late: bool) {
-        self.informs_late = late;
+    pub const fn set_informed(&mut self, informed: bool) {
+        self.informed = informed;
     }
 
     /// None may have something to send.

@@ -37,9 +37,6 @@ pub struct Sender {
     pub(super) views: Vec<PathView>,
     /// It is what they are now.
     pub(super) are_views_current: bool,
-    /// Paths whose windows the last decisions filled, or that can carry nothing, and on which
-    /// nothing happened since but sending: what `views` says of that is still true.
-    pub(super) full: PathSet,
     /// Paths that a segment arrived on since the last decision, if the scheduler heeds
     /// acknowledgements.
     pub(super) arrivals: PathSet,
@@ -112,7 +109,6 @@ impl Sender {
             timer: DataTimer::default(),
             views: Vec::new(),
             are_views_current: false,
-            full: PathSet::EMPTY,
             arrivals: PathSet::EMPTY,
             waits: None,
             peer_closed: false,
@@ -120,15 +116,14 @@ impl Sender {
         }
     }
 
-    /// Ask the scheduler again at the next opportunity: something happened, on any path.
+    /// Ask the scheduler again at the next opportunity.
     pub const fn set_due(&mut self) {
         self.is_due = true;
-        self.full = PathSet::EMPTY;
     }
 
     /// Something was written: the scheduler is asked at the next opportunity.
     pub const fn on_write(&mut self) {
-        self.set_due();
+        self.is_due = true;
         self.timer.looks_anyway = true;
     }
 
@@ -156,14 +151,11 @@ impl Sender {
 
     /// A segment was handled on a path: windows may have opened.
     #[inline]
-    pub fn on_segment(&mut self, cx: &Context<'_>, path: PathId) {
+    pub fn on_segment(&mut self, path: PathId) {
         self.is_due = true;
-        self.full = self.full.without(path);
         if self.rules.heeds_acks {
             self.arrivals = self.arrivals.with(path);
         }
-        // For a receiver it is over.
-        self.takes_round(cx);
     }
 
     /// An acceptable segment arrived on a path.
@@ -180,7 +172,6 @@ impl Sender {
         if change == PathChange::Added {
             self.policy.on_path_added(path);
         }
-        self.full = PathSet::EMPTY;
         self.scheduler.on_path_changed(path, change);
     }
 
@@ -192,7 +183,7 @@ impl Sender {
         self.queue.forget_path(path);
         self.assignments.forget(path);
         self.on_path_changed(path, PathChange::Removed);
-        self.set_due();
+        self.is_due = true;
         self.restart_timer(now, paths);
     }
 
@@ -266,10 +257,8 @@ impl Sender {
         scheduler.unwrap_or(never).min(policy.unwrap_or(never))
     }
 
-    /// Time has passed: scheduler and path policy are called again if their deadline is due, and
-    /// timers of paths may have changed what these take.
+    /// Time has passed: scheduler and path policy are called again if their deadline is due.
     pub fn check_due(&mut self, now: Instant, over: bool) {
-        self.full = PathSet::EMPTY;
         self.is_due |= self.scheduler_deadline(over) <= now;
     }
 
@@ -309,7 +298,7 @@ impl Sender {
         self.states.get(path.index()).copied().unwrap_or_default()
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn state_mut(&mut self, path: PathId) -> &mut PathRecord {
         if self.states.len() <= path.index() {
             cold_path();

@@ -3,7 +3,7 @@
 //! view of a scheduler.
 
 use super::{Due, Subflow};
-use crate::congestion::Controller;
+use crate::congestion::{CongestionControl, Controller};
 use crate::recovery::{Reception, Space};
 use crate::scheduler::{LossPhase, PathState, PathView};
 use crate::socket::SocketError;
@@ -163,7 +163,6 @@ impl Subflow {
 
     /// Queues mapped payload, which cannot be taken back. `joins`: it may extend the mapping before
     /// it.
-    #[inline(always)]
     pub fn push(&mut self, payload: Payload, map: SentMapping, joins: bool) {
         debug_assert_eq!(map.offset, self.tx.write_end(), "mappings follow each other");
         self.tx.append(payload);
