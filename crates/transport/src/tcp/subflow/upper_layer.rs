@@ -3,7 +3,7 @@
 //! view of a scheduler.
 
 use super::{Due, Subflow};
-use crate::congestion::{CongestionControl, Controller};
+use crate::congestion::Controller;
 use crate::recovery::{Reception, Space};
 use crate::scheduler::{LossPhase, PathState, PathView};
 use crate::socket::SocketError;
