@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use transport::sctp::cmt::{
     CmtConfig, PathBlocking, PrimaryFirst, Rescheduling, RttRule, SackPath, Sides,
 };
-use transport::sctp::{RtxPolicy, SctpConfig};
+use transport::sctp::{RtxPolicy, SctpConfig, SendRules};
 use wire::sctp::{Chunk, DataFlags, Features, Tsn};
 
 const FULL: usize = 1452;
@@ -331,11 +331,10 @@ fn new_data_avoid_a_path_that_may_have_failed_while_another_is_active() {
 
 /// Two small messages at once with Nagle's algorithm: milliseconds until each is sent, its path,
 /// and whether a SACK is asked for.
-fn two_small_ones(by_path: bool, asks_for_sacks: bool) -> Vec<(u64, IpAddr, bool)> {
+fn two_small_ones(sending: SendRules) -> Vec<(u64, IpAddr, bool)> {
     let with = CmtConfig { primary_first: PrimaryFirst::Always, ..CmtConfig::default() };
     let mut with = SctpConfig { nagle: true, ..cmt(with) };
-    with.parameters.sending.nagle_by_path = by_path;
-    with.parameters.sending.asks_for_sacks = asks_for_sacks;
+    with.parameters.sending = sending;
     let mut pair = Pair::open_with(2, with);
     // The first SACK of an association is not delayed.
     pair.send(Client, message(0, 100));
@@ -353,16 +352,19 @@ fn two_small_ones(by_path: bool, asks_for_sacks: bool) -> Vec<(u64, IpAddr, bool
 /// `sendOnPath` of INET compares with what its own path has outstanding.
 #[test]
 fn small_message_takes_the_path_without_data_where_nagle_asks_by_path() {
+    let usual = config().parameters.sending;
     let on = |path| (0, local(path), false);
-    assert_eq!(two_small_ones(true, false), [on(0), on(1)]);
+    let by_path = SendRules { nagle_by_path: true, ..usual };
+    assert_eq!(two_small_ones(by_path), [on(0), on(1)]);
     let late = (220, local(0), false);
-    assert_eq!(two_small_ones(false, false), [on(0), late], "the delayed SACK lets it go");
+    assert_eq!(two_small_ones(usual), [on(0), late], "the delayed SACK lets it go");
 }
 
 #[test]
 fn sack_is_asked_for_where_no_more_packets_follow_on_the_path() {
+    let asking = SendRules { asks_for_sacks: true, ..config().parameters.sending };
     let sent = [(0, local(0), true), (20, local(0), true)];
-    assert_eq!(two_small_ones(false, true), sent, "after a round trip");
+    assert_eq!(two_small_ones(asking), sent, "after a round trip");
     let sent = [(0, local(0), true), (0, local(1), true)];
-    assert_eq!(two_small_ones(true, true), sent);
+    assert_eq!(two_small_ones(SendRules { nagle_by_path: true, ..asking }), sent);
 }
