@@ -293,9 +293,14 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_transmit(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
+        if self.is_idle(cx) {
+            return None;
+        }
         self.poll_packet(cx)
     }
 
+    // Saves a call a drain, with the parts of it.
+    #[inline(always)]
     fn deadline(&mut self) -> Instant {
         self.earliest_deadline(self.marks.armed_at)
     }
@@ -407,6 +412,7 @@ impl Endpoint for Connection {
         self.lifecycle.take_readable()
     }
 
+    #[inline]
     fn is_closed(&self) -> bool {
         self.lifecycle.is_closed()
             && self.subflows.iter().all(|entry| entry.tcp.is_closed())

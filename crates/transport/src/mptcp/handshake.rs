@@ -465,6 +465,7 @@ impl Connection {
         self.stop_timers();
         self.sender.clear_assignments();
         self.receive.mark_changed();
+        self.subflows.set_informed(false);
         for index in 1..self.subflows.len() {
             self.reset(cx, index, ResetReason::MIDDLEBOX_INTERFERENCE);
         }

@@ -10,11 +10,21 @@ use crate::multipath::{Signs, path_id};
 use crate::path_manager::{Address, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::{ConnectionEvent, SocketError};
-use crate::tcp::multipath::{Multipath, SegmentInfo};
+use crate::tcp::multipath::{AcceptedSegment, Multipath, SegmentInfo};
 use base::{Context, Event, EventMask, SocketId};
 use std::hint::cold_path;
 use wire::TcpSegment;
 use wire::mptcp::{AddAddr, DataNumber, Dss, Mapping, MptcpOption, MptcpOptions, ResetReason};
+
+/// What was taken of a subflow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Drained {
+    Nothing,
+    /// There may be more.
+    Some,
+    /// Mostly it was all.
+    All,
+}
 
 impl Connection {
     /// A segment arrived on subflow `index`.
@@ -31,42 +41,66 @@ impl Connection {
             && self.keys.remote().is_some();
         if !usual {
             cold_path();
-            if !self.is_admitted(index, segment) {
-                return;
+            self.handle_any(cx, index, segment);
+            return;
+        }
+        if let Some(accepted) = self.pass_to_subflow(cx, index, segment) {
+            self.sender.on_arrival(cx.now, path_id(index));
+            if let Some(dss) = &segment.options.mptcp.dss {
+                self.handle_dss(cx, index, &accepted, dss);
             }
         }
-        let keyless = !usual && self.keys.remote().is_none();
+        self.after_segment(cx, index);
+        self.conclude(cx, index);
+    }
+
+    /// A segment that may have more than data and acknowledgements arrived.
+    #[inline(never)]
+    fn handle_any(&mut self, cx: &mut Context<'_>, index: usize, segment: &mut TcpSegment) {
+        if !self.is_admitted(index, segment) {
+            return;
+        }
+        let keyless = self.keys.remote().is_none();
+        let accepted = self.pass_to_subflow(cx, index, segment);
+        self.on_answer(index);
+        if let Some(accepted) = accepted {
+            let info = SegmentInfo::new(accepted, &segment.options.mptcp);
+            let goes_on = self.handle_others(cx, index, &info);
+            if let Some(dss) = info.options.dss.as_ref().filter(|_| goes_on) {
+                self.handle_dss(cx, index, &accepted, dss);
+            }
+        }
+        self.after_subflow(cx, index);
+        if keyless && self.keys.remote().is_some() {
+            self.release_answers(cx);
+        }
+        self.conclude(cx, index);
+    }
+
+    /// The subflow handles its segment. What is known of it, if it was accepted.
+    #[inline(always)]
+    fn pass_to_subflow(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        segment: &mut TcpSegment,
+    ) -> Option<AcceptedSegment> {
         let held = self.subflows.held();
         let entry = &mut self.subflows[index];
         self.receive.limit_reception(entry, held, self.fallback.is_plain());
         entry.tcp.handle_segment(cx, &mut self.controller, segment);
-        let mp = entry.tcp.multipath();
-        let accepted = mp.and_then(Multipath::take_segment);
-        if !usual {
-            cold_path();
-            self.on_answer(index);
-        }
-        if let Some(accepted) = accepted {
-            let info = SegmentInfo::new(accepted, &segment.options.mptcp);
-            if usual {
-                self.sender.on_arrival(cx.now, path_id(index));
-            }
-            let goes_on = usual || self.handle_others(cx, index, &info);
-            if let Some(dss) = info.options.dss.as_ref().filter(|_| goes_on) {
-                self.handle_dss(cx, index, &info, dss);
-            }
-        }
-        self.after_segment(cx, index);
-        if keyless && self.keys.remote().is_some() {
-            cold_path();
-            self.release_answers(cx);
-        }
+        entry.tcp.multipath().and_then(Multipath::take_segment)
+    }
+
+    /// A segment was handled: what may be sent now.
+    #[inline(always)]
+    fn conclude(&mut self, cx: &mut Context<'_>, index: usize) {
+        self.sender.on_segment(cx, path_id(index));
         self.subflows.after_segment(index);
         if cx.wants(EventMask::ACCOUNT) {
             cold_path();
             self.record_held(cx);
         }
-        self.sender.on_segment(path_id(index));
     }
 
     /// What precedes a segment that is not a usual one. `false`: it is dropped or kept.
@@ -221,7 +255,9 @@ impl Connection {
     fn handle_no_dss(&mut self, cx: &mut Context<'_>, index: usize, segment: &SegmentInfo<'_>) {
         let implied = self.keys.implied_mapping(segment, self.receive.first_dsn());
         if let Some(mapping) = implied.filter(|_| index == 0) {
-            self.take_mapping(cx, index, segment, &mapping, false);
+            // Its number is implied; mainline Linux takes it for a long one.
+            let mapping = (&mapping, self.config.mainline_limits);
+            self.take_mapping(cx, index, (segment.offset, segment.len), mapping, false);
         } else if segment.options.is_empty() {
             let pending = self.fallback.is_pending();
             if let Some(lost) = self.subflows[index].lost_options(segment, pending) {
@@ -236,11 +272,11 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo<'_>,
+        segment: &AcceptedSegment,
         dss: &Dss,
     ) {
         if let Some(ack) = dss.ack() {
-            self.handle_data_ack(cx, index, segment, ack);
+            self.handle_data_ack(cx, index, segment.window, ack);
         }
         if !dss.maps() {
             return;
@@ -252,7 +288,7 @@ impl Connection {
         if !says_more && received.repeats_last(dss, segment.offset, segment.len) {
             self.reach_fin(cx);
         } else {
-            self.handle_mapping(cx, index, segment, dss);
+            self.handle_mapping(cx, index, (segment.offset, segment.len), dss);
         }
     }
 
@@ -280,13 +316,13 @@ impl Connection {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo<'_>,
+        window: u64,
         ack: DataNumber,
     ) {
         self.deadlines.on_heard(cx.now);
         // With most segments a receiver of data gets the same again: half of what it costs.
-        if !(cx.has_short_ways() && self.numbers.is_repeated(ack, segment.window)) {
-            self.take_data_ack(cx, ack, segment.window);
+        if !(cx.has_short_ways() && self.numbers.is_repeated(ack, window)) {
+            self.take_data_ack(cx, ack, window);
         }
         if !self.keys.is_fully_established() && self.keys.is_client() && index == 0 {
             self.become_fully_established(cx);
@@ -310,28 +346,30 @@ impl Connection {
         }
     }
 
-    /// The mapping of a DSS arrived, if it has one.
+    /// The mapping of a DSS arrived, if it has one, on a segment at (offset, length).
     #[inline(never)]
     fn handle_mapping(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo<'_>,
+        segment: (u64, u32),
         dss: &Dss,
     ) {
         if let Some(mapping) = dss.mapping() {
-            self.take_mapping(cx, index, segment, &mapping, dss.fin());
+            let is_long = matches!(mapping.dsn, DataNumber::Long(_));
+            self.take_mapping(cx, index, segment, (&mapping, is_long), dss.fin());
         }
     }
 
-    /// A mapping arrived; `fin`: its last number is the DATA_FIN.
+    /// A mapping arrived, which has a number of 64 bits if `is_long`; `fin`: its last number is the
+    /// DATA_FIN.
     #[inline(always)]
     fn take_mapping(
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        segment: &SegmentInfo<'_>,
-        mapping: &Mapping,
+        segment: (u64, u32),
+        (mapping, is_long): (&Mapping, bool),
         fin: bool,
     ) {
         if mapping.is_infinite() {
@@ -344,13 +382,10 @@ impl Connection {
             self.refuse_mapping(cx, index);
             return;
         }
-        // First data with the keys have an implied number; mainline Linux takes it for a long one.
-        let explicit = segment.options.dss.is_some() || self.config.mainline_limits;
-        if explicit && matches!(mapping.dsn, DataNumber::Long(_)) {
-            // So must the acknowledgements of this host (RFC 8684 s3.3.2).
-            if self.receive.use_long_numbers() {
-                self.subflows.set_option_room(LONG_ROOM);
-            }
+        // So must the acknowledgements of this host (RFC 8684 s3.3.2).
+        if is_long && self.receive.use_long_numbers() {
+            self.subflows.set_option_room(LONG_ROOM);
+            self.sender.set_due();
         }
         match self.receive.on_mapping(&mut self.subflows[index], segment, mapping, fin) {
             Mapped::Invalid => {
@@ -404,71 +439,63 @@ impl Connection {
     }
 
     /// Moves in-order data of a subflow to their place in the connection's stream.
-    #[inline(never)]
+    #[inline(always)]
     fn drain(&mut self, cx: &mut Context<'_>, index: usize) {
-        let entry = &mut self.subflows[index];
-        if self.fallback.is_fail_sent() || entry.stage() == Stage::Gone {
-            cold_path();
-            return;
-        }
         let before = self.receive.next_offset();
         let mut taken = false;
         loop {
-            let (data, offset, len, summed) = match entry.next_received() {
-                NextReceived::Nothing => break,
-                NextReceived::Unmapped { offset, waiting } => {
-                    cold_path();
-                    self.check_unmapped(cx, index, offset, waiting);
-                    return self.after_drain(cx, (index, taken), before);
-                }
-                NextReceived::Mapped { data, offset, len, summed } => (data, offset, len, summed),
-            };
-            let payload = entry.tcp.take_received(cx.now, len);
-            taken = true;
-            if summed
-                && !self.fallback.is_fail_agreed()
-                && let Some(dsn) = entry.wrong_checksum(offset, &payload)
-            {
-                cold_path();
-                entry.received.forget_below(offset + u64::from(len));
-                self.on_wrong_checksum(cx, index, dsn, Suspect { offset, payload });
-                return self.after_drain(cx, (index, taken), before);
-            }
-            if cx.wants(EventMask::ARRIVAL) {
-                cold_path();
-                record_arrival(cx, (self.socket, index), (data, offset, len));
-            }
-            entry.received.forget_below(offset + u64::from(len));
-            if !self.receive.extend_top(data, &payload) {
-                self.receive.insert(cx.now, data, payload);
-            }
-            // Mostly it was all.
-            if entry.tcp.readable() == 0 {
+            let drained = self.take_received(cx, index);
+            taken |= drained != Drained::Nothing;
+            if drained != Drained::Some {
                 break;
             }
         }
         if taken {
-            self.receive.on_taken(entry);
-        }
-        self.note_advance(cx, before);
-    }
-
-    /// The same after something unusual.
-    #[cold]
-    fn after_drain(&mut self, cx: &mut Context<'_>, (index, taken): (usize, bool), before: u64) {
-        if taken {
             self.receive.on_taken(&mut self.subflows[index]);
         }
-        self.note_advance(cx, before);
-    }
-
-    #[inline(always)]
-    fn note_advance(&mut self, cx: &mut Context<'_>, before: u64) {
         if self.receive.next_offset() > before {
             self.receive.mark_changed();
             self.lifecycle.push_readable();
             self.reach_fin(cx);
         }
+    }
+
+    /// Takes what is next of a subflow, as far as one mapping reaches.
+    // A call for each: mostly there is one.
+    #[inline(never)]
+    fn take_received(&mut self, cx: &mut Context<'_>, index: usize) -> Drained {
+        let entry = &mut self.subflows[index];
+        if self.fallback.is_fail_sent() || entry.stage() == Stage::Gone {
+            cold_path();
+            return Drained::Nothing;
+        }
+        let (data, offset, len, summed) = match entry.next_received() {
+            NextReceived::Nothing => return Drained::Nothing,
+            NextReceived::Unmapped { offset, waiting } => {
+                cold_path();
+                self.check_unmapped(cx, index, offset, waiting);
+                return Drained::Nothing;
+            }
+            NextReceived::Mapped { data, offset, len, summed } => (data, offset, len, summed),
+        };
+        let payload = entry.tcp.take_received(cx.now, len);
+        let wrong = summed && !self.fallback.is_fail_agreed();
+        if let Some(dsn) = wrong.then(|| entry.wrong_checksum(offset, &payload)).flatten() {
+            cold_path();
+            entry.received.forget_below(offset + u64::from(len));
+            self.on_wrong_checksum(cx, index, dsn, Suspect { offset, payload });
+            return Drained::All;
+        }
+        if cx.wants(EventMask::ARRIVAL) {
+            cold_path();
+            record_arrival(cx, (self.socket, index), (data, offset, len));
+        }
+        entry.received.forget_below(offset + u64::from(len));
+        let is_all = entry.tcp.readable() == 0;
+        if !self.receive.extend_top(data, &payload) {
+            self.receive.insert(cx.now, data, payload);
+        }
+        if is_all { Drained::All } else { Drained::Some }
     }
 
     /// Data from `offset` on wait for a mapping, not more of them than the window. A mapping of

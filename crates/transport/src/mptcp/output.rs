@@ -1,11 +1,14 @@
 //! What a connection does by itself: packets to send, timers, and the path manager's commands
 //! (RFC 8684 s3.3.8, s3.4).
 
+use super::config::MptcpConfig;
 use super::connection::Connection;
 use super::deadlines::Unanswered;
 use super::fallback::Announcement;
+use super::keys::Keys;
 use super::management::{Announced, JoinRequest, NoRoom};
 use super::paths::SubflowPaths;
+use super::receive::DataReceive;
 use super::remove_addr::KeepAlive;
 use super::stage::Stage;
 use super::subflow::{AddressIds, SubflowEntry};
@@ -14,6 +17,7 @@ use crate::multipath::{Dispatched, Sender, Signs, path_id};
 use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
+use crate::tcp::receiver::SharedWindow;
 use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
 use std::hint::cold_path;
 use std::net::IpAddr;
@@ -63,18 +67,21 @@ impl Connection {
     /// The next packet of the subflows that may have one.
     #[inline(always)]
     fn poll_subflows(&mut self, cx: &mut Context<'_>) -> Option<Transmit> {
-        if self.receive.is_changed() && !self.may_postpone(cx) {
-            self.update_subflows();
+        if !self.informs_late(cx) {
+            cold_path();
+            self.inform_all();
         }
         while let Some(index) = self.subflows.first_queued() {
-            if self.receive.is_changed() {
-                if self.subflows[index].tcp.is_at_rest() {
+            let entry = &mut self.subflows[index];
+            if entry.informed != self.receive.version() {
+                if entry.tcp.is_at_rest() {
                     self.subflows.pop_queued();
                     continue;
                 }
-                self.update_subflows();
+                // Only a window that all are told at once depends on the scale.
+                let window = self.receive.window(0);
+                inform(&self.config, &self.keys, (window, &self.receive), false, entry);
             }
-            let entry = &mut self.subflows[index];
             if let Some(mut packet) = entry.tcp.poll_segment(cx, &mut self.controller) {
                 packet.flow |= u32::from(entry.path.0) << FLOW_PATH_SHIFT;
                 // Siblings announce no less from now on.
@@ -88,14 +95,21 @@ impl Connection {
         None
     }
 
-    /// Whether subflows are told what changed only when one of them has something to send, which is
-    /// after half of the segments that arrive: where that only copies values.
+    /// Whether `poll_packet` would do nothing, as after each segment of a receiver: asked in line.
     #[inline]
-    fn may_postpone(&self, cx: &Context<'_>) -> bool {
-        cx.has_short_ways()
-            && self.receive.is_shared()
-            && self.subflows.are_informed()
-            && !self.is_plain()
+    pub(super) fn is_idle(&mut self, cx: &Context<'_>) -> bool {
+        !self.sender.is_due()
+            && !self.sender.queue.writer_waits()
+            && !cx.wants(EventMask::ACCOUNT)
+            && self.informs_late(cx)
+            && self.subflows.are_at_rest()
+    }
+
+    /// Whether a subflow is told what to acknowledge and which window to announce only when it has
+    /// something to send.
+    #[inline]
+    pub(super) fn informs_late(&self, cx: &Context<'_>) -> bool {
+        cx.has_short_ways() && self.subflows.informs_late()
     }
 
     /// Nothing more can be sent for now. Whether a scheduler that is asked about each segment
@@ -115,24 +129,17 @@ impl Connection {
         goes_on
     }
 
-    /// Passes to every subflow what to acknowledge and which window to announce.
+    /// Tells every subflow what to acknowledge and which window to announce, if that changed.
     #[inline(never)]
-    fn update_subflows(&mut self) {
-        self.receive.on_update();
-        self.subflows.set_informed(true);
-        let known = self.keys.remote().is_some() && !self.is_plain();
-        let window = self.receive.window(self.subflows.window_shift());
-        let ack = self.receive.data_ack();
-        let leaves = self.config.mainline_limits && !self.is_plain();
-        let is_client = self.keys.is_client();
-        for entry in &mut self.subflows {
-            entry.tcp.share_window(window);
-            // Linux sets SO_RCVLOWAT of subflows to 0, but not of the first one that was accepted.
-            let leaves = leaves && (is_client || entry.path != PathId(0));
-            entry.tcp.leave_acks_to_reader(leaves);
-            if let Some(mp) = entry.tcp.multipath() {
-                mp.set_data_ack(known.then_some(ack));
+    fn inform_all(&mut self) {
+        let version = self.receive.version();
+        if self.subflows.iter().any(|entry| entry.informed != version) {
+            let is_plain = self.fallback.is_plain();
+            let window = self.receive.window(self.subflows.window_shift());
+            for entry in self.subflows.iter_mut().filter(|entry| entry.informed != version) {
+                inform(&self.config, &self.keys, (window, &self.receive), is_plain, entry);
             }
+            self.subflows.set_informed(self.receive.is_shared() && !is_plain);
         }
     }
 
@@ -140,38 +147,29 @@ impl Connection {
     // Two of three times there are none.
     #[inline(always)]
     fn schedule(&mut self, cx: &mut Context<'_>) {
-        if self.sender.takes_round(cx) {
-            self.run_round(cx);
-        }
-    }
-
-    #[inline(never)]
-    fn run_round(&mut self, cx: &mut Context<'_>) {
-        let (sender, mut paths) = self.parts();
-        if !sender.begin_round(cx, &mut paths) {
+        if !self.sender.takes_round(cx) {
             return;
         }
-        loop {
-            let before = sender.queue.nxt();
-            let dispatched = sender.dispatch(cx, &mut paths);
-            let ends = paths.numbers.is_fin_due() && sender.queue.is_drained();
-            if ends && (dispatched != Dispatched::Nothing || sender.queue.nxt() != before) {
-                return self.end_round(cx, dispatched);
-            }
-            if dispatched != Dispatched::Again {
-                return;
-            }
+        let (sender, mut paths) = self.parts();
+        if sender.begin_round(cx, &mut paths) {
+            while self.dispatch(cx) {}
         }
     }
 
-    /// All that was written is with subflows: the DATA_FIN is due, and copies at most follow.
-    #[cold]
-    fn end_round(&mut self, cx: &mut Context<'_>, mut dispatched: Dispatched) {
-        self.check_fin(cx);
+    /// Carries out one decision, or a run of them. Whether another one may follow.
+    // A call for each: mostly there is one.
+    #[inline(never)]
+    fn dispatch(&mut self, cx: &mut Context<'_>) -> bool {
         let (sender, mut paths) = self.parts();
-        while dispatched == Dispatched::Again {
-            dispatched = sender.dispatch(cx, &mut paths);
+        let before = sender.queue.nxt();
+        let dispatched = sender.dispatch(cx, &mut paths);
+        let ends = paths.numbers.is_fin_due() && sender.queue.is_drained();
+        if ends && (dispatched != Dispatched::Nothing || sender.queue.nxt() != before) {
+            cold_path();
+            // All that was written is with subflows: copies at most follow the DATA_FIN.
+            self.check_fin(cx);
         }
+        dispatched == Dispatched::Again
     }
 
     /// Something happened on a subflow: whether its path works is decided by the fail-over rule.
@@ -208,6 +206,7 @@ impl Connection {
 
     /// The earliest deadline of connection and subflows if it is before `at`, else any time that is
     /// not.
+    #[inline(always)]
     pub(super) fn earliest_deadline(&mut self, at: Instant) -> Instant {
         let is_over = self.is_over();
         let own = self
@@ -220,6 +219,7 @@ impl Connection {
     }
 
     /// When the fail-over rule examines a path again.
+    #[inline(always)]
     fn watch_deadline(&self) -> Instant {
         let usable = |entry: &SubflowEntry| entry.is_usable();
         self.sender.watch_deadline(|path| self.subflows.get(path.index()).is_some_and(usable))
@@ -548,5 +548,25 @@ impl Connection {
                 Some(KeepAlive::GiveUp) => self.reset(cx, index, ResetReason::UNSPECIFIED),
             }
         }
+    }
+}
+
+/// Tells a subflow what to acknowledge and which window to announce.
+#[inline(never)]
+fn inform(
+    config: &MptcpConfig,
+    keys: &Keys,
+    (window, receive): (SharedWindow, &DataReceive),
+    is_plain: bool,
+    entry: &mut SubflowEntry,
+) {
+    entry.informed = receive.version();
+    entry.tcp.share_window(window);
+    // Linux sets SO_RCVLOWAT of subflows to 0, but not of the first one that was accepted.
+    let leaves = keys.is_client() || entry.path != PathId(0);
+    entry.tcp.leave_acks_to_reader(leaves && config.mainline_limits && !is_plain);
+    if let Some(mp) = entry.tcp.multipath() {
+        let known = keys.remote().is_some() && !is_plain;
+        mp.set_data_ack(known.then_some(receive.data_ack()));
     }
 }

@@ -133,8 +133,8 @@ impl Paths for SubflowPaths<'_> {
         entry.tcp.look(view, self.controller);
         if whole {
             entry.tcp.look_further(view, self.controller);
+            view.interface = entry.interface;
         }
-        view.interface = entry.interface;
         if entry.stage() != Stage::Open {
             view.state = PathState::Opening;
         }

@@ -10,7 +10,6 @@ use crate::buffer::Reassembly;
 use crate::recovery::{
     ReceiveBuffer, Received, SharedBuffer, received_tail_room, received_truesize,
 };
-use crate::tcp::multipath::SegmentInfo;
 use crate::tcp::receiver::SharedWindow;
 use base::Instant;
 use std::hint::cold_path;
@@ -93,8 +92,8 @@ pub(super) struct DataReceive {
     /// Data arrived at another offset of the connection than of the subflow: the two are not one
     /// stream, as they must be for falling back.
     shifted: bool,
-    /// What subflows acknowledge and announce changed since they were last updated.
-    changed: bool,
+    /// Number of changes of what subflows acknowledge and announce.
+    version: u64,
 }
 
 impl DataReceive {
@@ -128,14 +127,14 @@ impl DataReceive {
             tail: (0, 0),
             sizes: Sizes::of(0),
             shifted: false,
-            changed: true,
+            version: 1,
         }
     }
 
     /// The peer's initial data sequence number.
     pub(super) const fn set_idsn(&mut self, idsn: u64) {
         self.first_dsn = idsn.wrapping_add(1);
-        self.changed = true;
+        self.mark_changed();
     }
 
     /// Data sequence number of offset zero.
@@ -154,19 +153,13 @@ impl DataReceive {
     /// What subflows acknowledge or announce changed.
     #[inline]
     pub(super) const fn mark_changed(&mut self) {
-        self.changed = true;
+        self.version += 1;
     }
 
-    /// Whether subflows are to be updated before they send.
+    /// Number of changes: a subflow that was told an earlier one is to be updated before it sends.
     #[inline]
-    pub(super) const fn is_changed(&self) -> bool {
-        self.changed
-    }
-
-    /// Subflows are updated.
-    #[inline]
-    pub(super) const fn on_update(&mut self) {
-        self.changed = false;
+    pub(super) const fn version(&self) -> u64 {
+        self.version
     }
 
     /// Every subflow chooses its window.
@@ -187,7 +180,7 @@ impl DataReceive {
             return false;
         }
         self.long_numbers = true;
-        self.changed = true;
+        self.mark_changed();
         true
     }
 
@@ -344,10 +337,11 @@ impl DataReceive {
 
     /// In-order data of a subflow were taken, behind a gap of the connection or not: there is less
     /// room for all, and the subflow may acknowledge two segments without the reader.
+    #[inline]
     pub(super) fn on_taken(&mut self, entry: &mut SubflowEntry) {
         if let Tuning::Shared(buffer) = &self.tuning {
             entry.tcp.on_passed(self.data.readable() == 0, || buffer.room());
-            self.changed = true;
+            self.mark_changed();
         }
     }
 
@@ -413,12 +407,13 @@ impl DataReceive {
         MAX_MAPPINGS.max(self.max() as usize / BYTES_PER_MAPPING)
     }
 
-    /// A mapping arrived on a segment of a subflow; `fin`: its last number is the DATA_FIN.
+    /// A mapping arrived on a segment of a subflow at (offset, length); `fin`: its last number is
+    /// the DATA_FIN.
     #[inline(always)]
     pub(super) fn on_mapping(
         &mut self,
         entry: &mut SubflowEntry,
-        segment: &SegmentInfo<'_>,
+        (at, len): (u64, u32),
         mapping: &Mapping,
         fin: bool,
     ) -> Mapped {
@@ -439,10 +434,10 @@ impl DataReceive {
             }
             return Mapped::Taken { refused };
         }
-        let map = ReceivedMapping::new(*mapping, bytes, (dsn, data), segment.offset);
+        let map = ReceivedMapping::new(*mapping, bytes, (dsn, data), at);
         let Some(map) = map else { return Mapped::Contradiction { refused } };
         // It applies to a part of the segment at least (RFC 8684 s3.3.1).
-        if !map.overlaps(segment.offset, segment.len) {
+        if !map.overlaps(at, len) {
             return Mapped::Taken { refused: refused + 1 };
         }
         if map.end() <= entry.tcp.received().0 {
@@ -494,7 +489,7 @@ impl DataReceive {
     pub(super) fn reach_fin(&mut self) -> bool {
         let reached = !self.fin_received && self.fin_offset == Some(self.data.next_offset());
         self.fin_received |= reached;
-        self.changed |= reached;
+        self.version += u64::from(reached);
         reached
     }
 
@@ -527,7 +522,7 @@ impl DataReceive {
     pub(super) fn on_announced(&mut self, window: u32) {
         if matches!(self.tuning, Tuning::Shared(_)) {
             self.announced = window;
-            self.changed |= self.move_edge(window);
+            self.version += u64::from(self.move_edge(window));
         }
     }
 
@@ -556,10 +551,8 @@ impl DataReceive {
 mod tests {
     use super::*;
 
-    fn take_changed(receive: &mut DataReceive) -> bool {
-        let changed = receive.is_changed();
-        receive.on_update();
-        changed
+    fn changes(receive: &DataReceive, told: &mut u64) -> bool {
+        std::mem::replace(told, receive.version()) != receive.version()
     }
 
     fn receive() -> DataReceive {
@@ -657,9 +650,10 @@ mod tests {
     #[test]
     fn subflows_are_updated_after_a_change() {
         let mut receive = receive();
-        assert!(take_changed(&mut receive) && !take_changed(&mut receive));
+        let mut told = 0;
+        assert!(changes(&receive, &mut told) && !changes(&receive, &mut told));
         assert!(receive.use_long_numbers() && !receive.use_long_numbers());
-        assert!(take_changed(&mut receive) && !take_changed(&mut receive));
+        assert!(changes(&receive, &mut told) && !changes(&receive, &mut told));
     }
 
     #[test]

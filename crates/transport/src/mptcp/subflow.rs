@@ -57,6 +57,8 @@ pub struct SubflowEntry {
     pub last_end: Option<u64>,
     /// Payload that its TCP holds, in bytes, when last counted by `Subflows`.
     pub(super) held: u64,
+    /// `DataReceive::version` of what it was told last to acknowledge and to announce.
+    pub(super) informed: u64,
     /// It is in the queue of `Subflows`.
     pub(super) queued: bool,
 }
@@ -81,6 +83,7 @@ impl SubflowEntry {
             received: ReceivedMappings::default(),
             last_end: None,
             held: 0,
+            informed: 0,
             queued: false,
         }
     }

@@ -30,8 +30,9 @@ pub struct Subflows {
     /// Those that may have something to send, in order: mostly one, which makes a vector faster
     /// than a ring.
     queue: Vec<usize>,
-    /// All were told what to acknowledge and which window to announce at least once.
-    informed: bool,
+    /// Each is told what to acknowledge and which window to announce only when it has something to
+    /// send: where that only copies values, and all were told at least once.
+    informs_late: bool,
 }
 
 impl Index<usize> for Subflows {
@@ -121,11 +122,13 @@ impl Subflows {
     /// Add a subflow, in the place of one that is over if its number is taken.
     pub fn add(
         &mut self,
-        entry: SubflowEntry,
+        mut entry: SubflowEntry,
         controller: &Controller,
         sender: &mut Sender,
     ) -> usize {
         let index = entry.path.index();
+        // It is told with the next change, as the others.
+        entry.informed = self.entries.iter().map(|entry| entry.informed).max().unwrap_or(0);
         debug_assert_eq!(entry.path, entry.tcp.path(), "one subflow for each path number");
         debug_assert!(index <= self.entries.len(), "path numbers have no gaps");
         match self.entries.get_mut(index) {
@@ -137,7 +140,7 @@ impl Subflows {
             }
             None => self.entries.push(entry),
         }
-        self.informed = false;
+        self.informs_late = false;
         self.wake(index);
         index
     }
@@ -175,7 +178,7 @@ impl Subflows {
     }
 
     /// The subflow may have something to send.
-    #[inline]
+    #[inline(always)]
     pub fn wake(&mut self, index: usize) {
         if !std::mem::replace(&mut self.entries[index].queued, true) {
             self.queue.push(index);
@@ -184,7 +187,7 @@ impl Subflows {
     }
 
     /// A segment of the subflow was handled: it may hold more or less, and have something to send.
-    #[inline]
+    #[inline(always)]
     pub fn after_segment(&mut self, index: usize) {
         let entry = &mut self.entries[index];
         self.held -= entry.held;
@@ -202,6 +205,19 @@ impl Subflows {
         self.queue.first().copied()
     }
 
+    /// Whether none has anything to send. At most one is looked at, which is forgotten then.
+    #[inline]
+    pub fn are_at_rest(&mut self) -> bool {
+        match self.queue[..] {
+            [] => true,
+            [only] if self.entries[only].tcp.is_at_rest() => {
+                self.pop_queued();
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The first one has nothing more to send.
     #[inline]
     pub fn pop_queued(&mut self) {
@@ -217,16 +233,17 @@ impl Subflows {
         self.entries[index].queued = false;
     }
 
-    /// All were told what to acknowledge and which window to announce at least once.
+    /// Whether each is told what to acknowledge and which window to announce only when it has
+    /// something to send.
     #[inline]
-    pub const fn are_informed(&self) -> bool {
-        self.informed
+    pub const fn informs_late(&self) -> bool {
+        self.informs_late
     }
 
-    /// Sets whether they all were.
+    /// All were told. `late`: from now on only when one has something to send.
     #[inline]
-    pub const fn set_informed(&mut self, informed: bool) {
-        self.informed = informed;
+    pub const fn set_informed(&mut self, late: bool) {
+        self.informs_late = late;
     }
 
     /// None may have something to send.

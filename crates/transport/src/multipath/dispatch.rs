@@ -10,8 +10,8 @@ use super::paths::{Paths, Piece};
 use super::sender::{Sender, path_id};
 use crate::path_policy::PathPolicy;
 use crate::scheduler::{
-    Action, Bind, Decision, NewData, PathChange, PathState, PathView, Run, Scheduler, Step, View,
-    What,
+    Action, Bind, Decision, NewData, PathChange, PathSet, PathState, PathView, Run, Scheduler,
+    Step, View, What,
 };
 use base::{Blocked, Context, Event, EventMask, Instant, PathId};
 use std::hint::cold_path;
@@ -67,33 +67,41 @@ impl Sender {
         if short
             && paths.only_queues()
             && !self.rules.one_at_a_time
-            && let Some(run) = self.next_run()
+            && let Some((run, unsent)) = self.next_run()
         {
-            return self.carry_out(cx, paths, &run);
+            return self.carry_out(cx, paths, &run, unsent);
         }
         self.ask(cx, paths)
     }
 
     /// The run of decisions that the scheduler makes about new data, if it knows one: no view of
-    /// the data and no decision, of which most is about the unusual, are made for them.
-    #[inline]
-    fn next_run(&self) -> Option<Run> {
+    /// the data and no decision, of which most is about the unusual, are made for them. Also the
+    /// data.
+    #[inline(always)]
+    fn next_run(&self) -> Option<(Run, Range<u64>)> {
         let Range { start: offset, end } = self.queue.first_unsent();
         if offset >= end || self.queue.has_reinjections() || !self.assignments.is_empty() {
             return None;
         }
         let data = NewData { offset, end, window_end: self.queue.window_end() };
-        self.scheduler.next_run(&self.views, &data)
+        self.scheduler.next_run(&self.views, &data).map(|run| (run, offset..end))
     }
 
     /// Carries out a run of decisions, of which all but the first go without one of their own.
     #[inline(always)]
-    fn carry_out(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths, run: &Run) -> Dispatched {
+    fn carry_out(
+        &mut self,
+        cx: &mut Context<'_>,
+        paths: &mut impl Paths,
+        run: &Run,
+        unsent: Range<u64>,
+    ) -> Dispatched {
         let &Run { path, max_bytes, times, fills_windows } = run;
-        let Some(bytes) = self.enqueue_new(paths, path, max_bytes, times) else {
+        let Some(bytes) = self.enqueue_part(paths, path, unsent, (max_bytes, times)) else {
             return self.wait(cx, paths, Blocked::SchedulerWaits);
         };
         if fills_windows && bytes == times * u64::from(max_bytes) {
+            self.note_full(path, bytes);
             self.timer.given = Some(path);
             self.ensure_timer(cx.now, paths);
             // Known without another look at the paths and another decision.
@@ -105,9 +113,27 @@ impl Sender {
         self.after_send(cx, paths, path, true)
     }
 
+    /// The windows of all paths are full, that of `path` by `bytes`. Not noted while the peer's
+    /// window is so small that it limits segments, as one that grows would change their lengths.
+    #[inline(always)]
+    fn note_full(&mut self, path: PathId, bytes: u64) {
+        if self.queue.half_window() < u32::from(u16::MAX) {
+            cold_path();
+            return;
+        }
+        if let Some(view) = self.views.iter_mut().find(|view| view.id == path) {
+            view.queue.unsent_bytes += bytes;
+        }
+        self.full = PathSet::ALL;
+    }
+
     /// Asks the scheduler for any decision.
     #[inline(never)]
     fn ask(&mut self, cx: &mut Context<'_>, paths: &mut impl Paths) -> Dispatched {
+        if !self.full.is_empty() {
+            self.full = PathSet::EMPTY;
+            self.look_at_paths(paths, self.rules.read_all);
+        }
         let Decision { actions, step } = self.decide(cx);
         let looked = actions.is_empty();
         if !looked {
@@ -157,7 +183,7 @@ impl Sender {
     // One call a round less.
     #[inline(always)]
     fn look_at_paths(&mut self, paths: &impl Paths, whole: bool) {
-        let Sender { views, states, assignments, queue, .. } = self;
+        let Sender { views, states, assignments, queue, full, .. } = self;
         let (most, is_assigned) = (queue.half_window(), !assignments.is_empty());
         if views.len() < paths.count() {
             cold_path();
@@ -166,6 +192,11 @@ impl Sender {
         let mut count = 0;
         for index in 0..paths.count() {
             let Some(view) = views.get_mut(count) else { break };
+            if full.contains(path_id(index)) && view.id == path_id(index) && !whole {
+                debug_assert!(is_still_full(view, paths));
+                count += 1;
+                continue;
+            }
             if !paths.look(path_id(index), view, whole) {
                 continue;
             }
@@ -329,7 +360,7 @@ impl Sender {
         }
         let most = max_bytes.min(paths.max_piece(path));
         let (offset, payload) = match what {
-            What::New => return self.enqueue_new(paths, path, most, 1).is_some(),
+            What::New => return self.enqueue_new(paths, path, most).is_some(),
             What::Reinject => {
                 let head = self.queue.reinject_head();
                 let range = head.map(|head| head.start..head.end.min(head.start + u64::from(most)));
@@ -362,29 +393,38 @@ impl Sender {
         true
     }
 
-    /// Put data into the queue of a path that no path had: those meant for it first, else the next
-    /// ones that are meant for no path. At most `pieces` of `max_bytes`, which go there as one, for
-    /// what it costs to hand over a single one. How many bytes; `None`: nothing.
-    #[inline(always)]
+    /// Put at most `max_bytes` that no path had into the queue of a path: those meant for it first,
+    /// else the next ones that are meant for no path. How many bytes; `None`: nothing.
+    #[inline(never)]
     pub(super) fn enqueue_new(
         &mut self,
         paths: &mut impl Paths,
         path: PathId,
         max_bytes: u32,
-        pieces: u64,
+    ) -> Option<u64> {
+        let unsent = match self.assignments.is_empty() {
+            true => self.queue.first_unsent(),
+            false => self.unsent_for(path),
+        };
+        self.enqueue_part(paths, path, unsent, (max_bytes, 1))
+    }
+
+    /// Put the beginning of data that no path had into the queue of a path: at most `pieces` of
+    /// `max_bytes`, which go there as one, for what it costs to hand over a single one. How many
+    /// bytes; `None`: nothing.
+    #[inline(always)]
+    fn enqueue_part(
+        &mut self,
+        paths: &mut impl Paths,
+        path: PathId,
+        unsent: Range<u64>,
+        (max_bytes, pieces): (u32, u64),
     ) -> Option<u64> {
         if path.index() >= paths.count() || !paths.is_usable(path) {
             return None;
         }
         let longest = paths.max_piece(path);
         let most = max_bytes.min(longest);
-        let unsent = match self.assignments.is_empty() {
-            true => self.queue.first_unsent(),
-            false => {
-                cold_path();
-                self.unsent_for(path)
-            }
-        };
         let end = unsent.end.min(self.queue.window_end());
         let mut left = end.saturating_sub(unsent.start);
         if left.min(u64::from(most)) == 0 || !paths.may_carry(path, unsent.start) {
@@ -507,6 +547,14 @@ impl Sender {
         cx.record(EventMask::STATE, || Event::Probing { socket, path, on });
         self.on_path_changed(path, PathChange::State);
     }
+}
+
+/// Whether the window of a path is as full as its view says.
+fn is_still_full(view: &PathView, paths: &impl Paths) -> bool {
+    let mut now = PathView::BLANK;
+    let is_open = paths.look(view.id, &mut now, false) && now.is_open();
+    let same = is_open == view.is_established() && now.window.mss == view.window.mss;
+    same && (!is_open || !view.is_open() || (now.is_window_full() && view.is_window_full()))
 }
 
 /// What is meant for a path counts as queued on it.

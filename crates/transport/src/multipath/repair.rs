@@ -47,7 +47,7 @@ impl Sender {
                 let others = self.working_paths(paths).without(path);
                 if !others.is_empty() {
                     self.queue.reinject_all_of(path, others);
-                    self.is_due = true;
+                    self.set_due();
                 }
             }
         }
@@ -64,7 +64,7 @@ impl Sender {
     fn on_path_state(&mut self, paths: &impl Paths, path: PathId) {
         self.reinject_failed(paths);
         self.on_path_changed(path, PathChange::State);
-        self.is_due = true;
+        self.set_due();
     }
 
     /// The path counts as failed until something arrives on it; its data go elsewhere.
@@ -77,7 +77,7 @@ impl Sender {
     /// Something arrived on a path that was suspected.
     pub fn clear(&mut self, path: PathId) {
         self.state_mut(path).watch.clear();
-        self.is_due = true;
+        self.set_due();
     }
 
     /// What only failed paths have goes to one that works, if there is one: a path came, or failed.
@@ -91,22 +91,27 @@ impl Sender {
                 self.queue.reinject_all_of(path, working);
             }
         }
-        self.is_due = true;
+        self.set_due();
     }
 
     /// What a path has goes to others, unless one that works has it.
     pub fn reinject(&mut self, paths: &impl Paths, path: PathId) {
         let others = self.working_paths(paths).without(path);
         self.queue.reinject_all_of(path, others);
-        self.is_due = true;
+        self.set_due();
     }
 
     /// When a path is to be examined again.
+    #[inline(always)]
     pub fn watch_deadline(&self, is_usable: impl Fn(PathId) -> bool) -> Instant {
         if self.failover != Failover::Probe {
             return Instant::FAR_FUTURE;
         }
-        cold_path();
+        self.next_examination(is_usable)
+    }
+
+    #[cold]
+    fn next_examination(&self, is_usable: impl Fn(PathId) -> bool) -> Instant {
         let usable = self.states.iter().enumerate().filter(|(index, _)| is_usable(path_id(*index)));
         usable.map(|(_, state)| state.watch.deadline()).fold(Instant::FAR_FUTURE, Instant::min)
     }
@@ -205,7 +210,7 @@ impl Sender {
     pub fn count_timeout(&mut self, now: Instant, paths: &impl Paths) -> bool {
         let exhausted = self.timer.count_try();
         self.timer.looks_anyway = true;
-        self.is_due = true;
+        self.set_due();
         self.set_timer(now, paths);
         exhausted
     }
@@ -217,7 +222,7 @@ impl Sender {
         let Some(start) = self.queue.unacknowledged_head() else {
             if self.waits == Some(Blocked::SchedulerWaits) {
                 // Its choice: it is asked again.
-                self.is_due = true;
+                self.set_due();
                 return false;
             }
             // Written, never dispatched: the window is closed, or was when last announced.
@@ -243,7 +248,7 @@ impl Sender {
         if paths.accepts_copies() {
             let end = self.queue.nxt().min(start + RETRANSMIT_BYTES);
             self.queue.reinject(start..end);
-            self.is_due = true;
+            self.set_due();
         } else {
             // All may have arrived and the answer be lost: another one is asked for.
             self.probe_window(cx, paths);

@@ -37,6 +37,9 @@ pub struct Sender {
     pub(super) views: Vec<PathView>,
     /// It is what they are now.
     pub(super) are_views_current: bool,
+    /// Paths whose windows the last decisions filled, or that can carry nothing, and on which
+    /// nothing happened since but sending: what `views` says of that is still true.
+    pub(super) full: PathSet,
     /// Paths that a segment arrived on since the last decision, if the scheduler heeds
     /// acknowledgements.
     pub(super) arrivals: PathSet,
@@ -109,6 +112,7 @@ impl Sender {
             timer: DataTimer::default(),
             views: Vec::new(),
             are_views_current: false,
+            full: PathSet::EMPTY,
             arrivals: PathSet::EMPTY,
             waits: None,
             peer_closed: false,
@@ -116,14 +120,15 @@ impl Sender {
         }
     }
 
-    /// Ask the scheduler again at the next opportunity.
+    /// Ask the scheduler again at the next opportunity: something happened, on any path.
     pub const fn set_due(&mut self) {
         self.is_due = true;
+        self.full = PathSet::EMPTY;
     }
 
     /// Something was written: the scheduler is asked at the next opportunity.
     pub const fn on_write(&mut self) {
-        self.is_due = true;
+        self.set_due();
         self.timer.looks_anyway = true;
     }
 
@@ -151,11 +156,14 @@ impl Sender {
 
     /// A segment was handled on a path: windows may have opened.
     #[inline]
-    pub fn on_segment(&mut self, path: PathId) {
+    pub fn on_segment(&mut self, cx: &Context<'_>, path: PathId) {
         self.is_due = true;
+        self.full = self.full.without(path);
         if self.rules.heeds_acks {
             self.arrivals = self.arrivals.with(path);
         }
+        // For a receiver it is over.
+        self.takes_round(cx);
     }
 
     /// An acceptable segment arrived on a path.
@@ -172,6 +180,7 @@ impl Sender {
         if change == PathChange::Added {
             self.policy.on_path_added(path);
         }
+        self.full = PathSet::EMPTY;
         self.scheduler.on_path_changed(path, change);
     }
 
@@ -183,7 +192,7 @@ impl Sender {
         self.queue.forget_path(path);
         self.assignments.forget(path);
         self.on_path_changed(path, PathChange::Removed);
-        self.is_due = true;
+        self.set_due();
         self.restart_timer(now, paths);
     }
 
@@ -257,8 +266,10 @@ impl Sender {
         scheduler.unwrap_or(never).min(policy.unwrap_or(never))
     }
 
-    /// Time has passed: scheduler and path policy are called again if their deadline is due.
+    /// Time has passed: scheduler and path policy are called again if their deadline is due, and
+    /// timers of paths may have changed what these take.
     pub fn check_due(&mut self, now: Instant, over: bool) {
+        self.full = PathSet::EMPTY;
         self.is_due |= self.scheduler_deadline(over) <= now;
     }
 
@@ -298,7 +309,7 @@ impl Sender {
         self.states.get(path.index()).copied().unwrap_or_default()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn state_mut(&mut self, path: PathId) -> &mut PathRecord {
         if self.states.len() <= path.index() {
             cold_path();

@@ -13,8 +13,9 @@ use super::{
     Action, AnyScheduler, Decision, NewData, Options, PathSet, Run, Scheduler, SchedulerRow,
 };
 use crate::reinjection::Opportunistic;
-use base::Blocked;
 use base::decision::Explanation;
+use base::{Blocked, Duration};
+use std::hint::cold_path;
 
 /// Its line in the table.
 pub(super) const ROW: SchedulerRow = SchedulerRow {
@@ -55,7 +56,28 @@ impl Scheduler for Lrf {
     fn next_run(&self, paths: &[PathView], data: &NewData) -> Option<Run> {
         let &NewData { offset, end, window_end } = data;
         let offer = Offer { reinject: false, offset, end, paths: PathSet::EMPTY };
-        let path = choose_of(paths, &offer, self.kernel_compat).path?;
+        let mut best: Option<&PathView> = None;
+        let (mut longest, mut others_wait) = (0, true);
+        for path in paths {
+            longest = longest.max(path.window.mss);
+            if path.is_definitely_unavailable(&offer) {
+                continue;
+            }
+            if path.backup {
+                cold_path();
+                return None;
+            }
+            if path.is_temporarily_unavailable(&offer) {
+                others_wait &= path.is_window_full();
+                continue;
+            }
+            let rank = |path| rank(path, self.kernel_compat);
+            others_wait &= best.is_none();
+            if best.is_none_or(|known| rank(path) < rank(known)) {
+                best = Some(path);
+            }
+        }
+        let path = best?;
         let max_bytes = offer.len_on(path);
         if offset + u64::from(max_bytes) > window_end {
             return None;
@@ -65,13 +87,6 @@ impl Scheduler for Lrf {
         // An idle path restarts its window with the first segment.
         if window.inflight_segs == 0 || path.continues_at.is_some() {
             return Some(once);
-        }
-        let (mut longest, mut others_wait) = (0, true);
-        for other in paths {
-            longest = longest.max(other.window.mss);
-            let is_full = || other.id == path.id || other.is_window_full();
-            others_wait &=
-                other.is_definitely_unavailable(&offer) || (other.is_active() && is_full());
         }
         // A short segment may go where a whole one of any path has no room.
         let unsent = end - offset;
@@ -210,13 +225,7 @@ pub(crate) fn lowest_rtt<'a>(view: &View<'a>, offer: &Offer) -> Option<&'a PathV
 
 /// The choice of LRF for a segment.
 pub(super) fn choose<'a>(view: &View<'a>, offer: &Offer, kernel_compat: bool) -> Choice<'a> {
-    choose_of(view.paths, offer, kernel_compat)
-}
-
-/// The same of these paths.
-// Saves two calls a round of decisions.
-#[inline(always)]
-fn choose_of<'a>(paths: &'a [PathView], offer: &Offer, kernel_compat: bool) -> Choice<'a> {
+    let paths = view.paths;
     if let [path] = paths {
         return Choice::of(path.is_available(offer).then_some(path));
     }
@@ -254,9 +263,14 @@ enum Class {
     Backup,
 }
 
+/// The path of the lowest rank is chosen.
+fn rank(path: &PathView, kernel_compat: bool) -> (bool, Duration) {
+    // A path without a sample has an SRTT of zero; the kernels prefer it for that.
+    (path.rtt.srtt.is_zero() && !kernel_compat, path.rtt.srtt)
+}
+
 /// The fastest available one of `paths` that is of that class. One that the segment was not on
 /// comes before any other.
-#[inline(always)]
 fn pick<'a>(paths: &'a [PathView], class: Class, offer: &Offer, kernel_compat: bool) -> Pick<'a> {
     let mut best = None;
     let mut unused_is_blocked = false;
@@ -271,8 +285,7 @@ fn pick<'a>(paths: &'a [PathView], class: Class, offer: &Offer, kernel_compat: b
             unused_is_blocked |= !used;
             continue;
         }
-        // A path without a sample has an SRTT of zero; the kernels prefer it for that.
-        let rank = (used, path.rtt.srtt.is_zero() && !kernel_compat, path.rtt.srtt);
+        let rank = (used, rank(path, kernel_compat));
         if best.is_none_or(|(known, _)| rank < known) {
             best = Some((rank, path));
         }

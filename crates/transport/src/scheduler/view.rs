@@ -21,6 +21,8 @@ pub struct PathSet(pub u64);
 impl PathSet {
     /// No path.
     pub const EMPTY: PathSet = PathSet(0);
+    /// All that a connection can have.
+    pub const ALL: PathSet = PathSet(u64::MAX);
     /// Most paths a connection has at a time.
     pub const CAPACITY: u8 = 64;
 

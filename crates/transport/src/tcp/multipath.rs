@@ -46,8 +46,7 @@ pub struct Multipath {
     mappings: SentMappings,
     signals: TimerSignals,
     acks: OptionAcks,
-    /// The segment handled last, if it was accepted.
-    accepted: Option<AcceptedSegment>,
+    last: LastSegment,
 }
 
 /// Events of the retransmission timer since the connection last asked.
@@ -71,7 +70,7 @@ struct OptionAcks {
 }
 
 /// An accepted segment without its options, which are large and stay in the segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct AcceptedSegment {
     /// Offset of the first byte in the subflow.
     pub offset: u64,
@@ -85,6 +84,14 @@ pub struct AcceptedSegment {
     pub fin: bool,
     /// The segment was an acceptable reset.
     pub reset: bool,
+}
+
+/// The segment handled last.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastSegment {
+    segment: AcceptedSegment,
+    /// It was accepted, and the connection did not ask for it.
+    is_accepted: bool,
 }
 
 /// What the connection needs to know of an accepted segment.
@@ -265,7 +272,8 @@ impl Multipath {
         if self.keys.is_some() {
             return None;
         }
-        let mapping = self.mappings.find(offset).filter(|mapping| !mapping.fin)?;
+        // What was asked before it was sent (`mapped_from`).
+        let mapping = self.mappings.found_last(offset).filter(|mapping| !mapping.fin)?;
         self.acks.in_row = 0;
         Some(Dss::EMPTY.with_mapping(mapping.to_wire()).with_ack(ack))
     }
@@ -402,12 +410,13 @@ impl Multipath {
     /// A segment was accepted.
     pub const fn on_segment(&mut self, segment: AcceptedSegment) {
         self.acks.in_row = 0;
-        self.accepted = Some(segment);
+        self.last = LastSegment { segment, is_accepted: true };
     }
 
     /// Takes what is known of the segment that was just handled, if it was accepted.
-    pub const fn take_segment(&mut self) -> Option<AcceptedSegment> {
-        self.accepted.take()
+    #[inline]
+    pub fn take_segment(&mut self) -> Option<AcceptedSegment> {
+        std::mem::take(&mut self.last.is_accepted).then_some(self.last.segment)
     }
 }
 

@@ -88,8 +88,14 @@ impl SentMappings {
     /// The mapping of the byte at `offset`. The one found last and the next one are tried first.
     #[inline]
     pub(crate) fn find(&self, offset: u64) -> Option<&SentMapping> {
-        let last = self.mappings.get(self.hint.get()).filter(|map| map.covers(offset));
+        let last = self.found_last(offset);
         if last.is_some() { last } else { self.find_other(offset) }
+    }
+
+    /// The same, if it is the one found last.
+    #[inline]
+    pub(crate) fn found_last(&self, offset: u64) -> Option<&SentMapping> {
+        self.mappings.get(self.hint.get()).filter(|map| map.covers(offset))
     }
 
     #[inline(never)]

@@ -163,6 +163,7 @@ impl Subflow {
 
     /// Queues mapped payload, which cannot be taken back. `joins`: it may extend the mapping before
     /// it.
+    #[inline(always)]
     pub fn push(&mut self, payload: Payload, map: SentMapping, joins: bool) {
         debug_assert_eq!(map.offset, self.tx.write_end(), "mappings follow each other");
         self.tx.append(payload);
