@@ -58,7 +58,8 @@ impl<T: Default> ChunkQueue<T> {
     }
 
     /// Appends an element.
-    #[inline]
+    // Saves a call a packet.
+    #[inline(always)]
     pub fn push_back(&mut self, element: T) {
         self.len += 1;
         let last = match &mut self.back {

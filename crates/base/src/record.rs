@@ -33,6 +33,8 @@ pub struct Context<'a> {
     pub chance: Chance,
     /// The host whose stack is being called.
     pub host: HostId,
+    /// A connection waits for departures of which it knows when they will be; it wants to be told.
+    pub recalls: bool,
     ways: Ways,
     mask: EventMask,
     recorder: Option<&'a mut dyn Recorder>,
@@ -42,7 +44,7 @@ impl<'a> Context<'a> {
     /// A context that records nothing.
     pub const fn quiet(now: Instant, chance: Chance) -> Self {
         let (ways, mask) = (Ways::Short, EventMask::NONE);
-        Context { now, chance, host: HostId(0), ways, mask, recorder: None }
+        Context { now, chance, host: HostId(0), recalls: false, ways, mask, recorder: None }
     }
 
     /// A context whose events go to `recorder`, if its mask asks for them.
@@ -59,7 +61,15 @@ impl<'a> Context<'a> {
         recorder: &'a mut dyn Recorder,
     ) -> Self {
         let ways = Ways::Short;
-        Context { now, chance, host: HostId(0), ways, mask, recorder: Some(recorder) }
+        Context {
+            now,
+            chance,
+            host: HostId(0),
+            recalls: false,
+            ways,
+            mask,
+            recorder: Some(recorder),
+        }
     }
 
     /// The same context with these ways.
@@ -131,7 +141,7 @@ impl EventMask {
     pub const DELIVERY: EventMask = EventMask(1 << 3);
     /// Why nothing was sent.
     pub const BLOCKED: EventMask = EventMask(1 << 4);
-    /// Packets that links dropped or delivered.
+    /// Packets that links delivered.
     pub const PACKET: EventMask = EventMask(1 << 5);
     /// Connections opened and closed, links that changed.
     pub const STATE: EventMask = EventMask(1 << 6);
@@ -147,6 +157,8 @@ impl EventMask {
     pub const WRITE: EventMask = EventMask(1 << 11);
     /// Packets that links accepted, with the queue that they found.
     pub const QUEUE: EventMask = EventMask(1 << 12);
+    /// Packets that links dropped.
+    pub const DROP: EventMask = EventMask(1 << 13);
     /// All events.
     pub const ALL: EventMask = EventMask(u32::MAX);
 
@@ -154,6 +166,12 @@ impl EventMask {
     #[must_use]
     pub const fn union(self, other: EventMask) -> EventMask {
         EventMask(self.0 | other.0)
+    }
+
+    /// The kinds of this set that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: EventMask) -> EventMask {
+        EventMask(self.0 & !other.0)
     }
 
     /// Whether the sets share a kind.

@@ -311,6 +311,11 @@ impl Link {
         Some(packet)
     }
 
+    /// A packet that is sent at `at` arrives after that time.
+    pub fn earliest_arrival(&self, at: Instant) -> Instant {
+        if self.plain_limit.is_some() { at + self.delay } else { at }
+    }
+
     /// When to poll next; `None` if no packet is on the link.
     pub fn next_deadline(&self) -> Option<Instant> {
         let next = self.next_poll();
@@ -667,14 +672,14 @@ impl Link {
 
     fn record_drop(&self, cx: &mut Context<'_>, len: u32, reason: DropReason) {
         let link = self.id;
-        cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
+        cx.record(EventMask::DROP, || Event::PacketDropped { link, len, reason });
     }
 
     fn record_dropped(&mut self, cx: &mut Context<'_>, reason: DropReason) {
         let link = self.id;
         for Held { len, .. } in self.rare.dropped.drain(..) {
             self.stats.dropped_queued += 1;
-            cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
+            cx.record(EventMask::DROP, || Event::PacketDropped { link, len, reason });
         }
     }
 }
@@ -696,12 +701,15 @@ fn position(service: &ChunkQueue<Service>, base: u64, number: u64) -> Option<usi
 /// The event of a delivery; TCP's sequence number, or the place of a fragment in its datagram,
 /// distinguishes packets of one flow.
 fn delivered(link: LinkId, len: u32, packet: &Packet) -> Event {
-    let seq = match &packet.body {
-        Body::Tcp(segment) => segment.seq.0,
-        Body::Fragment(part) => u32::from(part.identification) << 16 | u32::from(part.offset),
-        Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Opaque(_) => 0,
+    let flow = packet.flow;
+    let (seq, payload_len) = match &packet.body {
+        Body::Tcp(segment) => (segment.seq.0, segment.payload.len()),
+        Body::Fragment(part) => {
+            let place = u32::from(part.identification) << 16 | u32::from(part.offset);
+            (place, part.payload.len())
+        }
+        Body::Udp(_) | Body::Sctp(_) | Body::Icmp(_) | Body::Opaque(_) => (0, packet.payload_len()),
     };
-    let (flow, payload_len) = (packet.flow, packet.payload_len());
     Event::PacketDelivered { link, len, flow, seq, payload_len }
 }
 

@@ -64,7 +64,8 @@ impl Server {
 
     /// The time at which `bytes` have been served whose service begins at `start`, or as soon as
     /// the packet before them has left.
-    #[inline]
+    // Saves a call a packet.
+    #[inline(always)]
     pub(crate) fn finish(&mut self, start: Instant, bytes: u32) -> Instant {
         self.idle_until(start);
         let start = self.busy_until;

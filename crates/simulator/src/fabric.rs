@@ -6,13 +6,14 @@
 use crate::capture::Capture;
 use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
-use crate::nic::{Leaving, Nic};
+use crate::nic::{Departure, Leaving, Nic};
 use crate::proxy::Proxy;
-use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
+use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, NicSetup, Topology};
 use std::collections::VecDeque;
 use std::hint::cold_path;
-use wire::{Body, Packet};
+use transport::Sent;
+use wire::{Body, Flags, Packet};
 
 /// A defect found on the way of a packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +50,31 @@ pub(crate) struct Fabric {
     proxies: Vec<ProxyPoint>,
     /// The world is asked to look at its state: an application was called, or there is a defect.
     pub asks: bool,
+    /// What happens by then may be done at once where nothing in the queue comes before it. What
+    /// the event at hand will enter is not in the queue.
+    pub until: Instant,
+    /// The same between events.
+    pub horizon: Instant,
+    /// Packets that passed a NIC while the world was asked to look at its state, which comes first.
+    passing: Vec<Passing>,
+    arming: Vec<Arming>,
+    /// Number of packets that passed.
+    passed: u64,
+}
+
+/// A link that is to be woken at `at`, because of a packet that departed at `since`.
+struct Arming {
+    since: Instant,
+    target: Target,
+    at: Instant,
+}
+
+/// A packet of `len` bytes that leaves a NIC for `link` at `at`.
+struct Passing {
+    at: Instant,
+    link: LinkId,
+    len: u32,
+    packet: Box<Packet>,
 }
 
 /// A link and its target. Aligned to a cache line and begins with the fields that every packet
@@ -110,6 +136,11 @@ impl Fabric {
             guard: Guard::default(),
             proxies: Vec::new(),
             asks: false,
+            until: Instant::ZERO,
+            horizon: Instant::ZERO,
+            passing: Vec::new(),
+            arming: Vec::new(),
+            passed: 0,
         }
     }
 
@@ -322,7 +353,8 @@ impl Fabric {
         }
     }
 
-    /// Give a packet of `len` bytes to a NIC.
+    /// Give a packet of `len` bytes to a NIC. One whose departure comes before every other event
+    /// is on its link at once.
     // Where it is called is in line where TCP sends, and a call for others.
     #[inline(always)]
     pub(crate) fn enqueue_nic(
@@ -331,11 +363,105 @@ impl Fabric {
         nic: usize,
         packet: Box<Packet>,
         len: u32,
-    ) {
+    ) -> Sent {
+        let card = &mut self.nics[nic].0;
+        let Some(at) = card.admit(cx, len) else { return Sent::Queued };
+        let (link, flow) = (card.next, packet.flow);
+        let attached = &mut self.links[link.index()];
+        let foreseen = card.may_pass() && at <= self.until && self.queue.is_before_all(at);
+        if !foreseen || attached.is_special || begins_or_resets(&packet) {
+            self.wait_in_nic(nic, packet, len);
+            return Sent::Queued;
+        }
+        // Half of the events of a packet were departures.
+        self.passed += 1;
+        card.pass(Departure { at, len, flow, number: self.passed });
+        if self.asks {
+            self.pass_later(Passing { at, link, len, packet });
+            return Sent::Departs { flow, at };
+        }
+        let now = std::mem::replace(&mut cx.now, at);
+        if let Some(arrival) = attached.link.take(cx, packet, len) {
+            let target = attached.target;
+            self.arm_later(Arming { since: at, target, at: arrival });
+        }
+        cx.now = now;
+        Sent::Departs { flow, at }
+    }
+
+    /// Queue the packet that a NIC admitted last.
+    #[inline(never)]
+    fn wait_in_nic(&mut self, nic: usize, packet: Box<Packet>, len: u32) {
         let (nic, target) = &mut self.nics[nic];
-        if let Some(next) = nic.enqueue(cx, packet, len) {
+        if let Some(next) = nic.enqueue(packet, len) {
             self.queue.set_at(*target, next);
         }
+    }
+
+    /// A link is to be woken. It is entered as if its packet had departed by an event of its own:
+    /// after all that the event at hand enters, which decides between equal times.
+    #[inline(never)]
+    fn arm_later(&mut self, arming: Arming) {
+        self.until = self.until.min(arming.at - Duration::from_nanos(1));
+        let place = self.arming.partition_point(|other| other.since <= arming.since);
+        self.arming.insert(place, arming);
+    }
+
+    /// Whether links are to be woken that are not in the queue.
+    #[inline]
+    pub(crate) const fn has_arming(&self) -> bool {
+        !self.arming.is_empty()
+    }
+
+    /// Enters them.
+    #[inline(never)]
+    pub(crate) fn arm(&mut self) {
+        for Arming { target, at, .. } in self.arming.drain(..) {
+            self.queue.set_at(target, at);
+        }
+    }
+
+    /// Departures of `flows` from NICs that were told in advance are events after all, in the order
+    /// in which the packets were sent.
+    pub(crate) fn recall(&mut self, now: Instant, hops: &[FirstHop], flows: &[u32]) {
+        let mut recalled = Vec::new();
+        for hop in hops {
+            let FirstHop::Nic(nic) = *hop else { continue };
+            if let Some(number) = self.nics[nic].0.recall(now, flows) {
+                recalled.push((number, nic));
+            }
+        }
+        recalled.sort_unstable();
+        for (_, nic) in recalled {
+            let (nic, target) = &mut self.nics[nic];
+            self.queue.set_at(*target, nic.await_departure());
+        }
+    }
+
+    /// A packet passed a NIC; it is on its link after the world was looked at.
+    #[inline(never)]
+    fn pass_later(&mut self, passing: Passing) {
+        // What it does on the link is an event, too, that others must not come before.
+        let attached = &self.links[passing.link.index()];
+        self.until = self.until.min(attached.link.earliest_arrival(passing.at));
+        self.passing.push(passing);
+    }
+
+    /// Whether packets passed a NIC and are not on their links.
+    #[inline]
+    pub(crate) const fn has_passing(&self) -> bool {
+        !self.passing.is_empty()
+    }
+
+    /// Puts packets that passed a NIC on their links.
+    #[inline(never)]
+    pub(crate) fn pass(&mut self, chance: Chance) {
+        let mut passing = std::mem::take(&mut self.passing);
+        passing.sort_by_key(|passing| passing.at);
+        for Passing { at, link, len, packet } in passing.drain(..) {
+            self.enqueue(&mut Context::quiet(at, chance), link, packet, len);
+        }
+        self.passing = passing;
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
@@ -351,13 +477,16 @@ impl Fabric {
             && let Some((host, interface)) = attached.host
         {
             let packet = attached.link.poll(cx);
+            let next = attached.link.next_poll();
+            self.until = self.horizon.min(next - Duration::from_nanos(1));
             if packet.is_none() {
                 cold_path();
-                self.queue.set_at(attached.target, attached.link.next_poll());
+                self.queue.set_at(attached.target, next);
             }
             return packet.map(|packet| (host, interface, packet));
         }
         cold_path();
+        self.until = Instant::ZERO;
         self.poll_specially(cx, link)
     }
 
@@ -385,19 +514,21 @@ impl Fabric {
 
     /// Send the next packet that leaves a NIC now. Returns the host, the flow and the bytes of the
     /// packet, for the notification of the departure.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn poll_nic(
         &mut self,
         cx: &mut Context<'_>,
         nic: usize,
     ) -> Option<(HostId, u32, u32)> {
         let (nic, target) = &mut self.nics[nic];
-        let Some(Leaving { packet, len, .. }) = nic.poll(cx.now) else {
+        let Some(Leaving { packet, len, flow, .. }) = nic.poll(cx.now) else {
             self.queue.set_at(*target, nic.await_departure());
             return None;
         };
-        let (host, next, flow) = (nic.host, nic.next, packet.flow);
-        self.enqueue_from_nic(cx, next, packet, len);
+        let (host, next) = (nic.host, nic.next);
+        if let Some(packet) = packet {
+            self.enqueue(cx, next, packet, len);
+        }
         Some((host, flow, len))
     }
 
@@ -425,16 +556,16 @@ impl Fabric {
         true
     }
 
-    /// As `link_rests`, for a NIC. If its next departure is the next event by `until`, time passes
-    /// to it at once: a burst leaves without the event queue.
+    /// As `link_rests`, for a NIC. If its next departure is the next event, time passes to it at
+    /// once: a burst leaves without the event queue.
     #[inline]
-    pub(crate) fn nic_rests(&mut self, cx: &mut Context<'_>, nic: usize, until: Instant) -> bool {
+    pub(crate) fn nic_rests(&mut self, cx: &mut Context<'_>, nic: usize) -> bool {
         let (nic, target) = &mut self.nics[nic];
         let next = nic.await_departure();
         if next <= cx.now {
             return false;
         }
-        if self.queue.is_before_all(next) && next <= until && !self.asks {
+        if self.queue.is_before_all(next) && next <= self.until && !self.asks {
             (cx.now, cx.host) = (next, HostId(0));
             self.count_step(next);
             return false;
@@ -630,4 +761,11 @@ impl Behind {
         }
         self.through.pop_front()
     }
+}
+
+/// Whether it is a segment that connections do not count among those in the NIC's queue, but whose
+/// departure they are told.
+fn begins_or_resets(packet: &Packet) -> bool {
+    let is_either = |flags: Flags| flags.contains(Flags::SYN) || flags.contains(Flags::RST);
+    matches!(&packet.body, Body::Tcp(segment) if is_either(segment.flags))
 }

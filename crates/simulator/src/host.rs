@@ -293,6 +293,13 @@ impl<A: Application> Host<A> {
 
     /// A serial host works step by step, and each step takes its time.
     fn work(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
+        // It takes notice of each departure, which takes time.
+        let until = std::mem::replace(&mut fabric.until, Instant::ZERO);
+        self.take_steps(cx, fabric);
+        fabric.until = until;
+    }
+
+    fn take_steps(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         cx.host = self.id;
         for _ in 0..DRAIN_LIMIT {
             if let Some(until) = self.processor.as_ref().and_then(|p| p.busy_until(cx.now)) {
@@ -391,6 +398,10 @@ impl Sink for Outgoing<'_> {
         }
         send(cx, self.fabric, self.host, self.first_hops, transmit)
     }
+
+    fn recall(&mut self, cx: &Context<'_>, flows: &[u32]) {
+        self.fabric.recall(cx.now, self.first_hops, flows);
+    }
 }
 
 /// Sends a packet of a host. Without a NIC it departs while it is being sent.
@@ -406,7 +417,7 @@ fn send(
     let passed = fabric.pass_interface(cx.now, host, interface, packet);
     let Some(packet) = passed else { return Sent::Queued };
     match first_hops.get(interface.index()) {
-        Some(FirstHop::Nic(nic)) => fabric.enqueue_nic(cx, *nic, packet, bytes),
+        Some(FirstHop::Nic(nic)) => return fabric.enqueue_nic(cx, *nic, packet, bytes),
         Some(FirstHop::Link(link)) => {
             let flow = packet.flow;
             fabric.enqueue(cx, *link, packet, bytes);

@@ -8,6 +8,7 @@ use base::{Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Seria
 use network::NicSetup;
 use std::collections::VecDeque;
 use std::hint::cold_path;
+use transport::KNOWN_DEPARTURES;
 use wire::Packet;
 
 /// One NIC.
@@ -20,6 +21,8 @@ pub(crate) struct Nic {
     busy_until: Instant,
     packets: Serialiser,
     queue_packets: u32,
+    /// Departures of the last packets that passed without the queue.
+    passed: Passed,
     /// Its next departure is in the event queue, or being entered.
     is_awaited: bool,
     pub host: HostId,
@@ -29,12 +32,31 @@ pub(crate) struct Nic {
     pub next: LinkId,
 }
 
-/// A packet with its departure time and its length.
+/// The last packets that passed without the queue, since the NIC was last idle.
+#[derive(Debug, Default)]
+struct Passed {
+    departures: [Departure; KNOWN_DEPARTURES],
+    count: usize,
+}
+
+/// The departure of a packet that passed without the queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Departure {
+    pub at: Instant,
+    pub len: u32,
+    pub flow: u32,
+    /// Its place in the order of all packets that passed.
+    pub number: u64,
+}
+
+/// A packet with its departure time, its length and its flow.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     at: Instant,
     pub len: u32,
-    pub packet: Box<Packet>,
+    pub flow: u32,
+    /// `None`: it is on its link, and its departure is to be told.
+    pub packet: Option<Box<Packet>>,
 }
 
 impl Nic {
@@ -44,6 +66,7 @@ impl Nic {
             first_at: Instant::FAR_FUTURE,
             busy_until: Instant::ZERO,
             packets: Serialiser::new(setup.rate),
+            passed: Passed::default(),
             queue_packets: setup.queue_packets,
             is_awaited: false,
             host,
@@ -52,36 +75,82 @@ impl Nic {
         }
     }
 
-    /// Queue a packet of `len` bytes, or drop it if the queue is full. The packet in service is not
-    /// counted. Returns the next departure unless it is awaited.
+    /// When a packet of `len` bytes departs that is sent now; `None` if the queue is full. The
+    /// packet in service is not counted.
     #[inline(always)]
-    pub(crate) fn enqueue(
-        &mut self,
-        cx: &mut Context<'_>,
-        packet: Box<Packet>,
-        len: u32,
-    ) -> Option<Instant> {
-        debug_assert_eq!(len, packet.wire_len());
-        if self.queue.len() > self.queue_packets as usize {
+    pub(crate) fn admit(&mut self, cx: &mut Context<'_>, len: u32) -> Option<Instant> {
+        if self.busy_until < cx.now {
+            self.busy_until = cx.now;
+            self.packets.restart();
+            self.passed.count = 0;
+        }
+        if self.queue.len() + self.passed.count > self.queue_packets as usize
+            && self.queue.len() + self.passed.waiting(cx.now) > self.queue_packets as usize
+        {
             cold_path();
             let (link, reason) = (self.id, DropReason::QueueFull);
-            cx.record(EventMask::PACKET, || Event::PacketDropped { link, len, reason });
-        } else {
-            if self.busy_until < cx.now {
-                self.busy_until = cx.now;
-                self.packets.restart();
-            }
-            self.busy_until += self.packets.packet(len);
-            if self.first_at == Instant::FAR_FUTURE {
-                self.first_at = self.busy_until;
-            }
-            self.queue.push_back(Leaving { at: self.busy_until, len, packet });
-        }
-        if self.is_awaited {
+            cx.record(EventMask::DROP, || Event::PacketDropped { link, len, reason });
             return None;
         }
-        self.is_awaited = true;
-        Some(self.next_departure())
+        self.busy_until += self.packets.packet(len);
+        Some(self.busy_until)
+    }
+
+    /// Whether a packet may pass without the queue: none is in it.
+    #[inline]
+    pub(crate) const fn may_pass(&self) -> bool {
+        self.first_at.as_nanos() == Instant::FAR_FUTURE.as_nanos()
+            && self.passed.count < KNOWN_DEPARTURES
+    }
+
+    /// The packet that was admitted last passes without the queue.
+    #[inline]
+    pub(crate) fn pass(&mut self, departure: Departure) {
+        debug_assert_eq!(departure.at, self.busy_until);
+        self.passed.departures[self.passed.count % KNOWN_DEPARTURES] = departure;
+        self.passed.count += 1;
+    }
+
+    /// Those packets of `flows` that passed and depart after `now` are in the queue from now on.
+    /// The number of the first one.
+    pub(crate) fn recall(&mut self, now: Instant, flows: &[u32]) -> Option<u64> {
+        let (mut kept, mut first) = (0, None);
+        for index in 0..self.passed.count {
+            let departure = self.passed.departures[index];
+            let Departure { at, len, flow, number } = departure;
+            if at > now && flows.contains(&flow) {
+                first = first.or(Some(number));
+                let place = self.queue.partition_point(|other| other.at <= at);
+                self.queue.insert(place, Leaving { at, len, flow, packet: None });
+            } else {
+                self.passed.departures[kept] = departure;
+                kept += 1;
+            }
+        }
+        self.passed.count = kept;
+        self.first_at = self.queue.front().map_or(Instant::FAR_FUTURE, |first| first.at);
+        first
+    }
+
+    /// Queue the packet of `len` bytes that was admitted last. Returns the next departure unless it
+    /// is awaited.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, packet: Box<Packet>, len: u32) -> Option<Instant> {
+        debug_assert_eq!(len, packet.wire_len());
+        let at = self.busy_until;
+        if self.first_at == Instant::FAR_FUTURE {
+            self.first_at = at;
+        }
+        let flow = packet.flow;
+        self.queue.push_back(Leaving { at, len, flow, packet: Some(packet) });
+        self.await_first()
+    }
+
+    /// The next departure, which is awaited from now on, unless it was already.
+    #[inline(always)]
+    fn await_first(&mut self) -> Option<Instant> {
+        let was_awaited = std::mem::replace(&mut self.is_awaited, true);
+        (!was_awaited).then_some(self.first_at)
     }
 
     /// The next departure is awaited from now on, if there is one. Returns it.
@@ -92,7 +161,7 @@ impl Nic {
     }
 
     /// Departure time of the packet in service; the end of time without any.
-    #[inline]
+    #[cfg(test)]
     pub(crate) const fn next_departure(&self) -> Instant {
         self.first_at
     }
@@ -107,6 +176,14 @@ impl Nic {
         let first = ring::pop_front(&mut self.queue);
         self.first_at = self.queue.front().map_or(Instant::FAR_FUTURE, |next| next.at);
         first
+    }
+}
+
+impl Passed {
+    /// Those that have not left by `now`.
+    #[cold]
+    fn waiting(&self, now: Instant) -> usize {
+        self.departures[..self.count].iter().filter(|departure| departure.at > now).count()
     }
 }
 
@@ -144,7 +221,7 @@ mod tests {
                 let mut cx = Context::quiet(now, Chance::new(1, 0));
                 loop {
                     prop_assert_eq!(nic.next_departure(), link.next_poll());
-                    let ours = nic.poll(now).map(|left| left.packet);
+                    let ours = nic.poll(now).and_then(|left| left.packet);
                     let theirs = link.poll(&mut cx);
                     prop_assert_eq!(&ours, &theirs);
                     if ours.is_none() {
@@ -153,7 +230,9 @@ mod tests {
                 }
                 let first = packet(len, number);
                 let len = first.wire_len();
-                nic.enqueue(&mut cx, first, len);
+                if nic.admit(&mut cx, len).is_some() {
+                    nic.enqueue(first, len);
+                }
                 link.enqueue(&mut cx, packet(len - 28, number));
             }
             prop_assert_eq!(nic.next_departure(), link.next_poll());

@@ -68,6 +68,8 @@ impl Recorder for ResultHash {
         EventMask::PACKET.union(EventMask::DELIVERY)
     }
 
+    // Saves a call an event.
+    #[inline(always)]
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
         match *event {
             Event::PacketDelivered { link, len, flow, seq, payload_len }

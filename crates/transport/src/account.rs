@@ -32,6 +32,18 @@ impl Account {
         cx.record(EventMask::ACCOUNT, || Event::Stops { socket, why, sent_to, written_to });
     }
 
+    /// Whether that reason was reported last.
+    #[inline]
+    pub(crate) fn says(&self, why: Blocked) -> bool {
+        self.why == Some(why)
+    }
+
+    /// Whether that number of bytes was reported last to wait at the receiver.
+    #[inline]
+    pub(crate) const fn says_held(&self, bytes: u64) -> bool {
+        self.held == bytes
+    }
+
     /// `bytes` wait at the receiver for earlier ones; `blocks_reader`: the reader has to wait, too.
     pub(crate) fn holds(
         &mut self,

@@ -10,6 +10,7 @@
 //! `dyn Endpoint`.
 
 use crate::info::ConnectionInfo;
+use crate::scheduler::PathSet;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::net::{IpAddr, SocketAddr};
@@ -159,6 +160,17 @@ pub(crate) trait Endpoint {
     /// connection may have something to send now.
     fn on_departed(&mut self, path: PathId, bytes: u32) -> bool;
 
+    /// The last packet, which is of this path, leaves the network interface at `at`: `on_departed`
+    /// does not follow.
+    fn on_departure_known(&mut self, now: Instant, path: PathId, at: Instant) {
+        let _ = (now, path, at);
+    }
+
+    /// The paths that wait for departures that they know of: `on_departed` is to follow after all.
+    fn recall(&mut self) -> PathSet {
+        PathSet::EMPTY
+    }
+
     /// The path was reset, as by a valid packet of the peer.
     fn on_reset(&mut self, cx: &mut Context<'_>, path: PathId);
 
@@ -201,6 +213,7 @@ pub(crate) trait Endpoint {
     fn is_closed(&self) -> bool;
 
     /// What the stack asks when nothing more is sent for now, in one call.
+    #[inline(always)]
     fn rest(&mut self) -> Rest {
         Rest {
             has_events: self.has_events(),
@@ -300,6 +313,11 @@ pub(crate) const fn split_flow(flow: u32) -> Option<(SocketId, PathId)> {
         Some(index) => Some((SocketId(index), PathId((flow >> FLOW_PATH_SHIFT) as u8))),
         None => None,
     }
+}
+
+/// `Packet::flow` of the packets of a path.
+pub(crate) const fn flow_of(socket: SocketId, path: PathId) -> u32 {
+    (socket.0 + 1) | (path.0 as u32) << FLOW_PATH_SHIFT
 }
 
 /// The random numbers that a stack draws, of which each is drawn once: the n-th is a function of

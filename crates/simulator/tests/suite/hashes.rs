@@ -4,8 +4,8 @@
 
 use crate::multipath::{multipath, over};
 use crate::pair::{link, one_path, record, with};
-use base::{Duration, Ways};
-use network::{LinkConfig, LossConfig};
+use base::{Duration, Rate, Ways};
+use network::{LinkConfig, LossConfig, NicSetup};
 use simulator::{ProcessingCost, RunSetup, Until};
 use traffic::Traffic;
 
@@ -95,5 +95,33 @@ fn short_ways_change_no_result_without_an_option() {
     for (name, setup) in setups() {
         let whole = with(setup.clone(), |setup| setup.ways = Ways::Whole);
         assert_eq!(hash(&whole), hash(&setup), "{name}");
+    }
+}
+
+/// Departures that are known in advance need no event. With slow cards other events come before
+/// them, new data wait for them, and short queues drop packets.
+#[test]
+fn departures_without_an_event_change_no_result() {
+    for (mbit, queue_packets) in [(15, 1000), (30, 2), (60, 1000), (60, 1), (200, 5), (2000, 0)] {
+        let rate = Rate::from_mbit(mbit);
+        for setup in [tcp(), mptcp(), with(mptcp(), |setup| setup.flows[0].tcp.pacing = true)] {
+            let short =
+                with(setup, |setup| setup.network.nic = Some(NicSetup { rate, queue_packets }));
+            let whole = with(short.clone(), |setup| setup.ways = Ways::Whole);
+            assert_eq!(hash(&whole), hash(&short), "{mbit} Mbit/s, {queue_packets} packets");
+        }
+    }
+}
+
+/// Packets that cards of equal rate begin with at the same time depart at the same time: in the
+/// order in which they were sent.
+#[test]
+fn departures_at_one_time_change_no_result() {
+    for run in 0..8 {
+        let links = [lossy(20, 20), link(8, 20), link(4, 20)];
+        let short = over(&links, "rr", Traffic::BulkSize(3_000_000));
+        let short = with(short, |setup| setup.run = run);
+        let whole = with(short.clone(), |setup| setup.ways = Ways::Whole);
+        assert_eq!(hash(&whole), hash(&short), "run {run}");
     }
 }

@@ -25,6 +25,7 @@ use crate::endpoint::{
 };
 use crate::info::{ConnectionInfo, Protocol};
 use crate::multipath::Sender;
+use crate::scheduler::PathSet;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use crate::tcp::subflow::Identity;
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
@@ -317,6 +318,21 @@ impl Endpoint for Connection {
             self.sender.set_due();
         }
         released
+    }
+
+    #[inline]
+    fn on_departure_known(&mut self, now: Instant, path: PathId, at: Instant) {
+        if let Some(entry) = self.subflows.get_mut(path.index()) {
+            entry.tcp.on_departure_known(now, at);
+        }
+    }
+
+    fn recall(&mut self) -> PathSet {
+        let waiting = self.subflows.iter_mut().filter_map(|entry| {
+            let waits = entry.tcp.recall();
+            waits.then_some(entry.path)
+        });
+        waiting.fold(PathSet::EMPTY, PathSet::with)
     }
 
     fn on_reset(&mut self, cx: &mut Context<'_>, path: PathId) {

@@ -100,7 +100,7 @@ impl Connection {
     pub(super) fn is_idle(&mut self, cx: &Context<'_>) -> bool {
         !self.sender.is_due()
             && !self.sender.queue.writer_waits()
-            && !cx.wants(EventMask::ACCOUNT)
+            && (!cx.wants(EventMask::ACCOUNT) || self.has_told_idle())
             && self.informs_late(cx)
             && self.subflows.are_at_rest()
     }
@@ -182,13 +182,30 @@ impl Connection {
     /// Nothing more can be sent for now: record why.
     #[cold]
     fn record_idle(&mut self, cx: &mut Context<'_>) {
+        let why = self.why_idle();
+        let (sender, paths) = self.parts();
+        let (end, unsent) = (sender.queue.end(), sender.unsent(&paths));
+        self.account.stops(cx, self.socket, why, end, unsent);
+    }
+
+    fn why_idle(&mut self) -> Blocked {
         let opening = |entry: &SubflowEntry| entry.stage() == Stage::Opening;
         let is_opening = self.subflows.first().is_none_or(opening);
         let schedules = !self.is_plain();
         let (sender, paths) = self.parts();
-        let (end, unsent) = (sender.queue.end(), sender.unsent(&paths));
-        let why = if is_opening { Blocked::Opening } else { sender.why_idle(&paths, schedules) };
-        self.account.stops(cx, self.socket, why, end, unsent);
+        if is_opening { Blocked::Opening } else { sender.why_idle(&paths, schedules) }
+    }
+
+    /// Whether `record_idle` would find what it told already: that there is nothing to send. So it
+    /// is after each segment of a receiver.
+    #[inline(never)]
+    fn has_told_idle(&mut self) -> bool {
+        let queue = &self.sender.queue;
+        let told = self.account.says(Blocked::NothingToSend)
+            && queue.is_drained()
+            && !queue.has_reinjections();
+        debug_assert!(!told || self.why_idle() == Blocked::NothingToSend);
+        told
     }
 
     /// Something arrived: records how many bytes wait for preceding ones. Bytes in a subflow that

@@ -300,7 +300,7 @@ impl SendQueue {
     }
 
     /// Whether the reinject queue holds anything.
-    pub(super) fn has_reinjections(&self) -> bool {
+    pub(crate) fn has_reinjections(&self) -> bool {
         !self.reinject.is_empty()
     }
 

@@ -42,6 +42,11 @@ impl PathSet {
         PathSet(self.0 | Self::bit(path))
     }
 
+    /// Its paths, in the order of their numbers.
+    pub fn iter(self) -> impl Iterator<Item = PathId> {
+        (0..Self::CAPACITY).map(PathId).filter(move |path| self.contains(*path))
+    }
+
     /// The set without that path.
     #[must_use]
     pub const fn without(self, path: PathId) -> Self {

@@ -22,7 +22,7 @@ pub use io::{
 };
 use std::hint::cold_path;
 
-use crate::endpoint::{Draws, Endpoint, IpProtocol, Rest, Tuple, split_flow};
+use crate::endpoint::{Draws, Endpoint, IpProtocol, Rest, Tuple, flow_of, split_flow};
 use crate::info::ConnectionInfo;
 use crate::mptcp::host::MptcpHost;
 use crate::sctp::StreamChange;
@@ -174,15 +174,22 @@ impl Stack {
             let rest = match self.sockets.get_mut(id) {
                 Some(Socket::Tcp(connection)) => {
                     while let Some(transmit) = connection.poll_transmit(cx) {
-                        if has_enough(&mut **connection, sink.send(cx, transmit)) {
+                        let sent = sink.send(cx, transmit);
+                        if has_enough(cx, &mut **connection, sent) {
                             return;
                         }
+                    }
+                    if cx.recalls {
+                        recall(cx, id, &mut **connection, sink);
                     }
                     at_rest(cx, &mut **connection)
                 }
                 Some(Socket::Mptcp(connection)) => {
                     if pass_all(cx, &mut **connection, sink) {
                         return;
+                    }
+                    if cx.recalls {
+                        recall(cx, id, &mut **connection, sink);
                     }
                     if connection.wants_path() {
                         self.open_or_settle(cx, id);
@@ -191,12 +198,10 @@ impl Stack {
                     at_rest(cx, &mut **connection)
                 }
                 Some(Socket::Sctp(association)) => {
-                    while let Some(transmit) = association.poll_transmit(cx) {
-                        if sink.send(cx, transmit) == Sent::Last {
-                            return;
-                        }
+                    match transmit_of(cx, &mut **association, sink) {
+                        Some(rest) => rest,
+                        None => return,
                     }
-                    at_rest(cx, &mut **association)
                 }
                 _ => {
                     self.ready.pop_front();
@@ -610,6 +615,10 @@ impl Stack {
     }
 }
 
+/// Most packets at a time of which an interface may tell when they will leave it
+/// ([`Sent::Departs`]).
+pub const KNOWN_DEPARTURES: usize = 4;
+
 /// What became of a packet that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
@@ -622,6 +631,14 @@ pub enum Sent {
         /// Length of the IP packet, in bytes.
         bytes: u32,
     },
+    /// It leaves the interface at `at`; `Input::Departed` does not follow. At most
+    /// [`KNOWN_DEPARTURES`] such packets of an interface have not left it.
+    Departs {
+        /// `Packet::flow` of the packet.
+        flow: u32,
+        /// When it leaves.
+        at: Instant,
+    },
     /// No more packets are wanted now.
     Last,
 }
@@ -630,6 +647,12 @@ pub enum Sent {
 pub trait Sink {
     /// Takes a packet.
     fn send(&mut self, cx: &mut Context<'_>, transmit: Transmit) -> Sent;
+
+    /// Departures of these `Packet::flow` that were told in advance ([`Sent::Departs`]) and are
+    /// still to come follow as [`Input::Departed`].
+    fn recall(&mut self, cx: &Context<'_>, flows: &[u32]) {
+        let _ = (cx, flows);
+    }
 }
 
 /// Takes one packet.
@@ -652,21 +675,59 @@ fn pass(cx: &mut Context<'_>, sink: &mut impl Sink, transmit: Transmit) -> Sent 
 #[inline(always)]
 fn pass_all<E: Endpoint>(cx: &mut Context<'_>, connection: &mut E, sink: &mut impl Sink) -> bool {
     while let Some(transmit) = connection.poll_transmit(cx) {
-        if has_enough(connection, pass(cx, sink, transmit)) {
+        let sent = pass(cx, sink, transmit);
+        if has_enough(cx, connection, sent) {
             return true;
         }
     }
     false
 }
 
+/// Sends what an association has to send; `None`: no more is wanted.
+// A call of its own: in line it spread the code of the others over more lines of the cache.
+#[inline(never)]
+fn transmit_of(
+    cx: &mut Context<'_>,
+    association: &mut Association,
+    sink: &mut impl Sink,
+) -> Option<AtRest> {
+    while let Some(transmit) = association.poll_transmit(cx) {
+        if sink.send(cx, transmit) == Sent::Last {
+            return None;
+        }
+    }
+    Some(at_rest(cx, association))
+}
+
 /// Tells a connection what became of its packet; returns whether no more is wanted.
 #[inline(always)]
-fn has_enough<E: Endpoint>(connection: &mut E, sent: Sent) -> bool {
-    if let Sent::Departed { flow, bytes } = sent {
-        // It is in the list already of those that may have something to send.
-        let _ = split_flow(flow).map(|(_, path)| connection.on_departed(path, bytes));
+fn has_enough<E: Endpoint>(cx: &Context<'_>, connection: &mut E, sent: Sent) -> bool {
+    match sent {
+        Sent::Departs { flow, at } => {
+            let known = |(_, path)| connection.on_departure_known(cx.now, path, at);
+            let _ = split_flow(flow).map(known);
+        }
+        Sent::Departed { flow, bytes } => {
+            // It is in the list already of those that may have something to send.
+            let _ = split_flow(flow).map(|(_, path)| connection.on_departed(path, bytes));
+        }
+        Sent::Queued => {}
+        Sent::Last => return true,
     }
-    sent == Sent::Last
+    false
+}
+
+/// Asks for the departures that a connection waits for.
+#[cold]
+fn recall<E: Endpoint>(
+    cx: &mut Context<'_>,
+    id: SocketId,
+    connection: &mut E,
+    sink: &mut impl Sink,
+) {
+    cx.recalls = false;
+    let flows: Vec<u32> = connection.recall().iter().map(|path| flow_of(id, path)).collect();
+    sink.recall(cx, &flows);
 }
 
 /// A connection that has nothing to send for now.

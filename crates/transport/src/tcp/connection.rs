@@ -9,6 +9,7 @@ use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller};
 use crate::endpoint::{Draws, Endpoint, IpProtocol, NewPath, Transmit, Tuple};
 use crate::info::{ConnectionInfo, PathInfo, Protocol};
+use crate::scheduler::PathSet;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
 use wire::{Body, Payload, TcpSegment};
@@ -63,6 +64,9 @@ impl Connection {
     #[inline(never)]
     fn record_stop(&mut self, cx: &mut Context<'_>) {
         let (socket, why) = (self.subflow.socket(), self.subflow.blocked_reason());
+        if self.account.says(why) {
+            return;
+        }
         let (end, unsent) = (self.subflow.write_end(), self.subflow.unsent());
         self.account.stops(cx, socket, why, end, unsent);
     }
@@ -103,7 +107,7 @@ impl Endpoint for Connection {
     fn handle(&mut self, cx: &mut Context<'_>, _path: PathId, body: &mut Body) {
         let Body::Tcp(segment) = body else { return };
         self.subflow.handle_segment(cx, &mut self.controller, segment);
-        if cx.wants(EventMask::ACCOUNT) {
+        if cx.wants(EventMask::ACCOUNT) && !self.account.says_held(self.subflow.held().1) {
             self.record_gaps(cx);
         }
     }
@@ -131,6 +135,16 @@ impl Endpoint for Connection {
     #[inline]
     fn on_departed(&mut self, _path: PathId, bytes: u32) -> bool {
         self.subflow.on_departed(bytes)
+    }
+
+    #[inline]
+    fn on_departure_known(&mut self, now: Instant, _path: PathId, at: Instant) {
+        self.subflow.on_departure_known(now, at);
+    }
+
+    fn recall(&mut self) -> PathSet {
+        let none = PathSet::EMPTY;
+        if self.subflow.recall() { none.with(PathId(0)) } else { none }
     }
 
     fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {

@@ -291,7 +291,7 @@ mod recorder {
 
     impl Recorder for Log {
         fn mask(&self) -> EventMask {
-            EventMask::PACKET.union(EventMask::QUEUE).union(EventMask::STATE)
+            EventMask::PACKET.union(EventMask::DROP).union(EventMask::QUEUE).union(EventMask::STATE)
         }
 
         fn record(&mut self, now: Instant, _host: HostId, event: &Event) {

@@ -1,16 +1,33 @@
 //! Packets of a connection in the queue of the network interface, which TCP Small Queues bounds
 //! (Linux `tcp_small_queue_check`).
+//!
+//! The interface reports that a packet left it, or tells when it will leave. In the second case the
+//! packet is counted until somebody asks after that time.
+
+use crate::stack::KNOWN_DEPARTURES;
+use base::Instant;
 
 /// The share of the interface's queue that one connection has.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct NicQueue {
-    /// IP bytes sent to the interface that have not left it.
+    /// IP bytes sent to the interface that have not left it, as far as was asked.
     bytes: u64,
     /// IP length of the last packet that was made.
     pub last_len: u32,
     /// The queue kept new data from being sent.
     throttled: bool,
+    /// The number of packets of which it is known when they leave.
+    known: u32,
+    /// These, in order.
+    leaving: [Leaving; KNOWN_DEPARTURES],
+}
+
+/// A packet that leaves the interface at a known time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Leaving {
+    at: Instant,
+    bytes: u32,
 }
 
 impl NicQueue {
@@ -24,8 +41,48 @@ impl NicQueue {
         self.bytes = self.bytes.saturating_sub(bytes as u64);
     }
 
+    /// The last packet will leave the interface at `at`.
+    #[inline]
+    pub(crate) fn on_departure_known(&mut self, now: Instant, at: Instant) {
+        // Two packets leave between two looks: those that left are counted seldom.
+        if self.known as usize == KNOWN_DEPARTURES {
+            self.settle(now);
+        }
+        if let Some(place) = self.leaving.get_mut(self.known as usize) {
+            *place = Leaving { at, bytes: self.last_len };
+            self.known += 1;
+        } else {
+            debug_assert!(false, "the interface tells of a few");
+        }
+    }
+
+    /// Counts what left by `now` no more.
+    #[inline(never)]
+    pub(crate) fn settle(&mut self, now: Instant) {
+        let known = self.leaving[..self.known as usize].iter();
+        let left = known.take_while(|packet| packet.at <= now).count();
+        let bytes = self.leaving[..left].iter().map(|packet| u64::from(packet.bytes)).sum();
+        self.bytes = self.bytes.saturating_sub(bytes);
+        self.leaving.copy_within(left.., 0);
+        self.known -= left as u32;
+    }
+
+    /// Whether it waits for packets of which it is known when they leave.
+    pub(crate) const fn waits_for_known(&self) -> bool {
+        self.throttled && self.known > 0
+    }
+
+    /// Their departures will be told: nothing is known of them any more.
+    pub(crate) const fn forget_departures(&mut self) {
+        self.known = 0;
+    }
+
     /// Whether more than `limit` bytes are queued.
-    pub(crate) const fn exceeds(&self, limit: u64) -> bool {
+    #[inline]
+    pub(crate) fn exceeds(&mut self, limit: u64, now: Instant) -> bool {
+        if self.bytes > limit {
+            self.settle(now);
+        }
         self.bytes > limit
     }
 
@@ -58,11 +115,28 @@ mod tests {
         let mut queue = NicQueue::default();
         queue.on_packet(1500);
         queue.on_packet(1500);
-        assert!(queue.exceeds(2999) && !queue.exceeds(3000));
+        let now = Instant::ZERO;
+        assert!(queue.exceeds(2999, now) && !queue.exceeds(3000, now));
         assert!(!queue.release(3000), "nothing waits");
         queue.throttle();
         queue.on_departed(1000);
         assert!(!queue.release(1999));
         assert!(queue.release(2000) && !queue.release(2000));
+    }
+
+    #[test]
+    fn packet_of_a_known_departure_counts_until_then() {
+        let at = Instant::from_micros;
+        let mut queue = NicQueue::default();
+        for micros in [1, 2, 3] {
+            queue.last_len = 1500;
+            queue.on_packet(1500);
+            queue.on_departure_known(at(0), at(micros));
+        }
+        assert!(queue.exceeds(4499, at(0)) && !queue.exceeds(4499, at(1)));
+        queue.throttle();
+        assert!(queue.waits_for_known() && queue.exceeds(1499, at(2)));
+        queue.forget_departures();
+        assert!(!queue.waits_for_known() && queue.exceeds(1499, at(3)), "it will be told");
     }
 }

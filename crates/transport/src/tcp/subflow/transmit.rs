@@ -177,7 +177,7 @@ impl Subflow {
         cc: &mut Controller,
     ) -> Option<Box<Packet>> {
         let id = self.loss.board().next_to_retransmit()?;
-        if self.inflight() >= cc.cwnd_segs(self.id.path) || self.is_small_queue_full() {
+        if self.inflight() >= cc.cwnd_segs(self.id.path) || self.is_small_queue_full(cx.now) {
             return None;
         }
         let is_head = self.loss.board().head().is_some_and(|(head, _)| head == id);
@@ -236,7 +236,7 @@ impl Subflow {
     /// segments.
     fn size_burst(
         &mut self,
-        cx: &Context<'_>,
+        cx: &mut Context<'_>,
         cwnd: u32,
         Ready { len, head }: Ready,
     ) -> Result<u32, Blocked> {
@@ -265,9 +265,9 @@ impl Subflow {
         if head > mss && self.is_deferred(cx, cwnd, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
-        if self.is_small_queue_full() {
+        if self.is_small_queue_full(cx.now) {
             cold_path();
-            self.tx.nic.throttle();
+            self.throttle(cx);
             return Err(Blocked::SmallQueue);
         }
         let in_window = (self.tx.window_left() / mss).max(1);
@@ -338,8 +338,24 @@ impl Subflow {
     }
 
     /// Whether the interface's queue has enough of this connection. One packet is always allowed.
-    fn is_small_queue_full(&self) -> bool {
-        self.tx.nic.exceeds(self.small_queue_limit()) && self.loss.board().packets_out() > 1
+    fn is_small_queue_full(&mut self, now: Instant) -> bool {
+        let limit = self.small_queue_limit();
+        self.tx.nic.exceeds(limit, now) && self.loss.board().packets_out() > 1
+    }
+
+    /// New data wait for the queue of the interface.
+    fn throttle(&mut self, cx: &mut Context<'_>) {
+        self.tx.nic.throttle();
+        cx.recalls |= self.tx.nic.waits_for_known();
+    }
+
+    /// Whether the departures that it knows of are to be told; then it forgets them.
+    pub fn recall(&mut self) -> bool {
+        let waits = self.tx.nic.waits_for_known();
+        if waits {
+            self.tx.nic.forget_departures();
+        }
+        waits
     }
 
     /// A millisecond's worth at the pacing rate, but at least two segments (Linux
@@ -361,6 +377,12 @@ impl Subflow {
     pub fn on_departed(&mut self, bytes: u32) -> bool {
         self.tx.nic.on_departed(bytes);
         self.tx.nic.is_throttled() && self.try_release()
+    }
+
+    /// The packet that was made last leaves the interface at `at`.
+    #[inline]
+    pub fn on_departure_known(&mut self, now: Instant, at: Instant) {
+        self.tx.nic.on_departure_known(now, at);
     }
 
     /// Whether the queue of the interface is short enough now for a throttled segment.
