@@ -229,7 +229,7 @@ impl Link {
             // The line ends within the flights, so each run has one at least.
             for flight in self.flights.run_from(self.flights.len() - self.line as usize) {
                 let len = flight.accepted.len();
-                if departure(flight, self.delay) > now {
+                if departure(&flight, self.delay) > now {
                     return Some(len);
                 }
                 self.service_bytes -= u64::from(len);
@@ -244,7 +244,7 @@ impl Link {
     fn write_line(&mut self) {
         while self.line > 0 {
             for flight in self.flights.run_from(self.flights.len() - self.line as usize) {
-                let depart = departure(flight, self.delay);
+                let depart = departure(&flight, self.delay);
                 self.service.push_back(Service { depart, accepted: flight.accepted });
                 self.line -= 1;
             }
