@@ -28,6 +28,14 @@ pub fn push_back<T>(queue: &mut VecDeque<T>, element: T) {
     queue.push_back(element);
 }
 
+/// Inserts an element before that at `index`, or appends it; grows as `push_back` does.
+pub fn insert<T>(queue: &mut VecDeque<T>, index: usize, element: T) {
+    if queue.len() == queue.capacity() {
+        grow(queue);
+    }
+    queue.insert(index, element);
+}
+
 #[cold]
 fn grow<T>(queue: &mut VecDeque<T>) {
     let len = queue.len();
@@ -54,6 +62,13 @@ mod tests {
             assert!(queue.capacity() <= most, "{} for {}", queue.capacity(), queue.len());
         }
         assert_eq!(queue, (0..1000).collect::<Vec<u64>>());
+        let mut queue: VecDeque<u64> = VecDeque::new();
+        for element in 0..1000 {
+            insert(&mut queue, element as usize / 2, element);
+            let most = (queue.len() * 5 / 4).max(SMALL);
+            assert!(queue.capacity() <= most, "{} for {}", queue.capacity(), queue.len());
+        }
+        assert_eq!((queue.front(), queue.back(), queue.len()), (Some(&1), Some(&0), 1000));
     }
 
     #[test]

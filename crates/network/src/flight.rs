@@ -7,7 +7,7 @@ use base::{ChunkQueue, Instant, prefetch};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::cold_path;
-use wire::Packet;
+use wire::{Note, Packet};
 
 /// A packet in flight. Ordered by arrival, as the fields are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -19,8 +19,7 @@ pub(crate) struct Flight {
 }
 
 /// The place of a packet in the order of acceptance, and its IP length. Ordered by place. In one
-/// word, because a full queue has two of them a packet: together they are a tenth of the memory of
-/// a connection.
+/// word, because a full queue has one of them a packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Accepted(u64);
 
@@ -54,11 +53,12 @@ pub(crate) enum Flights {
     Heap(Box<Heap>),
 }
 
-/// Packets that arrive in the order they left.
+/// Packets that arrive in the order they left, each with its arrival. The rest of its flight is
+/// noted in the packet: it would be a third of the memory of the queue.
 #[derive(Debug)]
 pub(crate) struct Fifo {
     /// None only of those that were taken.
-    flights: ChunkQueue<(Flight, Option<Box<Packet>>)>,
+    flights: ChunkQueue<(Instant, Option<Box<Packet>>)>,
     /// The first arrival; the end of time without any. Asked thrice a packet.
     first_at: Instant,
 }
@@ -88,20 +88,20 @@ impl Flights {
 
     /// The flight at `index` of packets that arrive in order.
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> Option<&Flight> {
+    pub(crate) fn get(&self, index: usize) -> Option<Flight> {
         match self {
-            Flights::Fifo(fifo) => fifo.flights.get(index).map(|(flight, _)| flight),
+            Flights::Fifo(fifo) => fifo.flights.get(index).map(flight_of),
             Flights::Heap(_) => None,
         }
     }
 
     /// Some flights from `index` on of packets that arrive in order; none only at the end.
-    pub(crate) fn run_from(&self, index: usize) -> impl Iterator<Item = &Flight> {
+    pub(crate) fn run_from(&self, index: usize) -> impl Iterator<Item = Flight> {
         let run = match self {
             Flights::Fifo(fifo) => fifo.flights.run_from(index),
             Flights::Heap(_) => &[],
         };
-        run.iter().map(|(flight, _)| flight)
+        run.iter().map(flight_of)
     }
 
     /// Whether there is none.
@@ -116,13 +116,14 @@ impl Flights {
     /// Add a packet. In a FIFO it arrives no earlier than the one before it: packets do not
     /// overtake when the delay falls.
     #[inline(always)]
-    pub(crate) fn push(&mut self, flight: Flight, packet: Box<Packet>) {
+    pub(crate) fn push(&mut self, flight: Flight, mut packet: Box<Packet>) {
         match self {
             Flights::Fifo(fifo) => {
                 if fifo.flights.is_empty() {
                     fifo.first_at = flight.arrival;
                 }
-                fifo.flights.push_back((flight, Some(packet)));
+                packet.note = Note(flight.accepted.0);
+                fifo.flights.push_back((flight.arrival, Some(packet)));
             }
             Flights::Heap(heap) => {
                 cold_path();
@@ -178,7 +179,7 @@ impl Flights {
         let arrives = |arrival: &Instant| *arrival != Instant::FAR_FUTURE;
         match self {
             Flights::Fifo(fifo) => {
-                fifo.flights.iter().rev().map(|(flight, _)| flight.arrival).find(arrives)
+                fifo.flights.iter().rev().map(|(arrival, _)| *arrival).find(arrives)
             }
             Flights::Heap(heap) => {
                 heap.flights.iter().map(|Reverse((flight, _))| flight.arrival).filter(arrives).max()
@@ -189,16 +190,14 @@ impl Flights {
     /// Latest arrival of the packets that will arrive and whose number `wanted` accepts; the start
     /// of time without any.
     pub(crate) fn latest(&self, wanted: impl Fn(u64) -> bool) -> Instant {
-        let later = |latest: Instant, flight: &Flight| {
+        let later = |latest: Instant, flight: Flight| {
             let arrives = flight.arrival != Instant::FAR_FUTURE && wanted(flight.accepted.number());
             if arrives { latest.max(flight.arrival) } else { latest }
         };
         match self {
-            Flights::Fifo(fifo) => {
-                fifo.flights.iter().map(|(flight, _)| flight).fold(Instant::ZERO, later)
-            }
+            Flights::Fifo(fifo) => fifo.flights.iter().map(flight_of).fold(Instant::ZERO, later),
             Flights::Heap(heap) => {
-                heap.flights.iter().map(|Reverse((flight, _))| flight).fold(Instant::ZERO, later)
+                heap.flights.iter().map(|Reverse((flight, _))| *flight).fold(Instant::ZERO, later)
             }
         }
     }
@@ -211,9 +210,10 @@ impl Flights {
                 if fifo.first_at > now {
                     return None;
                 }
-                let (flight, packet) = fifo.flights.pop_front()?;
+                let (_, packet) = fifo.flights.pop_front()?;
                 fifo.look();
-                Some((flight.accepted, packet?))
+                let packet = packet?;
+                Some((Accepted(packet.note.0), packet))
             }
             Flights::Heap(heap) => {
                 cold_path();
@@ -227,9 +227,9 @@ impl Flights {
     pub(crate) fn reschedule(&mut self, mut arrival_of: impl FnMut(u64) -> Option<Instant>) {
         match self {
             Flights::Fifo(fifo) => {
-                for (flight, _) in fifo.flights.iter_mut() {
-                    if let Some(arrival) = arrival_of(flight.accepted.number()) {
-                        flight.arrival = arrival;
+                for entry in fifo.flights.iter_mut() {
+                    if let Some(arrival) = arrival_of(flight_of(entry).accepted.number()) {
+                        entry.0 = arrival;
                     }
                 }
                 fifo.look();
@@ -247,6 +247,12 @@ impl Flights {
     }
 }
 
+/// The flight of a packet that arrives in order.
+fn flight_of((arrival, packet): &(Instant, Option<Box<Packet>>)) -> Flight {
+    let accepted = Accepted(packet.as_ref().map_or(0, |packet| packet.note.0));
+    Flight { arrival: *arrival, accepted }
+}
+
 impl Fifo {
     const fn new() -> Self {
         Fifo { flights: ChunkQueue::new(), first_at: Instant::FAR_FUTURE }
@@ -255,8 +261,7 @@ impl Fifo {
     /// Notes the first arrival.
     #[inline]
     fn look(&mut self) {
-        self.first_at =
-            self.flights.front().map_or(Instant::FAR_FUTURE, |(first, _)| first.arrival);
+        self.first_at = self.flights.front().map_or(Instant::FAR_FUTURE, |(arrival, _)| *arrival);
     }
 }
 

@@ -12,7 +12,7 @@
 
 use crate::damage::corrupt;
 use crate::flight::{Accepted, Flight, Flights};
-use crate::jitter::Variation;
+use crate::jitter::{Jitter, Variation};
 use crate::link_config::{Capacity, Limit, LinkChange, LinkConfig};
 use crate::link_stats::LinkStats;
 use crate::loss::{Draw, Loss, LossModel};
@@ -59,7 +59,8 @@ pub struct Link {
     has_damage: bool,
     /// Whether delays differ between packets.
     varies: bool,
-    rare: Box<Rare>,
+    /// None while all of it follows from the rest, as for most links of a world with thousands.
+    rare: Option<Box<Rare>>,
 }
 
 /// Fields that few packets need.
@@ -102,17 +103,27 @@ impl Link {
             down: false,
             has_damage: config.corrupt > 0.0 || config.duplicate > 0.0,
             varies: variation.exists(),
-            rare: Box::new(Rare {
-                variation,
-                duplicate: config.duplicate,
-                corrupt: config.corrupt,
-                packet_time,
-                dropped: Vec::new(),
-            }),
+            rare: None,
             plain_limit: None,
         };
+        let is_rare = link.has_damage || link.varies;
+        if is_rare || !matches!(link.queue, Queue::Tail(Tail::DropTail(_))) {
+            let (duplicate, corrupt) = (config.duplicate, config.corrupt);
+            let rare = Rare { variation, duplicate, corrupt, packet_time, dropped: Vec::new() };
+            link.rare = Some(Box::new(rare));
+        }
         link.check_plain();
         link
+    }
+
+    /// What few packets need, written down if it is not yet.
+    fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_with(|| {
+            let packet_time = self.server.typical_packet_time();
+            let variation = Variation::new(Jitter::default(), 0.0);
+            let (duplicate, corrupt) = (0.0, 0.0);
+            Box::new(Rare { variation, duplicate, corrupt, packet_time, dropped: Vec::new() })
+        })
     }
 
     /// After a change of what a packet may meet.
@@ -218,7 +229,7 @@ impl Link {
             // The line ends within the flights, so each run has one at least.
             for flight in self.flights.run_from(self.flights.len() - self.line as usize) {
                 let len = flight.accepted.len();
-                if departure(flight, self.delay) > now {
+                if departure(&flight, self.delay) > now {
                     return Some(len);
                 }
                 self.service_bytes -= u64::from(len);
@@ -233,7 +244,7 @@ impl Link {
     fn write_line(&mut self) {
         while self.line > 0 {
             for flight in self.flights.run_from(self.flights.len() - self.line as usize) {
-                let depart = departure(flight, self.delay);
+                let depart = departure(&flight, self.delay);
                 self.service.push_back(Service { depart, accepted: flight.accepted });
                 self.line -= 1;
             }
@@ -361,7 +372,7 @@ impl Link {
                 self.reroute(cx);
             }
             LinkChange::Loss(loss) => {
-                self.loss = Loss::new(loss, self.rare.packet_time);
+                self.loss = Loss::new(loss, self.rare_mut().packet_time);
             }
         }
         self.check_plain();
@@ -465,14 +476,14 @@ impl Link {
                 self.service_bytes -= u64::from(first.accepted.len());
                 self.service.pop_front();
             }
-            let Queue::Head(head) = &mut self.queue else { return };
+            let (Queue::Head(head), Some(rare)) = (&mut self.queue, &mut self.rare) else { return };
             if head.backlog().packets == 0 {
                 return;
             }
             // The time at which the link became free, which may be past. Later arrivals were not
             // enqueued yet, so the discipline sees the queue as it was at that time.
             let at = self.server.busy_until();
-            let held = head.dequeue(at, &mut self.rare.dropped);
+            let held = head.dequeue(at, &mut rare.dropped);
             self.record_dropped(cx, DropReason::Early);
             if let Some(Held { number, len, packet, .. }) = held
                 && let Some(flight) = self.serve(cx, at, number, len)
@@ -520,12 +531,13 @@ impl Link {
     }
 
     fn damage_or_duplicate(&mut self, cx: &Context<'_>, flight: Flight, packet: &mut Packet) {
+        let Some(rare) = &self.rare else { return };
         let (chance, owner, number) = (cx.chance, self.owner, flight.accepted.number());
-        if chance.happens(self.rare.corrupt, owner, Purpose::Corrupt, number) {
+        if chance.happens(rare.corrupt, owner, Purpose::Corrupt, number) {
             self.stats.corrupted += 1;
             corrupt(packet, chance.bits(owner, Purpose::CorruptBit, number));
         }
-        if chance.happens(self.rare.duplicate, owner, Purpose::Duplicate, number) {
+        if chance.happens(rare.duplicate, owner, Purpose::Duplicate, number) {
             self.stats.duplicated += 1;
             self.flights.push(flight, Box::new(packet.clone()));
         }
@@ -534,8 +546,10 @@ impl Link {
     /// Arrival of a packet whose service ends at `depart`.
     #[inline]
     fn arrival(&mut self, depart: Instant, draw: &Draw) -> Instant {
-        if self.varies {
-            return self.rare.variation.arrival(depart, self.delay, draw);
+        if self.varies
+            && let Some(rare) = &mut self.rare
+        {
+            return rare.variation.arrival(depart, self.delay, draw);
         }
         depart + self.delay
     }
@@ -571,13 +585,15 @@ impl Link {
 
     /// A full head discipline drops packets of its choice until the new packet fits.
     fn make_room(&mut self, cx: &mut Context<'_>, room: Room, len: u32) -> Result<(), DropReason> {
-        let Queue::Head(head) = &mut self.queue else { return Err(DropReason::QueueFull) };
+        let (Queue::Head(head), Some(rare)) = (&mut self.queue, &mut self.rare) else {
+            return Err(DropReason::QueueFull);
+        };
         if !room.fits(Backlog::default(), len) {
             return Err(DropReason::QueueFull);
         }
         while !room.fits(head.backlog(), len) {
             let Some(held) = head.evict() else { return Err(DropReason::QueueFull) };
-            self.rare.dropped.push(held);
+            rare.dropped.push(held);
         }
         self.record_dropped(cx, DropReason::QueueFull);
         Ok(())
@@ -614,6 +630,8 @@ impl Link {
         let left =
             self.service.front().and_then(|first| self.server.work_left(cx.now, first.depart));
         let remembers = matches!(capacity, Capacity::Rate(_));
+        // It has what follows from the configured capacity.
+        self.rare_mut();
         self.server.set_capacity(cx.now, capacity);
         if !self.down {
             self.reschedule(cx, left.filter(|_| remembers));
@@ -652,7 +670,8 @@ impl Link {
         let service = std::mem::take(&mut self.service);
         if self.varies {
             let has_left = |number| position(&service, base, number).is_none();
-            self.rare.variation.resume(self.flights.latest(has_left));
+            let latest = self.flights.latest(has_left);
+            self.rare_mut().variation.resume(latest);
         }
         let arrivals: Vec<Instant> = service
             .iter()
@@ -677,7 +696,8 @@ impl Link {
 
     fn record_dropped(&mut self, cx: &mut Context<'_>, reason: DropReason) {
         let link = self.id;
-        for Held { len, .. } in self.rare.dropped.drain(..) {
+        let dropped = self.rare.iter_mut().flat_map(|rare| rare.dropped.drain(..));
+        for Held { len, .. } in dropped {
             self.stats.dropped_queued += 1;
             cx.record(EventMask::DROP, || Event::PacketDropped { link, len, reason });
         }

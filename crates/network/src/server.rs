@@ -149,6 +149,15 @@ impl Server {
         }
     }
 
+    /// As that of the capacity.
+    pub(crate) fn typical_packet_time(&self) -> Option<Duration> {
+        match &self.pace {
+            Pace::Unlimited => None,
+            Pace::Rate(packets) => typical_packet_time(packets.rate()),
+            Pace::Trace(playback) => typical_packet_time(playback.trace.mean_rate()),
+        }
+    }
+
     /// The current rate; `None` without one.
     fn rate_at(&self, now: Instant) -> Option<Rate> {
         match &self.pace {
@@ -165,14 +174,17 @@ impl Server {
 impl Capacity {
     /// Mean serialisation time of a 1500-byte packet; `None` if it is zero or infinite.
     pub(crate) fn typical_packet_time(&self) -> Option<Duration> {
-        let rate = match self {
-            Capacity::Unlimited => return None,
-            Capacity::Rate(rate) => *rate,
-            Capacity::Trace { trace, .. } => trace.mean_rate(),
-        };
-        let (time, _) = rate.serialisation(u64::from(TYPICAL_BYTES), 0);
-        (time != Duration::MAX).then_some(time)
+        match self {
+            Capacity::Unlimited => None,
+            Capacity::Rate(rate) => typical_packet_time(*rate),
+            Capacity::Trace { trace, .. } => typical_packet_time(trace.mean_rate()),
+        }
     }
+}
+
+fn typical_packet_time(rate: Rate) -> Option<Duration> {
+    let (time, _) = rate.serialisation(u64::from(TYPICAL_BYTES), 0);
+    (time != Duration::MAX).then_some(time)
 }
 
 /// Bytes that `rate` serves in `time`.

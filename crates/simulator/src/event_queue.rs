@@ -201,9 +201,10 @@ impl EventQueue {
     }
 
     /// The target `ahead` events after the next one; its time may have changed since.
+    #[inline]
     pub(crate) fn upcoming(&self, ahead: usize) -> Option<Target> {
         let place = self.near_len.checked_sub(ahead + 1)?;
-        Some(self.near[place].target())
+        Some(self.near[place % PLACES].target())
     }
 
     /// Whether an event at `at` would be the next one, whenever it was inserted.

@@ -80,7 +80,7 @@ struct Passing {
 /// A link and its target. Aligned to a cache line and begins with the fields that every packet
 /// needs.
 #[repr(C, align(64))]
-struct FabricLink {
+pub(crate) struct FabricLink {
     /// The middlebox at its far end, if any.
     behind: Option<Box<Behind>>,
     target: Target,
@@ -574,28 +574,11 @@ impl Fabric {
         true
     }
 
-    /// The probable receiver of the next packet of `link`.
-    pub(crate) fn reader(&self, link: LinkId) -> Option<(HostId, InterfaceId, SocketId)> {
-        let attached = &self.links[link.index()];
-        let (host, interface) = attached.host?;
-        Some((host, interface, attached.reader?))
-    }
-
-    /// Prefetch what is read when a packet comes out of `link`.
-    pub(crate) fn prefetch_link(&self, link: LinkId) {
-        let attached = &self.links[link.index()];
-        prefetch(attached);
-        attached.link.prefetch_delivery();
-    }
-
-    /// Prefetch the entry of the first packet of `link`, after `prefetch_link`.
-    pub(crate) fn prefetch_first(&self, link: LinkId) {
-        self.links[link.index()].link.prefetch_next();
-    }
-
-    /// Prefetch the first packet of `link`, after `prefetch_first`.
-    pub(crate) fn prefetch_packet(&self, link: LinkId) {
-        self.links[link.index()].link.prefetch_packet();
+    /// The link whose event is `ahead` events after the next one, if it is of a link. Links are
+    /// added first, so the first targets are theirs: nothing needs to be looked up.
+    #[inline]
+    pub(crate) fn arrival(&self, ahead: usize) -> Option<&FabricLink> {
+        self.links.get(self.queue.upcoming(ahead)?.0 as usize)
     }
 
     /// Prefetch the NIC of a first hop.
@@ -715,6 +698,32 @@ impl Fabric {
 }
 
 impl FabricLink {
+    /// The probable receiver of its next packet.
+    #[inline]
+    pub(crate) fn reader(&self) -> Option<(HostId, InterfaceId, SocketId)> {
+        let (host, interface) = self.host?;
+        Some((host, interface, self.reader?))
+    }
+
+    /// Prefetch what is read when a packet comes out of it.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(self);
+        self.link.prefetch_delivery();
+    }
+
+    /// Prefetch the entry of its first packet, after `prefetch`.
+    #[inline]
+    pub(crate) fn prefetch_first(&self) {
+        self.link.prefetch_next();
+    }
+
+    /// Prefetch its first packet, after `prefetch_first`.
+    #[inline]
+    pub(crate) fn prefetch_packet(&self) {
+        self.link.prefetch_packet();
+    }
+
     /// After a change of what is at its ends.
     fn check_special(&mut self) {
         self.is_special = self.behind.is_some()

@@ -310,7 +310,7 @@ impl<A: Application> World<A> {
             fabric.count_step(cx.now);
             if fabric.queue.is_crowded() {
                 cold_path();
-                look_ahead(hosts, fabric, wakes);
+                look_ahead(hosts, fabric);
             }
             cx.host = HostId(0);
             fabric.until = fabric.horizon;
@@ -391,26 +391,22 @@ impl<A: Application> World<A> {
 /// prefetched in several steps, since each step follows a pointer that the step before loaded:
 /// the link, its first packet and the return path, the socket.
 #[inline(never)]
-fn look_ahead<A: Application>(hosts: &[Host<A>], fabric: &Fabric, wakes: &[Wake]) {
-    let arrival = |ahead| match wakes[fabric.queue.upcoming(ahead)?.0 as usize] {
-        Wake::Link(link) => Some(link),
-        _ => None,
-    };
+fn look_ahead<A: Application>(hosts: &[Host<A>], fabric: &Fabric) {
     let reader = |ahead| {
-        let link = arrival(ahead)?;
-        let (host, interface, socket) = fabric.reader(link)?;
-        Some((link, &hosts[host.index()], interface, socket))
+        let link = fabric.arrival(ahead)?;
+        let (host, interface, socket) = link.reader()?;
+        Some((link, hosts.get(host.index())?, interface, socket))
     };
-    if let Some(link) = arrival(9) {
-        fabric.prefetch_link(link);
+    if let Some(link) = fabric.arrival(9) {
+        link.prefetch();
     }
     if let Some((link, host, interface, socket)) = reader(7) {
-        fabric.prefetch_first(link);
+        link.prefetch_first();
         fabric.prefetch_nic(host.first_hop(interface));
         host.prefetch_socket(socket);
     }
     if let Some((link, host, interface, socket)) = reader(4) {
-        fabric.prefetch_packet(link);
+        link.prefetch_packet();
         fabric.prefetch_behind_nic(host.first_hop(interface));
         host.prefetch(socket);
     }

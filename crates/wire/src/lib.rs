@@ -28,7 +28,7 @@ pub use fragment::Fragment;
 pub use icmp::Icmp;
 pub use mptcp::{Dss, MptcpOption, MptcpOptions};
 pub use opaque::Opaque;
-pub use packet::{Body, Ends, Packet};
+pub use packet::{Body, Ends, Note, Packet};
 pub use payload::Payload;
 pub use pcapng::{CaptureError, CaptureReader, CapturedPacket, PcapngWriter};
 pub use sctp::SctpPacket;

@@ -23,9 +23,24 @@ pub struct Packet {
     pub corrupted: bool,
     /// The flow of the sending host, for the notification of its departure. Not on the wire.
     pub flow: u32,
+    /// What the link notes of it that carries it.
+    pub note: Note,
     /// The transport unit.
     pub body: Body,
 }
+
+/// A number that a link notes of a packet. Not on the wire and no part of what the packet is: equal
+/// to any other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Note(pub u64);
+
+impl PartialEq for Note {
+    fn eq(&self, _: &Note) -> bool {
+        true
+    }
+}
+
+impl Eq for Note {}
 
 /// Source and destination address. Those of IPv6 are boxed: they take 32 bytes, which the packets
 /// of IPv4 would have for nothing.
@@ -129,7 +144,7 @@ impl Packet {
     /// The same between these ends.
     #[inline]
     pub const fn between(ends: Ends, body: Body) -> Self {
-        Packet { ends, hop_limit: 64, ecn: 0, corrupted: false, flow: 0, body }
+        Packet { ends, hop_limit: 64, ecn: 0, corrupted: false, flow: 0, note: Note(0), body }
     }
 
     /// Drops the packet.

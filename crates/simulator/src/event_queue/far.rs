@@ -14,6 +14,11 @@ const SPAN_BITS: u32 = 16;
 /// Spans, of 34 ms together.
 const SPANS: u64 = 512;
 
+/// Least growth of a heap in events: doubling left most of the memory of all spans empty.
+const STEP: usize = 8;
+/// Most events for which an empty span keeps memory.
+const KEPT: usize = 32;
+
 /// Pending events in the order of their numbers.
 #[derive(Debug)]
 pub(super) struct Far {
@@ -53,6 +58,9 @@ impl Far {
         let is_near = span.wrapping_sub(self.first) < SPANS;
         let heap =
             if is_near { &mut self.spans[(span % SPANS) as usize] } else { &mut self.others };
+        if heap.len() == heap.capacity() {
+            heap.reserve_exact(heap.len() / 4 + STEP);
+        }
         heap.push(Reverse(number));
     }
 
@@ -62,6 +70,10 @@ impl Far {
         let mut heap = &mut self.others;
         if self.len > heap.len() {
             while self.spans[(self.first % SPANS) as usize].is_empty() {
+                let span = &mut self.spans[(self.first % SPANS) as usize];
+                if span.capacity() > KEPT {
+                    span.shrink_to(KEPT);
+                }
                 self.first += 1;
             }
             let span = &mut self.spans[(self.first % SPANS) as usize];

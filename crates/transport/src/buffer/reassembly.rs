@@ -8,8 +8,8 @@
 //! owner.
 
 use super::RangeSet;
-use base::ShortQueue;
-use std::collections::BTreeMap;
+use base::{ShortQueue, ring};
+use std::collections::VecDeque;
 use std::hint::cold_path;
 use std::ops::Range;
 use wire::Payload;
@@ -29,14 +29,41 @@ pub struct Reassembly {
     ready: ShortQueue<Payload>,
     /// The ranges that `waiting` covers.
     above: RangeSet,
-    /// Disjoint plain pieces above `next`, by offset, but the highest.
-    waiting: BTreeMap<u64, Payload>,
+    /// The bytes of `above`, but for the highest piece.
+    waiting: Waiting,
     /// The highest piece above `next`, which most arrivals behind a gap extend, and its offset; it
     /// may be empty, and all pieces be in `waiting`.
     top: Payload,
     top_at: u64,
     /// Out-of-order ranges, most recently changed first; the oldest may be missing.
     recent: Vec<Range<u64>>,
+}
+
+/// Disjoint plain pieces behind gaps. Those that are at the same place of one virtual stream are not
+/// kept, as they follow from their offsets: they were a thirtieth of the memory of a connection.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    /// What is to be added to an offset for that in the virtual stream, modulo 2^64.
+    shift: u64,
+    stream: u32,
+    /// The stream and the shift are known: those of the first piece.
+    is_known: bool,
+    /// All other pieces, in order. No tree, whose nodes would be half empty.
+    #[expect(clippy::box_collection, reason = "a quarter of the size, and rarely there")]
+    kept: Option<Box<VecDeque<Piece>>>,
+}
+
+/// A piece of the stream and its offset.
+#[derive(Clone, Debug)]
+struct Piece {
+    at: u64,
+    payload: Payload,
+}
+
+impl Piece {
+    fn end(&self) -> u64 {
+        self.at + u64::from(self.payload.len())
+    }
 }
 
 /// What an insertion did.
@@ -210,16 +237,15 @@ impl Reassembly {
         self.file_top();
         if payload.is_mixed() {
             cold_path();
-            keep(&mut self.waiting, offset, payload);
+            self.waiting.keep(offset, payload);
             return;
         }
         (self.top_at, self.top) = (offset, payload);
-        let last = self.waiting.last_entry();
-        let touching = last.filter(|last| last.key() + u64::from(last.get().len()) == offset);
-        if let Some(last) = touching
-            && last.get().is_continued_by(&self.top)
+        let Some(kept) = &mut self.waiting.kept else { return };
+        let last = kept.back().filter(|last| last.end() == offset);
+        if last.is_some_and(|last| last.payload.is_continued_by(&self.top))
+            && let Some(Piece { at, payload: mut before }) = kept.pop_back()
         {
-            let (at, mut before) = last.remove_entry();
             before.join(&self.top);
             (self.top_at, self.top) = (at, before);
         }
@@ -228,7 +254,7 @@ impl Reassembly {
     /// All pieces are in `waiting`.
     fn file_top(&mut self) {
         if !self.top.is_empty() {
-            self.waiting.insert(self.top_at, std::mem::take(&mut self.top));
+            self.waiting.keep(self.top_at, std::mem::take(&mut self.top));
         }
     }
 
@@ -249,7 +275,7 @@ impl Reassembly {
             // Both differences are at most the payload's length, a u32.
             let from = (gap.start - range.start) as u32;
             let piece = payload.slice(from, (gap.end - gap.start) as u32);
-            keep(&mut self.waiting, gap.start, piece);
+            self.waiting.keep(gap.start, piece);
         }
         self.above.insert(fresh.clone());
         if fresh.start == self.next {
@@ -266,21 +292,36 @@ impl Reassembly {
         let Some(filled) = self.above.first() else { return 0 };
         self.above.remove_below(filled.end);
         self.recent.retain(|range| range.start > filled.end);
-        while let Some(first) = self.waiting.first_entry() {
-            if *first.key() >= filled.end {
-                break;
-            }
-            let piece = first.remove();
-            self.push_ready(piece);
+        let mut at = filled.start;
+        while let Some(first) = self.waiting.take_before(filled.end) {
+            self.push_followed(at..first.at);
+            at = first.end();
+            self.push_ready(first.payload);
         }
         if !self.top.is_empty() && self.top_at < filled.end {
+            self.push_followed(at..self.top_at);
+            at = self.top_at + u64::from(self.top.len());
             let piece = std::mem::take(&mut self.top);
             self.push_ready(piece);
+        }
+        self.push_followed(at..filled.end);
+        if self.above.is_empty() {
+            self.waiting = Waiting::default();
         }
         debug_assert!(filled.start <= self.next && self.next < filled.end, "the gap is filled");
         let advanced = filled.end - self.next;
         self.next = filled.end;
         advanced
+    }
+
+    /// Makes bytes readable that follow from their offsets.
+    fn push_followed(&mut self, mut range: Range<u64>) {
+        debug_assert!(range.is_empty() || self.waiting.is_known, "other pieces are kept");
+        while !range.is_empty() {
+            let piece = self.waiting.piece(&range);
+            range.start += u64::from(piece.len());
+            self.push_ready(piece);
+        }
     }
 
     /// The range around `offset` changed, so it is reported first.
@@ -363,17 +404,48 @@ impl Reassembly {
     }
 }
 
-/// Keeps a piece that is covered by no other, joined to its predecessor where that copies nothing.
-fn keep(waiting: &mut BTreeMap<u64, Payload>, offset: u64, payload: Payload) {
-    let mut at = offset;
-    for piece in payload.into_pieces() {
-        let len = u64::from(piece.len());
-        let before = waiting.range_mut(..at).next_back();
-        let touching = before.filter(|(start, before)| *start + u64::from(before.len()) == at);
-        if !touching.is_some_and(|(_, before)| before.join(&piece)) {
-            waiting.insert(at, piece);
+impl Waiting {
+    /// Keeps a piece that is covered by no other, if it has to be kept.
+    fn keep(&mut self, offset: u64, payload: Payload) {
+        if let Some(range) = payload.as_virtual() {
+            let (shift, stream) = (range.offset.wrapping_sub(offset), range.stream);
+            if !std::mem::replace(&mut self.is_known, true) {
+                (self.shift, self.stream) = (shift, stream);
+            }
+            if (self.shift, self.stream) == (shift, stream) {
+                return;
+            }
         }
-        at += len;
+        self.keep_others(offset, payload);
+    }
+
+    /// Keeps pieces, joined to their predecessors where that copies nothing.
+    #[cold]
+    fn keep_others(&mut self, offset: u64, payload: Payload) {
+        let kept = self.kept.get_or_insert_default();
+        let mut at = offset;
+        for payload in payload.into_pieces() {
+            let len = u64::from(payload.len());
+            let place = kept.partition_point(|other| other.at < at);
+            let before = place.checked_sub(1).and_then(|before| kept.get_mut(before));
+            let touching = before.filter(|before| before.end() == at);
+            if !touching.is_some_and(|before| before.payload.join(&payload)) {
+                ring::insert(kept, place, Piece { at, payload });
+            }
+            at += len;
+        }
+    }
+
+    /// Takes the first piece that is kept, if it is before `end`.
+    fn take_before(&mut self, end: u64) -> Option<Piece> {
+        let kept = self.kept.as_mut()?;
+        if kept.front().is_some_and(|first| first.at < end) { ring::pop_front(kept) } else { None }
+    }
+
+    /// The first bytes of `range`, which follow from their offset.
+    fn piece(&self, range: &Range<u64>) -> Payload {
+        let len = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
+        Payload::virtual_range(self.stream, range.start.wrapping_add(self.shift), len)
     }
 }
 
@@ -399,7 +471,8 @@ mod tests {
             );
         }
         assert!(buffer.ready.has_one());
-        assert!(buffer.waiting.is_empty() && buffer.top.is_empty());
+        assert!(!buffer.waiting.is_known && buffer.waiting.kept.is_none());
+        assert!(buffer.top.is_empty());
         assert_eq!(buffer.read(u32::MAX), Payload::virtual_range(1, 0, 1_448_000));
         assert_eq!(buffer.read_offset(), 1_448_000);
         assert_eq!(buffer.readable(), 0);
@@ -580,9 +653,11 @@ mod tests {
                 prop_assert_eq!(buffer.readable(), model.next() - model.read);
                 let above = model.here.iter().skip(model.next() as usize).filter(|h| **h).count();
                 prop_assert_eq!(buffer.out_of_order_bytes(), above as u64);
-                let pieces = buffer.waiting.values().chain([&buffer.top]);
-                let waiting: u64 = pieces.map(|piece| u64::from(piece.len())).sum();
-                prop_assert_eq!(waiting, above as u64, "no byte is kept twice");
+                let kept = buffer.waiting.kept.iter().flat_map(|kept| kept.iter());
+                let kept = kept.map(|piece| &piece.payload).chain([&buffer.top]);
+                let kept: u64 = kept.map(|piece| u64::from(piece.len())).sum();
+                prop_assert!(kept <= above as u64, "no byte is kept twice");
+                prop_assert!(kept == above as u64 || buffer.waiting.is_known, "all are kept");
                 for range in buffer.sack_ranges() {
                     prop_assert!(buffer.above.iter().any(|above| above == *range));
                 }

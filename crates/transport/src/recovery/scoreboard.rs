@@ -1,14 +1,15 @@
 //! The scoreboard: which sent segments are outstanding, selectively acknowledged, lost or
 //! retransmitted (RFC 6675 s3, RFC 8985 s6).
 //!
-//! Segments are kept in the order of their offsets. A second, intrusive list has the segments whose
-//! delivery is still open, in the order of their last transmission, so that RACK examines only
-//! those sent before the newest delivered one. The decision that a segment is lost is left to the
-//! owner.
+//! Segments are kept in the order of their offsets. RACK examines those whose delivery is still
+//! open in the order of their last transmission, and only those sent before the newest delivered
+//! one: segments that were sent once have the order of their offsets, and those that were sent
+//! again, or declared lost too early, are in a list. The decision that a segment is lost is left to
+//! the owner.
 
 use crate::buffer::RangeSet;
-use base::{ChunkQueue, Instant, prefetch};
-use std::collections::BTreeSet;
+use base::{ChunkQueue, Instant, prefetch, ring};
+use std::collections::{BTreeSet, VecDeque};
 use std::hint::cold_path;
 use std::ops::Range;
 
@@ -21,10 +22,6 @@ pub(crate) struct SentSegment {
     place: u64,
     /// Time of the last transmission in nanoseconds, then in `MARK_BITS` the marks.
     sent: u64,
-    /// Lower half of the identifier of the previous segment in the list by time, if any.
-    prev: u32,
-    /// Lower half of the identifier of the next segment in the list by time, if any.
-    next: u32,
 }
 
 /// A segment fits into a datagram.
@@ -32,7 +29,7 @@ const LEN_BITS: u32 = 16;
 /// As many as there are marks, rounded up to a byte.
 const MARK_BITS: u32 = 8;
 
-/// The segment is in the list by time: its delivery is open.
+/// The delivery of the segment is open: neither SACKed nor lost since its last transmission.
 const OPEN: u64 = 1;
 /// The segment ends the stream.
 const FIN: u64 = 1 << 1;
@@ -44,6 +41,8 @@ const LOST: u64 = 1 << 3;
 const EVER_RETRANSMITTED: u64 = 1 << 4;
 /// A retransmission is outstanding (counted in `retrans_out`).
 const RETRANSMISSION_OUT: u64 = 1 << 5;
+/// The segment has an entry in the list of those that are not in the order of their offsets.
+const LISTED: u64 = 1 << 6;
 
 impl SentSegment {
     /// A segment that is sent for the first time.
@@ -57,7 +56,7 @@ impl SentSegment {
         let fin = if fin { FIN } else { 0 };
         let (place, sent) =
             (offset << LEN_BITS | u64::from(len), now.as_nanos() << MARK_BITS | fin);
-        SentSegment { place, sent, prev: 0, next: 0 }
+        SentSegment { place, sent }
     }
 
     /// Offset of the first byte.
@@ -118,6 +117,11 @@ impl SentSegment {
         self.sent & mark != 0
     }
 
+    /// Whether its delivery is open, and it has the place of its offset by time.
+    const fn is_open_in_order(&self) -> bool {
+        self.sent & (OPEN | LISTED) == OPEN
+    }
+
     const fn marks(&self) -> u64 {
         self.sent & ((1 << MARK_BITS) - 1)
     }
@@ -157,6 +161,15 @@ impl PlainRun {
     }
 }
 
+/// A segment that is not in the order of its offset by time.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    /// Lower half of its identifier.
+    id: u32,
+    /// That of the next segment in the order of offsets that follows it by time.
+    before: u32,
+}
+
 /// All outstanding segments of one sequence space.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -164,17 +177,17 @@ pub(crate) struct Scoreboard {
     sacked_out: u32,
     lost_out: u32,
     retrans_out: u32,
+    /// Number of segments at the front of which none is open in the order of offsets.
+    closed: u32,
     /// End of the highest segment ever selectively acknowledged.
     highest_sacked: u64,
     segments: ChunkQueue<SentSegment>,
     /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
     first_id: u64,
-    /// Oldest entry of the list by time, if it has any.
-    time_head: u32,
-    /// Newest entry of the list by time, if it has any.
-    time_tail: u32,
-    /// Number of entries of the list by time.
-    open: u32,
+    /// The segments that are not in the order of their offsets by time, in that order, open or not.
+    /// The first one is outstanding; others may not be. Few connections have any at a time.
+    #[expect(clippy::box_collection, reason = "a quarter of the size, and rarely there")]
+    listed: Option<Box<VecDeque<Listed>>>,
     sacked_ranges: RangeSet,
     /// Segments lost and not retransmitted since, which are sent next, lowest first.
     awaiting_retransmission: BTreeSet<u64>,
@@ -261,41 +274,27 @@ impl Scoreboard {
             self.segments.back().is_none_or(|last| last.end() == offset && last.sent_at() <= now),
             "offsets are contiguous and time does not run backwards"
         );
-        let half = self.end_id() as u32;
         let mut segment = SentSegment::new(now, offset, len, fin);
-        // The last one of the list by time, too.
         segment.sent |= OPEN;
-        if self.open == 0 {
-            self.time_head = half;
-        } else {
-            segment.prev = self.time_tail;
-            let before = match half.wrapping_sub(self.time_tail) {
-                1 => self.segments.back_mut(),
-                _ => self.linked_mut(self.time_tail),
-            };
-            if let Some(before) = before {
-                before.next = half;
-            }
-        }
-        self.time_tail = half;
-        self.open += 1;
         self.segments.push_back(segment);
     }
 
     /// Segment `id` is sent again. `counted`: it repairs a loss, as opposed to a tail loss probe,
     /// which Linux does not count as an outstanding retransmission.
     pub(crate) fn on_retransmitted(&mut self, now: Instant, id: u64, counted: bool) {
-        self.unlink(id);
         self.awaiting_retransmission.remove(&id);
-        let newly_out = {
-            let Some(segment) = self.segment_mut(id) else { return };
-            let newly_out = counted && !segment.retransmission_out();
-            segment.send_again(now);
-            segment.sent |= if counted { RETRANSMISSION_OUT } else { 0 };
-            newly_out
-        };
+        let Some(segment) = self.segment_mut(id) else { return };
+        let newly_out = counted && !segment.retransmission_out();
+        let again = segment.has(LISTED);
+        segment.send_again(now);
+        segment.sent |= OPEN | LISTED | if counted { RETRANSMISSION_OUT } else { 0 };
         self.retrans_out += u32::from(newly_out);
-        self.link_last(id);
+        if again {
+            cold_path();
+            self.unlist(id);
+        }
+        let listed = Listed { id: id as u32, before: self.end_id() as u32 };
+        ring::push_back(self.listed.get_or_insert_default(), listed);
     }
 
     /// Declares `id` lost, or its retransmission if it was lost before. Returns whether that
@@ -307,10 +306,10 @@ impl Scoreboard {
         }
         let was_lost = segment.is_lost();
         let was_out = segment.clear(RETRANSMISSION_OUT);
+        segment.clear(OPEN);
         segment.sent |= LOST;
         self.lost_out += u32::from(!was_lost);
         self.retrans_out -= u32::from(was_out);
-        self.unlink(id);
         self.awaiting_retransmission.insert(id);
         true
     }
@@ -323,7 +322,7 @@ impl Scoreboard {
                 continue;
             }
             if !segment.retransmission_out() {
-                self.insert_by_time(id);
+                self.reopen(id);
             }
         }
         self.lost_out = 0;
@@ -339,17 +338,14 @@ impl Scoreboard {
             self.trim_head(up_to);
             return None;
         }
-        if head.has(OPEN) && id as u32 == self.time_head && self.open > 1 {
-            // The usual one; what precedes the first of the list is never asked for.
-            self.time_head = head.next;
-            self.open -= 1;
-        } else {
-            cold_path();
-            self.unlink(id);
-        }
         self.segments.pop_front();
         self.first_id += 1;
+        self.closed = self.closed.saturating_sub(1);
         self.forget_counts(id, &head);
+        if head.has(LISTED) {
+            cold_path();
+            self.forget_listed();
+        }
         Some(head)
     }
 
@@ -361,11 +357,9 @@ impl Scoreboard {
         while let Some(&head) = self.segments.front()
             && head.end() <= up_to
             && head.marks() == OPEN
-            && self.first_id as u32 == self.time_head
-            && self.open > 1
+            && self.segments.len() > 1
         {
-            self.time_head = head.next;
-            self.open -= 1;
+            debug_assert!(self.closed == 0, "the first one is open and in order");
             self.segments.pop_front();
             self.first_id += 1;
             match &mut run {
@@ -413,8 +407,12 @@ impl Scoreboard {
     }
 
     /// Segments whose delivery is open, by the time of their last transmission, oldest first.
-    pub(crate) fn by_time(&self) -> ByTime<'_> {
-        ByTime { board: self, next: self.time_head, left: self.open }
+    pub(crate) fn by_time(&mut self) -> ByTime<'_> {
+        let is_closed = |segment: &SentSegment| !segment.is_open_in_order();
+        while self.segments.get(self.closed as usize).is_some_and(is_closed) {
+            self.closed += 1;
+        }
+        ByTime { board: self, place: self.closed as usize, listed: 0 }
     }
 
     /// Forgets selective acknowledgements: the receiver reneged (RFC 2018 s8).
@@ -422,7 +420,7 @@ impl Scoreboard {
         for id in self.first_id..self.end_id() {
             let Some(segment) = self.segment_mut(id) else { continue };
             if segment.clear(SACKED) {
-                self.insert_by_time(id);
+                self.reopen(id);
             }
         }
         self.sacked_out = 0;
@@ -431,9 +429,9 @@ impl Scoreboard {
     }
 
     fn mark_sacked(&mut self, id: u64) {
-        self.unlink(id);
         self.awaiting_retransmission.remove(&id);
         let Some(segment) = self.segment_mut(id) else { return };
+        segment.clear(OPEN);
         let was_lost = segment.clear(LOST);
         let was_out = segment.clear(RETRANSMISSION_OUT);
         segment.sent |= SACKED;
@@ -488,72 +486,52 @@ impl Scoreboard {
         self.segments.partition_point(|segment| segment.end() <= offset)
     }
 
-    /// The segment whose identifier ends in `half`.
-    fn linked(&self, half: u32) -> Option<&SentSegment> {
-        self.segments.get(half.wrapping_sub(self.first_id as u32) as usize)
+    /// The place of the segment whose identifier has this lower half, if it is outstanding.
+    const fn place_of(&self, half: u32) -> usize {
+        half.wrapping_sub(self.first_id as u32) as usize
     }
 
-    fn linked_mut(&mut self, half: u32) -> Option<&mut SentSegment> {
-        self.segments.get_mut(half.wrapping_sub(self.first_id as u32) as usize)
+    /// Removes the entry of a segment; returns it.
+    fn unlist(&mut self, id: u64) -> Option<Listed> {
+        let listed = self.listed.as_mut()?;
+        let place = listed.iter().position(|other| other.id == id as u32)?;
+        listed.remove(place)
     }
 
-    fn link_last(&mut self, id: u64) {
-        let after = (self.open > 0).then_some(self.time_tail);
-        self.link(id, after);
-    }
-
-    /// Inserts `id` into the list by time at its transmission time (after undo and reneging).
-    fn insert_by_time(&mut self, id: u64) {
-        let Some(sent_at) = self.segment(id).map(|segment| segment.sent_at()) else { return };
-        let mut after = (self.open > 0).then_some(self.time_tail);
-        while let Some(half) = after
-            && let Some(before) = self.linked(half)
-            && before.sent_at() > sent_at
-        {
-            after = (half != self.time_head).then_some(before.prev);
-        }
-        self.link(id, after);
-    }
-
-    /// Inserts `id` into the list by time, behind `after` or as the first one.
-    fn link(&mut self, id: u64, after: Option<u32>) {
-        let half = id as u32;
-        let was_empty = self.open == 0;
-        let prev = after.unwrap_or_default();
-        let next = match after.and_then(|after| self.linked_mut(after)) {
-            Some(before) => std::mem::replace(&mut before.next, half),
-            None => std::mem::replace(&mut self.time_head, half),
-        };
-        if was_empty || after == Some(self.time_tail) {
-            self.time_tail = half;
-        } else if let Some(following) = self.linked_mut(next) {
-            following.prev = half;
-        }
-        if let Some(segment) = self.segment_mut(id) {
-            (segment.prev, segment.next) = (prev, next);
-            segment.sent |= OPEN;
-            self.open += 1;
-        }
-        debug_assert!(self.open <= self.packets_out(), "the list by time has outstanding segments");
-    }
-
-    /// Removes `id` from the list by time, if it is there.
-    fn unlink(&mut self, id: u64) {
+    /// The delivery of `id` is open again (after undo and reneging): by time it follows those that
+    /// were sent at the same instant.
+    fn reopen(&mut self, id: u64) {
+        let entry = self.unlist(id);
         let Some(segment) = self.segment_mut(id) else { return };
-        if !segment.clear(OPEN) {
-            return;
+        segment.sent |= OPEN | LISTED;
+        let sent_at = segment.sent_at();
+        let follows =
+            |segment: &SentSegment| !segment.ever_retransmitted() && segment.sent_at() > sent_at;
+        let mut before = entry.map_or(id as u32, |entry| entry.before);
+        while self.segments.get(self.place_of(before)).is_some_and(|segment| !follows(segment)) {
+            before = before.wrapping_add(1);
         }
-        let (half, prev, next) = (id as u32, segment.prev, segment.next);
-        self.open -= 1;
-        if half == self.time_head {
-            self.time_head = next;
-        } else if let Some(before) = self.linked_mut(prev) {
-            before.next = next;
+        let mut listed = self.listed.take().unwrap_or_default();
+        listed.retain(|other| self.place_of(other.id) < self.segments.len());
+        let sent_later = |other: &&Listed| {
+            self.segments
+                .get(self.place_of(other.id))
+                .is_some_and(|other| other.sent_at() > sent_at)
+        };
+        let place = listed.len() - listed.iter().rev().take_while(sent_later).count();
+        ring::insert(&mut listed, place, Listed { id: id as u32, before });
+        self.listed = Some(listed);
+    }
+
+    /// A segment with an entry is not outstanding any more.
+    fn forget_listed(&mut self) {
+        let (first, len) = (self.first_id as u32, self.segments.len());
+        let Some(listed) = &mut self.listed else { return };
+        while listed.front().is_some_and(|one| one.id.wrapping_sub(first) as usize >= len) {
+            ring::pop_front(listed);
         }
-        if half == self.time_tail {
-            self.time_tail = prev;
-        } else if let Some(following) = self.linked_mut(next) {
-            following.prev = prev;
+        if listed.is_empty() {
+            self.listed = None;
         }
     }
 }
@@ -561,23 +539,67 @@ impl Scoreboard {
 /// Iterator of [`Scoreboard::by_time`].
 pub(crate) struct ByTime<'a> {
     board: &'a Scoreboard,
-    next: u32,
-    left: u32,
+    /// No segment before this place follows that is in the order of offsets.
+    place: usize,
+    /// Entries of `listed` that were looked at.
+    listed: usize,
+}
+
+impl<'a> ByTime<'a> {
+    /// The next segment in the order of offsets, and its place.
+    fn next_in_order(&mut self) -> Option<(usize, &'a SentSegment)> {
+        loop {
+            let segment = self.board.segments.get(self.place)?;
+            if segment.is_open_in_order() {
+                return Some((self.place, segment));
+            }
+            self.place += 1;
+            if segment.is_sacked()
+                && let Some(range) = self.board.sacked_ranges.range_containing(segment.offset())
+                && range.end > segment.end()
+            {
+                // Hundreds of them may follow.
+                self.place = self.board.index_at(range.end);
+            }
+        }
+    }
+
+    /// The next segment of the list, its place, and that of the next in the order of offsets.
+    fn next_listed(&mut self) -> Option<(usize, usize, &'a SentSegment)> {
+        let listed = self.board.listed.as_ref()?;
+        loop {
+            let Listed { id, before } = *listed.get(self.listed)?;
+            let place = self.board.place_of(id);
+            match self.board.segments.get(place).filter(|segment| segment.has(OPEN)) {
+                Some(segment) => return Some((place, self.board.place_of(before), segment)),
+                None => self.listed += 1,
+            }
+        }
+    }
 }
 
 impl<'a> Iterator for ByTime<'a> {
     type Item = (u64, &'a SentSegment);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let index = self.next.wrapping_sub(self.board.first_id as u32);
-        let segment = self.board.linked(self.next)?;
-        self.next = segment.next;
-        Some((self.board.first_id + u64::from(index), segment))
+        let in_order = self.next_in_order();
+        let listed = self.next_listed();
+        let listed = listed.filter(|(_, before, _)| in_order.is_none_or(|(at, _)| *before <= at));
+        let (place, segment) = match listed {
+            Some((place, _, segment)) => {
+                self.listed += 1;
+                (place, segment)
+            }
+            None => {
+                self.place += 1;
+                in_order?
+            }
+        };
+        Some((self.board.first_id + place as u64, segment))
     }
 }
 
-const _: () = assert!(size_of::<SentSegment>() == 24);
+const _: () = assert!(size_of::<SentSegment>() == 16);
 
 #[cfg(test)]
 mod tests;

@@ -23,8 +23,10 @@ pub struct TcpOptions {
     pub mptcp: MptcpOptions,
 }
 
-/// The timestamps option (RFC 7323 s3.2).
+/// The timestamps option (RFC 7323 s3.2). Packed, so that the options have no padding, which would
+/// be 8 bytes of each packet of a full queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(Rust, packed)]
 pub struct Timestamps {
     /// TSval: the sender's timestamp clock.
     pub value: u32,

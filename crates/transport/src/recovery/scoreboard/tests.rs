@@ -260,7 +260,8 @@ impl Rig {
         segment.out |= counted;
     }
 
-    fn compare(&self) {
+    fn compare(&mut self) {
+        let ours: Vec<u64> = self.board.by_time().map(|(id, _)| id).collect();
         let (board, model) = (&self.board, &self.model);
         assert_eq!(board.packets_out(), model.segments.len() as u32);
         assert_eq!(board.sacked_out(), model.count(|s| s.sacked));
@@ -289,7 +290,7 @@ impl Rig {
             pairs.sort_unstable();
             pairs
         };
-        let ours = times(&mut board.by_time().map(|(id, _)| id));
+        let ours = times(&mut ours.into_iter());
         assert_eq!(ours, times(&mut model.by_time().into_iter()));
     }
 }
