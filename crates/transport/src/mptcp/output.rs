@@ -100,9 +100,9 @@ impl Connection {
     pub(super) fn is_idle(&mut self, cx: &Context<'_>) -> bool {
         !self.sender.is_due()
             && !self.sender.queue.writer_waits()
-            && (!cx.wants(EventMask::ACCOUNT) || self.has_told_idle())
             && self.informs_late(cx)
             && self.subflows.are_at_rest()
+            && (!cx.wants(EventMask::ACCOUNT) || self.has_told_idle())
     }
 
     /// Whether a subflow is told what to acknowledge and which window to announce only when it has
@@ -197,7 +197,7 @@ impl Connection {
     }
 
     /// Whether `record_idle` would find what it told already: that there is nothing to send. So it
-    /// is after each segment of a receiver.
+    /// is after each segment of a receiver, whose subflows are at rest.
     #[inline(never)]
     fn has_told_idle(&mut self) -> bool {
         let queue = &self.sender.queue;

@@ -18,9 +18,9 @@ pub(crate) struct NicQueue {
     /// The queue kept new data from being sent.
     throttled: bool,
     /// The number of packets of which it is known when they leave.
-    known: u32,
-    /// These, in order.
-    leaving: [Leaving; KNOWN_DEPARTURES],
+    known: u8,
+    /// These, in order. Connections need them only where such packets are.
+    leaving: Option<Box<[Leaving; KNOWN_DEPARTURES]>>,
 }
 
 /// A packet that leaves the interface at a known time.
@@ -45,10 +45,11 @@ impl NicQueue {
     #[inline]
     pub(crate) fn on_departure_known(&mut self, now: Instant, at: Instant) {
         // Two packets leave between two looks: those that left are counted seldom.
-        if self.known as usize == KNOWN_DEPARTURES {
+        if usize::from(self.known) == KNOWN_DEPARTURES {
             self.settle(now);
         }
-        if let Some(place) = self.leaving.get_mut(self.known as usize) {
+        let leaving = self.leaving.get_or_insert_default();
+        if let Some(place) = leaving.get_mut(usize::from(self.known)) {
             *place = Leaving { at, bytes: self.last_len };
             self.known += 1;
         } else {
@@ -59,12 +60,13 @@ impl NicQueue {
     /// Counts what left by `now` no more.
     #[inline(never)]
     pub(crate) fn settle(&mut self, now: Instant) {
-        let known = self.leaving[..self.known as usize].iter();
+        let Some(leaving) = &mut self.leaving else { return };
+        let known = leaving[..usize::from(self.known)].iter();
         let left = known.take_while(|packet| packet.at <= now).count();
-        let bytes = self.leaving[..left].iter().map(|packet| u64::from(packet.bytes)).sum();
+        let bytes = leaving[..left].iter().map(|packet| u64::from(packet.bytes)).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
-        self.leaving.copy_within(left.., 0);
-        self.known -= left as u32;
+        leaving.copy_within(left.., 0);
+        self.known -= left as u8;
     }
 
     /// Whether it waits for packets of which it is known when they leave.
