@@ -48,13 +48,19 @@ impl NicQueue {
         if usize::from(self.known) == KNOWN_DEPARTURES {
             self.settle(now);
         }
-        let leaving = self.leaving.get_or_insert_default();
+        let Some(leaving) = &mut self.leaving else { return self.on_first_known(now, at) };
         if let Some(place) = leaving.get_mut(usize::from(self.known)) {
             *place = Leaving { at, bytes: self.last_len };
             self.known += 1;
         } else {
             debug_assert!(false, "the interface tells of a few");
         }
+    }
+
+    #[cold]
+    fn on_first_known(&mut self, now: Instant, at: Instant) {
+        self.leaving = Some(Box::default());
+        self.on_departure_known(now, at);
     }
 
     /// Counts what left by `now` no more.
