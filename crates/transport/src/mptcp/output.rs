@@ -203,8 +203,8 @@ impl Connection {
         let queue = &self.sender.queue;
         let told = self.account.says(Blocked::NothingToSend)
             && queue.is_drained()
-            && !queue.has_reinjections();
-        debug_assert!(!told || self.why_idle() == Blocked::NothingToSend);
+            && !queue.has_unacknowledged();
+        debug_assert!(!told || self.why_idle() == Blocked::NothingToSend, "{:?}", self.why_idle());
         told
     }
 

@@ -197,12 +197,10 @@ impl Stack {
                     }
                     at_rest(cx, &mut **connection)
                 }
-                Some(Socket::Sctp(association)) => {
-                    match transmit_of(cx, &mut **association, sink) {
-                        Some(rest) => rest,
-                        None => return,
-                    }
-                }
+                Some(Socket::Sctp(association)) => match transmit_of(cx, association, sink) {
+                    Some(rest) => rest,
+                    None => return,
+                },
                 _ => {
                     self.ready.pop_front();
                     continue;
