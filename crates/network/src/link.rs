@@ -323,6 +323,7 @@ impl Link {
     }
 
     /// A packet that is sent at `at` arrives after that time.
+    #[inline]
     pub fn earliest_arrival(&self, at: Instant) -> Instant {
         if self.plain_limit.is_some() { at + self.delay } else { at }
     }

@@ -8,8 +8,9 @@ use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
 use crate::nic::{Departure, Leaving, Nic};
 use crate::proxy::Proxy;
-use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
+use base::{Context, Duration, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, NicSetup, Topology};
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::hint::cold_path;
 use transport::Sent;
@@ -55,18 +56,11 @@ pub(crate) struct Fabric {
     pub until: Instant,
     /// The same between events.
     pub horizon: Instant,
-    /// Packets that passed a NIC while the world was asked to look at its state, which comes first.
+    /// Packets that passed a NIC during the event at hand. They are on their links after it, and
+    /// after the world was looked at if it is asked to.
     passing: Vec<Passing>,
-    arming: Vec<Arming>,
     /// Number of packets that passed.
     passed: u64,
-}
-
-/// A link that is to be woken at `at`, because of a packet that departed at `since`.
-struct Arming {
-    since: Instant,
-    target: Target,
-    at: Instant,
 }
 
 /// A packet of `len` bytes that leaves a NIC for `link` at `at`.
@@ -139,7 +133,6 @@ impl Fabric {
             until: Instant::ZERO,
             horizon: Instant::ZERO,
             passing: Vec::new(),
-            arming: Vec::new(),
             passed: 0,
         }
     }
@@ -376,16 +369,9 @@ impl Fabric {
         // Half of the events of a packet were departures.
         self.passed += 1;
         card.pass(Departure { at, len, flow, number: self.passed });
-        if self.asks {
-            self.pass_later(Passing { at, link, len, packet });
-            return Sent::Departs { flow, at };
-        }
-        let now = std::mem::replace(&mut cx.now, at);
-        if let Some(arrival) = attached.link.take(cx, packet, len) {
-            let target = attached.target;
-            self.arm_later(Arming { since: at, target, at: arrival });
-        }
-        cx.now = now;
+        // What it does on its link is an event, too, that others must not come before.
+        self.until = self.until.min(attached.link.earliest_arrival(at));
+        self.passing.push(Passing { at, link, len, packet });
         Sent::Departs { flow, at }
     }
 
@@ -395,29 +381,6 @@ impl Fabric {
         let (nic, target) = &mut self.nics[nic];
         if let Some(next) = nic.enqueue(packet, len) {
             self.queue.set_at(*target, next);
-        }
-    }
-
-    /// A link is to be woken. It is entered as if its packet had departed by an event of its own:
-    /// after all that the event at hand enters, which decides between equal times.
-    #[inline(never)]
-    fn arm_later(&mut self, arming: Arming) {
-        self.until = self.until.min(arming.at - Duration::from_nanos(1));
-        let place = self.arming.partition_point(|other| other.since <= arming.since);
-        self.arming.insert(place, arming);
-    }
-
-    /// Whether links are to be woken that are not in the queue.
-    #[inline]
-    pub(crate) const fn has_arming(&self) -> bool {
-        !self.arming.is_empty()
-    }
-
-    /// Enters them.
-    #[inline(never)]
-    pub(crate) fn arm(&mut self) {
-        for Arming { target, at, .. } in self.arming.drain(..) {
-            self.queue.set_at(target, at);
         }
     }
 
@@ -438,30 +401,30 @@ impl Fabric {
         }
     }
 
-    /// A packet passed a NIC; it is on its link after the world was looked at.
-    #[inline(never)]
-    fn pass_later(&mut self, passing: Passing) {
-        // What it does on the link is an event, too, that others must not come before.
-        let attached = &self.links[passing.link.index()];
-        self.until = self.until.min(attached.link.earliest_arrival(passing.at));
-        self.passing.push(passing);
-    }
-
     /// Whether packets passed a NIC and are not on their links.
     #[inline]
     pub(crate) const fn has_passing(&self) -> bool {
         !self.passing.is_empty()
     }
 
-    /// Puts packets that passed a NIC on their links.
+    /// Puts packets that passed a NIC on their links, in the order of their departures: as if each
+    /// had an event of its own after the one at hand.
     #[inline(never)]
-    pub(crate) fn pass(&mut self, chance: Chance) {
-        let mut passing = std::mem::take(&mut self.passing);
-        passing.sort_by_key(|passing| passing.at);
-        for Passing { at, link, len, packet } in passing.drain(..) {
-            self.enqueue(&mut Context::quiet(at, chance), link, packet, len);
+    pub(crate) fn pass(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now;
+        if self.passing.len() > 1 {
+            // The first one is taken from the end.
+            self.passing.reverse();
+            self.passing.sort_by_key(|passing| Reverse(passing.at));
         }
-        self.passing = passing;
+        while let Some(Passing { at, link, len, packet }) = self.passing.pop() {
+            cx.now = at;
+            let attached = &mut self.links[link.index()];
+            if let Some(next) = attached.link.take(cx, packet, len) {
+                self.queue.set_at(attached.target, next);
+            }
+        }
+        cx.now = now;
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.

@@ -275,7 +275,7 @@ impl<A: Application> World<A> {
     ) -> Result<Stopped, WorldError> {
         loop {
             if self.fabric.has_passing() {
-                self.fabric.pass(self.chance);
+                self.fabric.pass(&mut Context::quiet(self.now, self.chance));
             }
             let Some((at, target)) = self.fabric.queue.pop_until(limit) else { break };
             self.now = at;
@@ -316,11 +316,11 @@ impl<A: Application> World<A> {
             fabric.until = fabric.horizon;
             let wake = wakes[target.0 as usize];
             dispatch(&mut cx, hosts, fabric, changes, wake);
-            if fabric.has_arming() {
-                fabric.arm();
-            }
             if fabric.asks || stops {
                 break;
+            }
+            if fabric.has_passing() {
+                fabric.pass(&mut cx);
             }
             let Some((at, next)) = fabric.queue.pop_until(limit) else { break };
             (cx.now, target) = (at, next);

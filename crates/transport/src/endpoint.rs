@@ -315,6 +315,10 @@ pub(crate) const fn split_flow(flow: u32) -> Option<(SocketId, PathId)> {
     }
 }
 
+/// Most packets at a time of which an interface may tell when they will leave it
+/// (`Sent::Departs`).
+pub const KNOWN_DEPARTURES: usize = 4;
+
 /// `Packet::flow` of the packets of a path.
 pub(crate) const fn flow_of(socket: SocketId, path: PathId) -> u32 {
     (socket.0 + 1) | (path.0 as u32) << FLOW_PATH_SHIFT

@@ -34,12 +34,13 @@ mod socket;
 mod stack;
 mod tcp;
 
+pub use endpoint::KNOWN_DEPARTURES;
 pub use info::{ConnectionInfo, PathInfo, Protocol, RetiredPath, TcpInfo};
 pub use multipath::{FAILOVER_NAMES, Failover};
 pub use routes::{PairRoute, Routes};
 pub use socket::{SendFailure, SocketError};
 pub use stack::{
-    Input, InterfaceConfig, InterfaceEvent, KNOWN_DEPARTURES, ProtocolConfig, Sent, Sink,
-    SocketEvent, SocketEventKind, Stack, StackConfig, Transmit,
+    Input, InterfaceConfig, InterfaceEvent, ProtocolConfig, Sent, Sink, SocketEvent,
+    SocketEventKind, Stack, StackConfig, Transmit,
 };
 pub use tcp::{Buffers, CwndAfterRto, LossDetection, Profile, TcpConfig};

@@ -39,8 +39,8 @@ pub struct Reassembly {
     recent: Vec<Range<u64>>,
 }
 
-/// Disjoint plain pieces behind gaps. Those that are at the same place of one virtual stream are not
-/// kept, as they follow from their offsets: they were a thirtieth of the memory of a connection.
+/// Disjoint plain pieces behind gaps. Those that are at the same place of one virtual stream are
+/// not kept, as they follow from their offsets: they were a thirtieth of the memory of a connection.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     /// What is to be added to an offset for that in the virtual stream, modulo 2^64.

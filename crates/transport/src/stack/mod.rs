@@ -613,10 +613,6 @@ impl Stack {
     }
 }
 
-/// Most packets at a time of which an interface may tell when they will leave it
-/// ([`Sent::Departs`]).
-pub const KNOWN_DEPARTURES: usize = 4;
-
 /// What became of a packet that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
@@ -630,7 +626,7 @@ pub enum Sent {
         bytes: u32,
     },
     /// It leaves the interface at `at`; `Input::Departed` does not follow. At most
-    /// [`KNOWN_DEPARTURES`] such packets of an interface have not left it.
+    /// [`crate::KNOWN_DEPARTURES`] such packets of an interface have not left it.
     Departs {
         /// `Packet::flow` of the packet.
         flow: u32,

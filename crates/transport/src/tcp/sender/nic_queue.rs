@@ -4,7 +4,7 @@
 //! The interface reports that a packet left it, or tells when it will leave. In the second case the
 //! packet is counted until somebody asks after that time.
 
-use crate::stack::KNOWN_DEPARTURES;
+use crate::endpoint::KNOWN_DEPARTURES;
 use base::Instant;
 
 /// The share of the interface's queue that one connection has.
