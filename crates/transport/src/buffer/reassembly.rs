@@ -40,7 +40,7 @@ pub struct Reassembly {
 }
 
 /// Disjoint plain pieces behind gaps. Those that are at the same place of one virtual stream are
-/// not kept, as they follow from their offsets: they were a thirtieth of the memory of a connection.
+/// not kept, as they follow from their offsets. That saves a thirtieth of a connection's memory.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     /// What is to be added to an offset for that in the virtual stream, modulo 2^64.
