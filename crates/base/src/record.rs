@@ -33,7 +33,7 @@ pub struct Context<'a> {
     pub chance: Chance,
     /// The host whose stack is being called.
     pub host: HostId,
-    /// A connection waits for departures of which it knows when they will be; it wants to be told.
+    /// A connection waits for departures at known times, and needs a report of each.
     pub recalls: bool,
     ways: Ways,
     mask: EventMask,

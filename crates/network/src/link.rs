@@ -322,7 +322,7 @@ impl Link {
         Some(packet)
     }
 
-    /// A packet that is sent at `at` arrives after that time.
+    /// When a packet that is sent at `at` arrives at the earliest.
     #[inline]
     pub fn earliest_arrival(&self, at: Instant) -> Instant {
         if self.plain_limit.is_some() { at + self.delay } else { at }

@@ -51,11 +51,10 @@ pub(crate) struct Fabric {
     proxies: Vec<ProxyPoint>,
     /// The world is asked to look at its state: an application was called, or there is a defect.
     pub asks: bool,
-    /// What happens by then may be done at once where nothing in the queue comes before it. What
-    /// the event at hand will enter is not in the queue.
-    pub until: Instant,
-    /// The same between events.
+    /// A departure by then needs no event where nothing comes before it.
     pub horizon: Instant,
+    /// What the event at hand will enter, and is not in the queue yet, may come at this time.
+    pub coming: Instant,
     /// Packets that passed a NIC during the event at hand. They are on their links after it, and
     /// after the world was looked at if it is asked to.
     passing: Vec<Passing>,
@@ -130,8 +129,8 @@ impl Fabric {
             guard: Guard::default(),
             proxies: Vec::new(),
             asks: false,
-            until: Instant::ZERO,
             horizon: Instant::ZERO,
+            coming: Instant::FAR_FUTURE,
             passing: Vec::new(),
             passed: 0,
         }
@@ -346,8 +345,8 @@ impl Fabric {
         }
     }
 
-    /// Give a packet of `len` bytes to a NIC. One whose departure comes before every other event
-    /// is on its link at once.
+    /// Give a packet of `len` bytes to a NIC. The departure of one that leaves before every other
+    /// event needs no event.
     // Where it is called is in line where TCP sends, and a call for others.
     #[inline(always)]
     pub(crate) fn enqueue_nic(
@@ -361,7 +360,8 @@ impl Fabric {
         let Some(at) = card.admit(cx, len) else { return Sent::Queued };
         let (link, flow) = (card.next, packet.flow);
         let attached = &mut self.links[link.index()];
-        let foreseen = card.may_pass() && at <= self.until && self.queue.is_before_all(at);
+        let is_next = at < self.coming && self.queue.is_before_all(at);
+        let foreseen = card.may_pass() && at <= self.horizon && is_next;
         if !foreseen || attached.is_special || begins_or_resets(&packet) {
             self.wait_in_nic(nic, packet, len);
             return Sent::Queued;
@@ -369,8 +369,9 @@ impl Fabric {
         // Half of the events of a packet were departures.
         self.passed += 1;
         card.pass(Departure { at, len, flow, number: self.passed });
-        // What it does on its link is an event, too, that others must not come before.
-        self.until = self.until.min(attached.link.earliest_arrival(at));
+        // It may arrive before another departure, but one at the same time precedes the arrival.
+        let arrival = attached.link.earliest_arrival(at) + Duration::from_nanos(1);
+        self.coming = self.coming.min(arrival);
         self.passing.push(Passing { at, link, len, packet });
         Sent::Departs { flow, at }
     }
@@ -384,8 +385,8 @@ impl Fabric {
         }
     }
 
-    /// Departures of `flows` from NICs that were told in advance are events after all, in the order
-    /// in which the packets were sent.
+    /// Departures of `flows` from NICs that were reported in advance are events after all, in the
+    /// order in which the packets were sent.
     pub(crate) fn recall(&mut self, now: Instant, hops: &[FirstHop], flows: &[u32]) {
         let mut recalled = Vec::new();
         for hop in hops {
@@ -413,9 +414,11 @@ impl Fabric {
     pub(crate) fn pass(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         if self.passing.len() > 1 {
-            // The first one is taken from the end.
+            // The first one is taken from the end. Those of one NIC are in order.
             self.passing.reverse();
-            self.passing.sort_by_key(|passing| Reverse(passing.at));
+            if !self.passing.is_sorted_by_key(|passing| Reverse(passing.at)) {
+                self.passing.sort_by_key(|passing| Reverse(passing.at));
+            }
         }
         while let Some(Passing { at, link, len, packet }) = self.passing.pop() {
             cx.now = at;
@@ -441,7 +444,7 @@ impl Fabric {
         {
             let packet = attached.link.poll(cx);
             let next = attached.link.next_poll();
-            self.until = self.horizon.min(next - Duration::from_nanos(1));
+            self.coming = next;
             if packet.is_none() {
                 cold_path();
                 self.queue.set_at(attached.target, next);
@@ -449,7 +452,7 @@ impl Fabric {
             return packet.map(|packet| (host, interface, packet));
         }
         cold_path();
-        self.until = Instant::ZERO;
+        self.coming = Instant::ZERO;
         self.poll_specially(cx, link)
     }
 
@@ -488,6 +491,7 @@ impl Fabric {
             self.queue.set_at(*target, nic.await_departure());
             return None;
         };
+        self.coming = nic.next_departure();
         let (host, next) = (nic.host, nic.next);
         if let Some(packet) = packet {
             self.enqueue(cx, next, packet, len);
@@ -528,7 +532,8 @@ impl Fabric {
         if next <= cx.now {
             return false;
         }
-        if self.queue.is_before_all(next) && next <= self.until && !self.asks {
+        let is_next = self.queue.is_before_all(next) && self.passing.is_empty();
+        if is_next && next <= self.horizon && !self.asks {
             (cx.now, cx.host) = (next, HostId(0));
             self.count_step(next);
             return false;
@@ -735,9 +740,8 @@ impl Behind {
     }
 }
 
-/// Whether it is a segment that connections do not count among those in the NIC's queue, but whose
-/// departure they are told.
+/// Whether it is a segment that connections do not count among those in the NIC's queue, although
+/// they subtract it at its departure.
 fn begins_or_resets(packet: &Packet) -> bool {
-    let is_either = |flags: Flags| flags.contains(Flags::SYN) || flags.contains(Flags::RST);
-    matches!(&packet.body, Body::Tcp(segment) if is_either(segment.flags))
+    matches!(&packet.body, Body::Tcp(segment) if segment.flags.intersects(Flags::SYN | Flags::RST))
 }

@@ -293,10 +293,10 @@ impl<A: Application> Host<A> {
 
     /// A serial host works step by step, and each step takes its time.
     fn work(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
-        // It takes notice of each departure, which takes time.
-        let until = std::mem::replace(&mut fabric.until, Instant::ZERO);
+        // Handling a departure takes it time, so that each needs an event.
+        let horizon = std::mem::replace(&mut fabric.horizon, Instant::ZERO);
         self.take_steps(cx, fabric);
-        fabric.until = until;
+        fabric.horizon = horizon;
     }
 
     fn take_steps(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {

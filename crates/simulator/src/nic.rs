@@ -55,7 +55,7 @@ pub(crate) struct Leaving {
     at: Instant,
     pub len: u32,
     pub flow: u32,
-    /// `None`: it is on its link, and its departure is to be told.
+    /// `None`: it passed, and only its departure is to be reported.
     pub packet: Option<Box<Packet>>,
 }
 
@@ -161,7 +161,7 @@ impl Nic {
     }
 
     /// Departure time of the packet in service; the end of time without any.
-    #[cfg(test)]
+    #[inline]
     pub(crate) const fn next_departure(&self) -> Instant {
         self.first_at
     }

@@ -313,7 +313,7 @@ impl<A: Application> World<A> {
                 look_ahead(hosts, fabric);
             }
             cx.host = HostId(0);
-            fabric.until = fabric.horizon;
+            fabric.coming = Instant::FAR_FUTURE;
             let wake = wakes[target.0 as usize];
             dispatch(&mut cx, hosts, fabric, changes, wake);
             if fabric.asks || stops {
@@ -325,7 +325,7 @@ impl<A: Application> World<A> {
             let Some((at, next)) = fabric.queue.pop_until(limit) else { break };
             (cx.now, target) = (at, next);
         }
-        fabric.until = Instant::ZERO;
+        fabric.horizon = Instant::ZERO;
         *now = cx.now;
     }
 

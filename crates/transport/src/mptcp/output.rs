@@ -102,10 +102,10 @@ impl Connection {
             && !self.sender.queue.writer_waits()
             && self.informs_late(cx)
             && self.subflows.are_at_rest()
-            && (!cx.wants(EventMask::ACCOUNT) || self.has_told_idle())
+            && (!cx.wants(EventMask::ACCOUNT) || self.has_reported_idle())
     }
 
-    /// Whether a subflow is told what to acknowledge and which window to announce only when it has
+    /// Whether a subflow learns what to acknowledge and which window to announce only when it has
     /// something to send.
     #[inline]
     pub(super) fn informs_late(&self, cx: &Context<'_>) -> bool {
@@ -196,16 +196,20 @@ impl Connection {
         if is_opening { Blocked::Opening } else { sender.why_idle(&paths, schedules) }
     }
 
-    /// Whether `record_idle` would find what it told already: that there is nothing to send. So it
-    /// is after each segment of a receiver, whose subflows are at rest.
+    /// Whether `record_idle` would repeat its last report, that there is nothing to send, as after
+    /// each segment of a receiver. Its subflows are at rest.
     #[inline(never)]
-    fn has_told_idle(&mut self) -> bool {
+    fn has_reported_idle(&mut self) -> bool {
         let queue = &self.sender.queue;
-        let told = self.account.says(Blocked::NothingToSend)
+        let reported = self.account.says(Blocked::NothingToSend)
             && queue.is_drained()
             && !queue.has_unacknowledged();
-        debug_assert!(!told || self.why_idle() == Blocked::NothingToSend, "{:?}", self.why_idle());
-        told
+        debug_assert!(
+            !reported || self.why_idle() == Blocked::NothingToSend,
+            "{:?}",
+            self.why_idle()
+        );
+        reported
     }
 
     /// Something arrived: records how many bytes wait for preceding ones. Bytes in a subflow that

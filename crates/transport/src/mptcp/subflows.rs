@@ -30,8 +30,8 @@ pub struct Subflows {
     /// Those that may have something to send, in order: mostly one, which makes a vector faster
     /// than a ring.
     queue: Vec<usize>,
-    /// Each is told what to acknowledge and which window to announce only when it has something to
-    /// send: where that only copies values, and all were told at least once.
+    /// Each learns what to acknowledge and which window to announce only when it has something to
+    /// send: where that only copies values, and all were informed at least once.
     informs_late: bool,
 }
 
@@ -127,7 +127,7 @@ impl Subflows {
         sender: &mut Sender,
     ) -> usize {
         let index = entry.path.index();
-        // It is told with the next change, as the others.
+        // It learns of the next change, as the others.
         entry.informed = self.entries.iter().map(|entry| entry.informed).max().unwrap_or(0);
         debug_assert_eq!(entry.path, entry.tcp.path(), "one subflow for each path number");
         debug_assert!(index <= self.entries.len(), "path numbers have no gaps");
@@ -233,7 +233,7 @@ impl Subflows {
         self.entries[index].queued = false;
     }
 
-    /// Whether each is told what to acknowledge and which window to announce only when it has
+    /// Whether each learns what to acknowledge and which window to announce only when it has
     /// something to send.
     #[inline]
     pub const fn informs_late(&self) -> bool {

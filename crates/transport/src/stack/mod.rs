@@ -642,7 +642,7 @@ pub trait Sink {
     /// Takes a packet.
     fn send(&mut self, cx: &mut Context<'_>, transmit: Transmit) -> Sent;
 
-    /// Departures of these `Packet::flow` that were told in advance ([`Sent::Departs`]) and are
+    /// Departures of these `Packet::flow` that were reported in advance ([`Sent::Departs`]) and are
     /// still to come follow as [`Input::Departed`].
     fn recall(&mut self, cx: &Context<'_>, flows: &[u32]) {
         let _ = (cx, flows);

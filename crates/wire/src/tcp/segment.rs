@@ -68,7 +68,12 @@ impl Flags {
     /// Congestion window reduced (RFC 3168 s6.1).
     pub const CWR: Flags = Flags(1 << 7);
 
-    /// Whether all bits of `other` are set.
+    /// Whether any flag of `other` is set.
+    pub const fn intersects(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether all flags of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }

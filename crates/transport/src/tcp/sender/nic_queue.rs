@@ -80,7 +80,7 @@ impl NicQueue {
         self.throttled && self.known > 0
     }
 
-    /// Their departures will be told: nothing is known of them any more.
+    /// Their departures will be reported: nothing is known of them any more.
     pub(crate) const fn forget_departures(&mut self) {
         self.known = 0;
     }
@@ -145,6 +145,6 @@ mod tests {
         queue.throttle();
         assert!(queue.waits_for_known() && queue.exceeds(1499, at(2)));
         queue.forget_departures();
-        assert!(!queue.waits_for_known() && queue.exceeds(1499, at(3)), "it will be told");
+        assert!(!queue.waits_for_known() && queue.exceeds(1499, at(3)), "it will be reported");
     }
 }

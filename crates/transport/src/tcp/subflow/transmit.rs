@@ -349,7 +349,7 @@ impl Subflow {
         cx.recalls |= self.tx.nic.waits_for_known();
     }
 
-    /// Whether the departures that it knows of are to be told; then it forgets them.
+    /// Whether the departures that it knows of are to be reported; then it forgets them.
     pub fn recall(&mut self) -> bool {
         let waits = self.tx.nic.waits_for_known();
         if waits {
