@@ -19,6 +19,11 @@ pub(crate) fn supersedes(next: &Packet, earlier: &Packet) -> bool {
         && acks_data(new) == acks_data(old)
 }
 
+/// Whether a later packet may supersede it.
+pub(crate) fn is_pure_ack(packet: &Packet) -> bool {
+    pure_ack(packet).is_some()
+}
+
 /// The segment, if it has an acknowledgement and no other news.
 fn pure_ack(packet: &Packet) -> Option<&TcpSegment> {
     let Body::Tcp(segment) = &packet.body else { return None };

@@ -4,7 +4,7 @@
 //! empty. The same steps as a simulated host's, with a kernel in place of links. Waiting is
 //! `driver`'s.
 
-use crate::ack_filter::supersedes;
+use crate::ack_filter::{is_pure_ack, supersedes};
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::error::LiveError;
@@ -51,7 +51,7 @@ pub(crate) struct LiveHost<A> {
     pub(crate) counters: LiveCounters,
     /// What arrives.
     buffer: Vec<u8>,
-    /// The last packet of a batch, and the number of its device.
+    /// The last packet of a batch, if it is an acknowledgement, and the number of its device.
     held: Option<(usize, Box<Packet>)>,
     /// The datagram that is captured.
     out: Vec<u8>,
@@ -126,7 +126,10 @@ impl<A: Application> LiveHost<A> {
             };
             match received {
                 Ok(Some(Arrived::Datagram(len))) => self.take_in(number, len)?,
-                Ok(Some(Arrived::Offloaded(len))) => self.take_in_offloaded(number, len)?,
+                Ok(Some(Arrived::Offloaded(len))) => {
+                    self.take_in_offloaded(number, len)?;
+                    self.settle(number);
+                }
                 Ok(Some(Arrived::Udp(local, Received::Datagrams(arrival)))) => {
                     self.take_in_udp(number, local, arrival)?;
                 }
@@ -196,8 +199,15 @@ impl<A: Application> LiveHost<A> {
         }
     }
 
-    /// A packet from a TUN device, which is held until it is known whether the next one of the
-    /// batch makes it superfluous.
+    /// The acknowledgement of what a TUN device gave is one of its own.
+    fn settle(&mut self, number: usize) {
+        if let Some(Port::Tun(path)) = self.interfaces.get_mut(number).map(|i| &mut i.port) {
+            path.settle();
+        }
+    }
+
+    /// A packet from a TUN device: an acknowledgement is held until it is known whether the next
+    /// one of the batch makes it superfluous.
     fn take_in_packet(&mut self, number: usize, packet: Packet) -> Result<(), LiveError> {
         match &mut self.held {
             Some((held_at, held)) if *held_at == number && supersedes(&packet, held) => {
@@ -206,8 +216,14 @@ impl<A: Application> LiveHost<A> {
             }
             _ => {
                 self.pass_held()?;
-                self.held = Some((number, Box::new(packet)));
-                Ok(())
+                if is_pure_ack(&packet) {
+                    self.held = Some((number, Box::new(packet)));
+                    return Ok(());
+                }
+                self.input(Input::Packet {
+                    interface: InterfaceId(number as u16),
+                    packet: Box::new(packet),
+                })
             }
         }
     }

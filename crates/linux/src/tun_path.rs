@@ -52,6 +52,11 @@ impl TunPath {
         }
     }
 
+    /// What was read so far is acknowledged by a packet of its own.
+    pub(crate) fn settle(&mut self) {
+        self.merger.settle();
+    }
+
     /// Passes to the kernel what `send` held back.
     pub(crate) fn flush(&mut self, counters: &mut LiveCounters) {
         if let Some(merged) = self.merger.take() {

@@ -37,6 +37,8 @@ struct Held {
     len: u32,
     /// The last one is shorter or has PSH.
     is_complete: bool,
+    /// It is an acknowledgement that no later one may replace.
+    is_final: bool,
 }
 
 /// Packets to be written at once.
@@ -63,6 +65,7 @@ impl Merger {
         }
         if let Some(held) = &mut self.held
             && held.len == 0
+            && !held.is_final
             && supersedes(&packet, &held.head)
         {
             held.head = packet;
@@ -75,6 +78,17 @@ impl Merger {
                 [before, None]
             }
             Err(packet) => [before, Some(Merged { packet, count: 1, size: 0 })],
+        }
+    }
+
+    /// What the engine has read so far is acknowledged: acknowledgements from here on replace none
+    /// of before. So one read has one acknowledgement at least, as one received packet has in a
+    /// kernel, merged (GRO) or not. Without it a burst of single segments has one in all, and a
+    /// sender with HyStart++ or HyStart, which needs eight in a round trip (RFC 9406 s4.2), stays
+    /// in slow start.
+    pub(crate) fn settle(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.is_final = true;
         }
     }
 
@@ -98,7 +112,8 @@ impl Held {
                 let payload = std::mem::take(&mut segment.payload);
                 let size = payload.len();
                 let payloads = vec![payload];
-                Ok(Held { head: packet, payloads, size, len: size, is_complete: false })
+                let (is_complete, is_final) = (false, false);
+                Ok(Held { head: packet, payloads, size, len: size, is_complete, is_final })
             }
             _ => Err(packet),
         }
@@ -302,6 +317,22 @@ mod tests {
         let data = packet(segment(1, 0, 10));
         let (_, sent) = written(&[ack(10), data.clone(), ack(20)]);
         assert_eq!(sent, [ack(10), data, ack(20)]);
+    }
+
+    #[test]
+    fn acknowledgement_of_one_read_is_not_replaced_by_that_of_the_next() {
+        let ack = |number| packet(TcpSegment { ack: SeqNumber(number), ..segment(7, 1, 0) });
+        let mut merger = Merger::default();
+        let mut push = |number| merger.push(Box::new(ack(number))).into_iter().flatten().count();
+        assert_eq!([push(1), push(2)], [0, 0], "one read: the later one replaces the earlier");
+        merger.settle();
+        let written = merger.push(Box::new(ack(3)));
+        let numbers = written.into_iter().flatten().map(|merged| merged.packet);
+        let numbers: Vec<Packet> = numbers.map(|packet| *packet).collect();
+        assert_eq!(numbers, [ack(2)]);
+        assert_eq!(merger.take().map(|merged| *merged.packet), Some(ack(3)));
+        merger.settle();
+        assert!(merger.take().is_none(), "nothing is held");
     }
 
     #[test]
