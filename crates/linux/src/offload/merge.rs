@@ -82,10 +82,7 @@ impl Merger {
     }
 
     /// What the engine has read so far is acknowledged: acknowledgements from here on replace none
-    /// of before. So one read has one acknowledgement at least, as one received packet has in a
-    /// kernel, merged (GRO) or not. Without it a burst of single segments has one in all, and a
-    /// sender with HyStart++ or HyStart, which needs eight in a round trip (RFC 9406 s4.2), stays
-    /// in slow start.
+    /// of before.
     pub(crate) fn settle(&mut self) {
         if let Some(held) = &mut self.held {
             held.is_final = true;
