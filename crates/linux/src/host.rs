@@ -27,7 +27,7 @@ use wire::{Body, Packet, PcapngWriter, SctpPacket, UdpDatagram};
 
 /// Packets read from one device before the others get their turn.
 const BATCH: usize = 64;
-/// Reads of a batch that are acknowledged each: HyStart needs eight acknowledgements in a round trip
+/// Reads of a batch that are acknowledged each: HyStart needs eight acknowledgements a round trip
 /// (RFC 9406 s4.2). Those of the rest may be one: on a fast path, where batches are long, each
 /// write saved matters (0.93 instead of 1.31 times the CPU time of a kernel).
 const ACKNOWLEDGED_READS: usize = 8;
