@@ -420,7 +420,13 @@ impl Plan {
             let claim = &of.claims[index];
             let judged = |column: Column| {
                 let lookup = |experiment| results.sampled(&Unit { paper, column, experiment });
-                judge(of, claim, &lookup, DEFAULT_SEED)
+                let mut judged = judge(of, claim, &lookup, DEFAULT_SEED);
+                // Its numbers are not those beside it then.
+                let of_full_run = |because| format!("in a full run: {because}");
+                if self.asked.quick {
+                    judged.because = judged.because.map(of_full_run);
+                }
+                judged
             };
             let is_run = |column: Column| {
                 let all = experiments_of(of, claim);
