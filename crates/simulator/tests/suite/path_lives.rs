@@ -418,6 +418,47 @@ fn announcement_lost_at_a_full_queue_is_repeated_on_another_subflow() {
     check(&setup).expect("no live path is left out");
 }
 
+/// A path that was down joins anew, and the withdrawal of its address arrives afterwards over one
+/// that has become slow. Linux closes the new subflow at once; here the reset is lost, too, and a
+/// peer that only receives does not know of it. Asked first (RFC 8684 s3.4.2), it stays.
+#[test]
+fn withdrawal_that_arrives_late_closes_the_new_subflow_unless_it_is_asked_first() {
+    let spell = |how, millis, then| Spell { how, millis, then };
+    let lives = [
+        vec![spell(How::Slow, 3264, 1)],
+        vec![spell(How::Down, 501, 1)],
+        vec![spell(How::Silent, 222, 2847), spell(How::Silent, 1843, 3492)],
+    ];
+    for probes_removed in [true, false] {
+        let links: Vec<_> = (0..lives.len()).map(|i| link(2, 10 + 15 * i as u64)).collect();
+        let mut setup = over(&links, "lrf", Traffic::BulkTime(END));
+        setup.run = 958;
+        setup.flows[0].tcp.congestion = "reno".parse().unwrap();
+        setup.flows[0].tcp.buffers = Buffers { auto_tuning: false, ..Buffers::default() };
+        setup.flows[0].carrier = Multipath {
+            scheduler: "lrf".parse().unwrap(),
+            failover: Some(Failover::Rto),
+            path_manager: PathManagerKind::FULLMESH,
+            probes_removed,
+            ..Multipath::default()
+        }
+        .into();
+        for (path, spells) in lives.iter().enumerate() {
+            lose_until_calm(&mut setup, path, 0.0170745);
+            live(&mut setup, path, spells);
+        }
+        assert_eq!(check(&setup).is_ok(), probes_removed);
+    }
+}
+
+/// Losses of path `path` from the beginning of its failures to their end.
+fn lose_until_calm(setup: &mut RunSetup, path: usize, p: f64) {
+    for (at, loss) in [(BEGIN, LossConfig::Bernoulli { p }), (CALM, LossConfig::None)] {
+        let (direction, change) = (Direction::Down, LinkChange::Loss(loss));
+        setup.network.paths[path].events.push(PathEvent { at, direction, change });
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 16, failure_persistence: None, ..ProptestConfig::default()
@@ -450,6 +491,9 @@ proptest! {
                 scheduler: scheduler.parse().unwrap(),
                 failover: Some(rule),
                 path_manager: manager,
+                // Closed unasked, a subflow may be lost for good, see above. Mainline's manager
+                // closes them so, and its paths are not withdrawn here.
+                probes_removed: manager != PathManagerKind::Kernel,
                 ..Multipath::default()
             }.into();
             for (path, spells) in lives.iter().enumerate() {
@@ -458,10 +502,8 @@ proptest! {
                 // Random losses end with the failures: the first repetition afterwards could be
                 // lost as well, and the next one is twice as late. Seen with `linux`, `reno` and a
                 // time-out of 8.6 s after a spell of a long delay: at 18.9 s and at 36.02 s.
-                let losses = [(BEGIN, LossConfig::Bernoulli { p: loss }), (CALM, LossConfig::None)];
-                for (at, loss) in losses.into_iter().filter(|_| loss > 0.0) {
-                    let (direction, change) = (Direction::Down, LinkChange::Loss(loss));
-                    setup.network.paths[path].events.push(PathEvent { at, direction, change });
+                if loss > 0.0 {
+                    lose_until_calm(&mut setup, path, loss);
                 }
                 live(&mut setup, path, &spells);
             }
