@@ -4,9 +4,7 @@ use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, SocketId};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use transport::sctp::{Addresses, GapStructure, SctpConfig};
-use transport::{
-    Input, InterfaceConfig, InterfaceEvent, SocketEventKind, Stack, StackConfig,
-};
+use transport::{Input, InterfaceConfig, SocketEventKind, Stack, StackConfig};
 use wire::sctp::Chunk;
 use wire::{Body, Packet, SctpPacket};
 
@@ -79,13 +77,6 @@ impl Associations {
         let mut cx = self.cx(side);
         let interface = InterfaceId(0);
         self.stacks[side].handle(&mut cx, Input::Packet { interface, packet });
-        self.drain();
-    }
-
-    pub fn interface(&mut self, side: usize, interface: u8, event: InterfaceEvent) {
-        let mut cx = self.cx(side);
-        let interface = InterfaceId(interface.into());
-        self.stacks[side].handle(&mut cx, Input::Interface { interface, event });
         self.drain();
     }
 

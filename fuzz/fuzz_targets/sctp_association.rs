@@ -11,13 +11,13 @@ mod memory;
 
 use arbitrary::{Result, Unstructured};
 use associations::{Associations, INTERFACES, address};
-use base::{Duration, Instant};
+use base::{Duration, Instant, InterfaceId};
 use libfuzzer_sys::fuzz_target;
 use memory::Counting;
 use std::net::IpAddr;
-use transport::InterfaceEvent;
 use transport::sctp::SctpConfig;
 use transport::sctp::streams::{Message, Reliability};
+use transport::{Input, InterfaceEvent};
 use wire::sctp::{Features, fill_checksum};
 use wire::{Body, Payload, SctpPacket};
 
@@ -97,7 +97,7 @@ fn command(u: &mut Unstructured<'_>, pair: &mut Associations) -> Result<()> {
                 3 => InterfaceEvent::AddressRemoved(address(side, interface)),
                 _ => InterfaceEvent::Backup(u.arbitrary()?),
             };
-            pair.interface(side, interface, event);
+            change(pair, side, interface, event);
         }
         7 => {
             let mut cx = pair.cx(side);
@@ -137,4 +137,12 @@ fn forge(u: &mut Unstructured<'_>, pair: &mut Associations) -> Result<()> {
         pair.inject(to, src, dst, packet);
     }
     Ok(())
+}
+
+/// An interface of a host changes.
+fn change(pair: &mut Associations, side: usize, interface: u8, event: InterfaceEvent) {
+    let mut cx = pair.cx(side);
+    let interface = InterfaceId(interface.into());
+    pair.stacks[side].handle(&mut cx, Input::Interface { interface, event });
+    pair.drain();
 }
