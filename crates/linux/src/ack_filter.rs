@@ -2,8 +2,9 @@
 //!
 //! Acknowledgements are cumulative: without the earlier one the peer learns the same, as if it had
 //! been lost (the `ack-filter` of tc-cake(8) drops them in queues; a receiver with GRO does not
-//! send them at all). Not superfluous are repetitions, which are counted (RFC 5681 s3.2), and
-//! those with SACK blocks or news of MPTCP.
+//! send them at all), and the later window replaces the earlier one. Not superfluous are those with
+//! SACK blocks or news of MPTCP, and those that a repetition follows, which is counted (RFC 5681
+//! s3.2). The last repetition may be superfluous: what it asked for has arrived.
 
 use wire::{Body, Flags, Packet, TcpSegment};
 

@@ -166,8 +166,10 @@ pub(crate) trait Endpoint {
         let _ = (now, path, at);
     }
 
-    /// The paths that wait for departures that they know of: `on_departed` is to follow after all.
-    fn recall(&mut self) -> PathSet {
+    /// The paths that wait for departures after `now` that they know of: `on_departed` is to follow
+    /// after all.
+    fn recall(&mut self, now: Instant) -> PathSet {
+        let _ = now;
         PathSet::EMPTY
     }
 
@@ -315,7 +317,7 @@ pub(crate) const fn split_flow(flow: u32) -> Option<(SocketId, PathId)> {
     }
 }
 
-/// Most packets at a time of which an interface may tell when they will leave it
+/// Largest number of packets in an interface with a departure known in advance
 /// (`Sent::Departs`).
 pub const KNOWN_DEPARTURES: usize = 4;
 

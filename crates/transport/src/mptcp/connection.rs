@@ -327,9 +327,9 @@ impl Endpoint for Connection {
         }
     }
 
-    fn recall(&mut self) -> PathSet {
+    fn recall(&mut self, now: Instant) -> PathSet {
         let waiting = self.subflows.iter_mut().filter_map(|entry| {
-            let waits = entry.tcp.recall();
+            let waits = entry.tcp.recall(now);
             waits.then_some(entry.path)
         });
         waiting.fold(PathSet::EMPTY, PathSet::with)

@@ -720,7 +720,7 @@ fn recall<E: Endpoint>(
     sink: &mut impl Sink,
 ) {
     cx.recalls = false;
-    let flows: Vec<u32> = connection.recall().iter().map(|path| flow_of(id, path)).collect();
+    let flows: Vec<u32> = connection.recall(cx.now).iter().map(|path| flow_of(id, path)).collect();
     sink.recall(cx, &flows);
 }
 

@@ -142,9 +142,9 @@ impl Endpoint for Connection {
         self.subflow.on_departure_known(now, at);
     }
 
-    fn recall(&mut self) -> PathSet {
+    fn recall(&mut self, now: Instant) -> PathSet {
         let none = PathSet::EMPTY;
-        if self.subflow.recall() { none.with(PathId(0)) } else { none }
+        if self.subflow.recall(now) { none.with(PathId(0)) } else { none }
     }
 
     fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {

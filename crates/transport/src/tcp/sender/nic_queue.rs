@@ -1,8 +1,8 @@
 //! Packets of a connection in the queue of the network interface, which TCP Small Queues bounds
 //! (Linux `tcp_small_queue_check`).
 //!
-//! The interface reports that a packet left it, or tells when it will leave. In the second case the
-//! packet is counted until somebody asks after that time.
+//! The interface reports that a packet left it, or when it will leave. In the second case the
+//! packet is counted until the first call of `settle` after that time.
 
 use crate::endpoint::KNOWN_DEPARTURES;
 use base::Instant;
@@ -11,7 +11,7 @@ use base::Instant;
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct NicQueue {
-    /// IP bytes sent to the interface that have not left it, as far as was asked.
+    /// IP bytes sent to the interface that have not left it by the last call of `settle`.
     bytes: u64,
     /// IP length of the last packet that was made.
     pub last_len: u32,
@@ -44,7 +44,7 @@ impl NicQueue {
     /// The last packet will leave the interface at `at`.
     #[inline]
     pub(crate) fn on_departure_known(&mut self, now: Instant, at: Instant) {
-        // Two packets leave between two looks: those that left are counted seldom.
+        // Two packets leave between two calls of `settle`: it is called seldom.
         if usize::from(self.known) == KNOWN_DEPARTURES {
             self.settle(now);
         }
@@ -53,7 +53,8 @@ impl NicQueue {
             *place = Leaving { at, bytes: self.last_len };
             self.known += 1;
         } else {
-            debug_assert!(false, "the interface tells of a few");
+            debug_assert!(false, "more departures than `KNOWN_DEPARTURES`");
+            self.on_departed(self.last_len);
         }
     }
 
@@ -80,8 +81,9 @@ impl NicQueue {
         self.throttled && self.known > 0
     }
 
-    /// Their departures will be reported: nothing is known of them any more.
-    pub(crate) const fn forget_departures(&mut self) {
+    /// Departures after `now` will be reported: they are not known in advance any more.
+    pub(crate) fn forget_departures(&mut self, now: Instant) {
+        self.settle(now);
         self.known = 0;
     }
 
@@ -143,8 +145,8 @@ mod tests {
         }
         assert!(queue.exceeds(4499, at(0)) && !queue.exceeds(4499, at(1)));
         queue.throttle();
-        assert!(queue.waits_for_known() && queue.exceeds(1499, at(2)));
-        queue.forget_departures();
+        assert!(queue.waits_for_known());
+        queue.forget_departures(at(2));
         assert!(!queue.waits_for_known() && queue.exceeds(1499, at(3)), "it will be reported");
     }
 }

@@ -349,11 +349,11 @@ impl Subflow {
         cx.recalls |= self.tx.nic.waits_for_known();
     }
 
-    /// Whether the departures that it knows of are to be reported; then it forgets them.
-    pub fn recall(&mut self) -> bool {
+    /// Whether the departures after `now` that it knows of are to be reported; then it forgets them.
+    pub fn recall(&mut self, now: Instant) -> bool {
         let waits = self.tx.nic.waits_for_known();
         if waits {
-            self.tx.nic.forget_departures();
+            self.tx.nic.forget_departures(now);
         }
         waits
     }
