@@ -43,6 +43,8 @@ pub struct Link {
     /// were served since. They are the last ones in flight, and leave the constant delay before
     /// they arrive: a queue of their services would have a tenth of the memory of a connection.
     line: u32,
+    /// As many of the last packets of a plain link had the same length.
+    alike: u32,
     server: Server,
     /// One-way propagation delay.
     delay: Duration,
@@ -94,6 +96,7 @@ impl Link {
             service: ChunkQueue::new(),
             service_bytes: 0,
             line: 0,
+            alike: 0,
             server: Server::new(config.capacity),
             delay: config.delay,
             limit: config.limit,
@@ -193,6 +196,7 @@ impl Link {
             }
         }
         let accepted = Accepted::new(self.count_accepted(cx, len), len);
+        self.alike = if self.server.last_len() == len { self.alike.saturating_add(1) } else { 1 };
         let depart = self.server.finish(cx.now, len);
         if depart > cx.now {
             self.line += 1;
@@ -225,6 +229,15 @@ impl Link {
 
     #[inline(never)]
     fn leave_busy_line(&mut self, now: Instant) -> Option<u32> {
+        // To look at the packets was two cache misses each with a thousand connections.
+        if self.alike >= self.line
+            && let Some(waiting) = self.server.waiting(now)
+        {
+            let len = self.server.last_len();
+            self.line = self.line.min(waiting);
+            self.service_bytes = u64::from(self.line) * u64::from(len);
+            return (self.line > 0).then_some(len);
+        }
         while self.line > 0 {
             // The line ends within the flights, so each run has one at least.
             for flight in self.flights.run_from(self.flights.len() - self.line as usize) {

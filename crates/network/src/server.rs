@@ -140,6 +140,24 @@ impl Server {
         self.busy_until
     }
 
+    /// Length of the last packet; 0 if it is not known.
+    #[inline]
+    pub(crate) const fn last_len(&self) -> u32 {
+        match &self.pace {
+            Pace::Rate(packets) => packets.last_len(),
+            Pace::Unlimited | Pace::Trace(_) => 0,
+        }
+    }
+
+    /// The number of packets that depart after `now`, if all of those have the last one's length
+    /// and take whole nanoseconds.
+    #[inline]
+    pub(crate) fn waiting(&self, now: Instant) -> Option<u32> {
+        let Pace::Rate(packets) = &self.pace else { return None };
+        let time = packets.whole_time()?.as_nanos();
+        u32::try_from((self.busy_until - now).as_nanos().div_ceil(time)).ok()
+    }
+
     /// The bytes that `limit` allows at `now`, if it is one of bytes or time.
     pub(crate) fn byte_limit(&self, limit: Limit, now: Instant) -> Option<u64> {
         match limit {
