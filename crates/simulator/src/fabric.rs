@@ -542,11 +542,19 @@ impl Fabric {
         true
     }
 
-    /// The link whose event is `ahead` events after the next one, if it is of a link. Links are
-    /// added first, so the first targets are theirs: nothing needs to be looked up.
+    /// The link of this number, or target: links are added first, so the first targets are theirs
+    /// and nothing needs to be looked up.
     #[inline]
-    pub(crate) fn arrival(&self, ahead: usize) -> Option<&FabricLink> {
-        self.links.get(self.queue.upcoming(ahead)?.0 as usize)
+    pub(crate) fn link(&self, number: u32) -> Option<&FabricLink> {
+        self.links.get(number as usize)
+    }
+
+    /// Prefetch the first packet of a link, after `FabricLink::prefetch_first`.
+    #[inline]
+    pub(crate) fn prefetch_packet(&self, number: u32) {
+        if let Some(attached) = self.link(number) {
+            attached.link.prefetch_packet();
+        }
     }
 
     /// Prefetch the NIC of a first hop.
@@ -684,12 +692,6 @@ impl FabricLink {
     #[inline]
     pub(crate) fn prefetch_first(&self) {
         self.link.prefetch_next();
-    }
-
-    /// Prefetch its first packet, after `prefetch_first`.
-    #[inline]
-    pub(crate) fn prefetch_packet(&self) {
-        self.link.prefetch_packet();
     }
 
     /// After a change of what is at its ends.

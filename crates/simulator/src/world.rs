@@ -4,6 +4,7 @@
 //! clock, and random draws are keyed hashes. Building the world of a run is left to `simulate`.
 
 use crate::accounts::Accounts;
+use crate::ahead::Ahead;
 use crate::capture::Capture;
 use crate::event_queue::Target;
 use crate::fabric::{Fabric, Fault, FirstHop};
@@ -33,6 +34,7 @@ pub struct World<A> {
     /// What each target of the event queue is.
     wakes: Vec<Wake>,
     changes: Vec<Change>,
+    ahead: Ahead,
     recorders: Recorders,
 }
 
@@ -113,6 +115,7 @@ impl<A: Application> World<A> {
             fabric: Fabric::new(Topology::new(network)?),
             wakes: Vec::new(),
             changes: Vec::new(),
+            ahead: Ahead::new(),
             recorders: Recorders::default(),
         })
     }
@@ -300,7 +303,7 @@ impl<A: Application> World<A> {
     fn handle_from(&mut self, mut target: Target, limit: Instant) {
         // The watch for gaps looks at the world before each event.
         let stops = self.recorders.gaps.is_some();
-        let World { hosts, fabric, recorders, now, chance, ways, wakes, changes } = self;
+        let World { hosts, fabric, recorders, now, chance, ways, wakes, changes, ahead } = self;
         let mut cx = context(*now, *chance, recorders).by_ways(*ways);
         // Records of links are in the order of time.
         let is_watched = cx.wants(EventMask::QUEUE) || cx.wants(EventMask::DROP);
@@ -310,7 +313,7 @@ impl<A: Application> World<A> {
             fabric.count_step(cx.now);
             if fabric.queue.is_crowded() {
                 cold_path();
-                look_ahead(hosts, fabric);
+                ahead.look(hosts, fabric);
             }
             cx.host = HostId(0);
             fabric.coming = Instant::FAR_FUTURE;
@@ -384,35 +387,6 @@ impl<A: Application> World<A> {
             Some(Fault::LiveLock(what)) => Err(WorldError::LiveLock { at, what }),
             Some(Fault::Codec(what)) => Err(WorldError::Codec { at, what: std::mem::take(what) }),
         }
-    }
-}
-
-/// Prefetch the memory that the next events need while this one is handled. Each event is
-/// prefetched in several steps, since each step follows a pointer that the step before loaded:
-/// the link, its first packet and the return path, the socket.
-#[inline(never)]
-fn look_ahead<A: Application>(hosts: &[Host<A>], fabric: &Fabric) {
-    let reader = |ahead| {
-        let link = fabric.arrival(ahead)?;
-        let (host, interface, socket) = link.reader()?;
-        Some((link, hosts.get(host.index())?, interface, socket))
-    };
-    if let Some(link) = fabric.arrival(9) {
-        link.prefetch();
-    }
-    if let Some((link, host, interface, socket)) = reader(7) {
-        link.prefetch_first();
-        fabric.prefetch_nic(host.first_hop(interface));
-        host.prefetch_socket(socket);
-    }
-    if let Some((link, host, interface, socket)) = reader(4) {
-        link.prefetch_packet();
-        fabric.prefetch_behind_nic(host.first_hop(interface));
-        host.prefetch(socket);
-    }
-    if let Some((_, host, interface, socket)) = reader(1) {
-        fabric.prefetch_queue(host.first_hop(interface));
-        host.prefetch_more(socket);
     }
 }
 
