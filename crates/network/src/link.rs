@@ -33,30 +33,31 @@ use wire::{Body, Packet};
 pub struct Link {
     flights: Flights,
     queue: Queue,
-    stats: LinkStats,
-    /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
-    /// itself. Packets whose departure has passed are removed at the next call.
-    service: ChunkQueue<Service>,
-    /// Bytes in `service`, or of the packets in line.
-    service_bytes: u64,
-    /// Number of the same packets on a plain link, if `service` is empty, and perhaps of some that
-    /// were served since. They are the last ones in flight, and leave the constant delay before
-    /// they arrive: a queue of their services would have a tenth of the memory of a connection.
+    /// Number of the packets in service or waiting for it on a plain link, if `service` is empty,
+    /// and perhaps of some that were served since. They are the last ones in flight, and leave the
+    /// constant delay before they arrive: a queue of their services would have a tenth of the
+    /// memory of a connection.
     line: u32,
     /// As many of the last packets of a plain link had the same length.
     alike: u32,
-    server: Server,
+    stats: LinkStats,
+    /// Bytes in `service`, or of the packets in line.
+    service_bytes: u64,
+    /// The limit of the queue, if the link is up and what happens to a packet follows from the
+    /// length of the queue alone: drop-tail in packets, no loss, no jitter, no damage.
+    plain_limit: Option<u32>,
     /// One-way propagation delay.
     delay: Duration,
+    server: Server,
+    /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
+    /// itself. Packets whose departure has passed are removed at the next call.
+    service: ChunkQueue<Service>,
     limit: Limit,
     loss: Loss,
     /// Key of this link's random draws.
     owner: u64,
     id: LinkId,
     down: bool,
-    /// The limit of the queue, if the link is up and what happens to a packet follows from the
-    /// length of the queue alone: drop-tail in packets, no loss, no jitter, no damage.
-    plain_limit: Option<u32>,
     /// Whether packets may be damaged or duplicated.
     has_damage: bool,
     /// Whether delays differ between packets.
@@ -423,9 +424,8 @@ impl Link {
     pub fn prefetch(&self) {
         prefetch(&self.flights);
         prefetch(&self.stats.accepted);
-        prefetch(&self.service);
         prefetch(&self.delay);
-        prefetch(&self.down);
+        prefetch(&self.service);
     }
 
     /// Prefetch what `poll` reads, except the packet.

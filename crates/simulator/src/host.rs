@@ -178,9 +178,12 @@ impl<A: Application> Host<A> {
         self.first_hops.get(interface.index()).copied().unwrap_or(FirstHop::Nowhere)
     }
 
-    /// Prefetch the entry of a socket.
+    /// Prefetch the entry of a socket and its application.
     pub(crate) fn prefetch_socket(&self, socket: SocketId) {
         self.stack.prefetch_socket(socket);
+        if let Some(owner) = self.owners.of(socket) {
+            prefetch(&self.applications[owner]);
+        }
     }
 
     /// Prefetch what a socket refers to.
@@ -188,13 +191,11 @@ impl<A: Application> Host<A> {
         self.stack.prefetch_more(socket);
     }
 
-    /// Prefetch a socket and its application, between `prefetch_socket` and `prefetch_more`.
+    /// Prefetch a socket and what its application has, between `prefetch_socket` and `prefetch_more`.
     pub(crate) fn prefetch(&self, socket: SocketId) {
         self.stack.prefetch(socket);
         if let Some(owner) = self.owners.of(socket) {
-            let running = &self.applications[owner];
-            prefetch(running);
-            running.application.prefetch();
+            self.applications[owner].application.prefetch();
         }
     }
 

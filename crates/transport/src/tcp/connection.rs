@@ -88,6 +88,7 @@ impl Connection {
     /// Requests the memory that sending needs besides, once it is known whether there is any.
     pub(crate) fn prefetch_more(&self) {
         if self.subflow.prefetch_more() {
+            prefetch(&self.account);
             self.controller.prefetch();
         }
     }

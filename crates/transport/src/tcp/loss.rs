@@ -80,8 +80,8 @@ impl LossRecovery {
     /// Requests the memory that every packet needs.
     pub(super) fn prefetch(&self) {
         prefetch(&self.tlp);
-        prefetch(&self.ca_state);
         prefetch(&self.board);
+        self.board.prefetch_len();
     }
 
     /// Requests the memory that sending needs besides.

@@ -79,12 +79,15 @@ impl Sender {
     /// Requests the memory that every packet needs.
     pub(super) fn prefetch(&self) {
         prefetch(&self.una);
+        prefetch(&self.nic);
         prefetch(&self.buffer);
+        prefetch(&self.bursts);
     }
 
     /// Requests the memory that sending needs besides.
     pub(super) fn prefetch_more(&self) {
-        prefetch(&self.validation);
+        prefetch(&self.pacing_rate);
+        prefetch(&self.pacer);
         self.buffer.prefetch();
     }
 

@@ -261,18 +261,22 @@ impl Subflow {
     /// Requests the memory that every packet needs.
     pub fn prefetch(&self) {
         prefetch(&self.id);
+        prefetch(&self.timers);
         prefetch(&self.handshake);
         self.rx.prefetch();
         self.tx.prefetch();
         self.loss.prefetch();
         prefetch(&self.rtt);
         prefetch(&self.stats);
+        prefetch(&self.stats.segs_in);
         prefetch(&self.envelope);
     }
 
-    /// Requests the memory that sending needs besides; returns whether anything is outstanding.
+    /// Requests the memory that receiving or sending needs besides; returns whether anything is
+    /// outstanding.
     pub fn prefetch_more(&self) -> bool {
         if self.loss.is_idle() {
+            self.rx.prefetch_more();
             return false;
         }
         self.tx.prefetch_more();
