@@ -549,6 +549,12 @@ impl Fabric {
         self.links.get(number as usize)
     }
 
+    /// The socket that received the last packet of a link.
+    #[inline]
+    pub(crate) fn reader(&self, link: LinkId) -> Option<SocketId> {
+        self.links[link.index()].reader
+    }
+
     /// Prefetch the first packet of a link, after `FabricLink::prefetch_first`.
     #[inline]
     pub(crate) fn prefetch_packet(&self, number: u32) {

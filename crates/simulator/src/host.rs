@@ -168,6 +168,11 @@ impl<A: Application> Host<A> {
         self.input(cx, fabric, Input::Packet { interface, packet });
     }
 
+    /// The next packet is probably one for this socket.
+    pub(crate) const fn expect(&mut self, socket: SocketId) {
+        self.stack.expect(socket);
+    }
+
     /// The socket that received the last packet.
     pub(crate) const fn reader(&self) -> Option<SocketId> {
         self.stack.reader()

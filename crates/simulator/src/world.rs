@@ -317,7 +317,11 @@ impl<A: Application> World<A> {
             }
             cx.host = HostId(0);
             fabric.coming = Instant::FAR_FUTURE;
-            let wake = wakes[target.0 as usize];
+            // Links are added first: theirs are not looked up, which was a cache miss a packet.
+            let wake = match fabric.link(target.0) {
+                Some(_) => Wake::Link(LinkId(target.0)),
+                None => wakes[target.0 as usize],
+            };
             dispatch(&mut cx, hosts, fabric, changes, wake);
             if fabric.asks || stops {
                 break;
@@ -403,6 +407,12 @@ fn dispatch<A: Application>(
         Wake::Link(link) => {
             while let Some((host, interface, packet)) = fabric.poll(cx, link) {
                 let host = &mut hosts[host.index()];
+                if fabric.queue.is_crowded()
+                    && let Some(socket) = fabric.reader(link)
+                {
+                    cold_path();
+                    host.expect(socket);
+                }
                 host.receive(cx, fabric, interface, packet);
                 if fabric.link_rests(cx.now, link, host.reader()) {
                     break;

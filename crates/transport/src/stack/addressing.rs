@@ -4,7 +4,7 @@ use super::io::{InterfaceConfig, InterfaceEvent, StackConfig};
 use crate::endpoint::{IpProtocol, Tag, Tuple};
 use crate::routes::Routes;
 use crate::socket::SocketError;
-use base::{InterfaceId, PathId, SocketId};
+use base::{InterfaceId, PathId, SocketId, prefetch};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::hint::cold_path;
@@ -85,6 +85,10 @@ struct Flows {
     v6: FxHashMap<(u128, u128, u64), FlowRef>,
     /// The last one that was found: packets come in runs.
     last: Option<((u64, u64), FlowRef)>,
+    /// Those of IPv4 by socket, of one with several the last one.
+    by_socket: Vec<Option<((u64, u64), FlowRef)>>,
+    /// The socket whose packet probably comes next.
+    expected: SocketId,
 }
 
 impl Flows {
@@ -100,6 +104,13 @@ impl Flows {
     /// Another one of IPv4 than the last time.
     #[inline(never)]
     fn find_another(&mut self, addresses: u64, rest: u64) -> Option<FlowRef> {
+        // The table has two cache misses where thousands of connections are, this one is prefetched.
+        if let Some(Some((key, flow))) = self.by_socket.get(self.expected.index())
+            && *key == (addresses, rest)
+        {
+            self.last = Some((*key, *flow));
+            return Some(*flow);
+        }
         let flow = self.v4.get(&(addresses, rest)).copied()?;
         self.last = Some(((addresses, rest), flow));
         Some(flow)
@@ -114,9 +125,16 @@ impl Flows {
     }
 
     fn insert(&mut self, key: FlowKey, flow: FlowRef) {
-        self.last = None;
+        self.remove(key);
         match key {
-            FlowKey::V4(addresses, rest) => self.v4.insert((addresses, rest), flow),
+            FlowKey::V4(addresses, rest) => {
+                let socket = flow.socket.index();
+                if self.by_socket.len() <= socket {
+                    self.by_socket.resize(socket + 1, None);
+                }
+                self.by_socket[socket] = Some(((addresses, rest), flow));
+                self.v4.insert((addresses, rest), flow)
+            }
             FlowKey::V6(local, remote, rest) => self.v6.insert((local, remote, rest), flow),
         };
     }
@@ -124,9 +142,25 @@ impl Flows {
     fn remove(&mut self, key: FlowKey) {
         self.last = None;
         match key {
-            FlowKey::V4(addresses, rest) => self.v4.remove(&(addresses, rest)),
-            FlowKey::V6(local, remote, rest) => self.v6.remove(&(local, remote, rest)),
-        };
+            FlowKey::V4(addresses, rest) => {
+                let removed = self.v4.remove(&(addresses, rest));
+                let socket = removed.and_then(|flow| self.by_socket.get_mut(flow.socket.index()));
+                if let Some(entry) = socket
+                    && entry.is_some_and(|(key, _)| key == (addresses, rest))
+                {
+                    *entry = None;
+                }
+            }
+            FlowKey::V6(local, remote, rest) => {
+                self.v6.remove(&(local, remote, rest));
+            }
+        }
+    }
+
+    fn prefetch(&self, socket: SocketId) {
+        if let Some(entry) = self.by_socket.get(socket.index()) {
+            prefetch(entry);
+        }
     }
 }
 
@@ -226,6 +260,16 @@ impl Addressing {
     /// The path between these ends.
     pub(super) fn flow(&self, protocol: IpProtocol, ends: &Tuple) -> Option<FlowRef> {
         self.flows.get(FlowKey::new(protocol, ends))
+    }
+
+    /// The next packet is probably one for this socket.
+    pub(super) const fn expect(&mut self, socket: SocketId) {
+        self.flows.expected = socket;
+    }
+
+    /// Prefetches what `receiver` reads for a socket that is expected.
+    pub(super) fn prefetch(&self, socket: SocketId) {
+        self.flows.prefetch(socket);
     }
 
     /// The path of a packet that arrived, if the host still has the local address. A path begins

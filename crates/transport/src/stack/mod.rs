@@ -131,8 +131,14 @@ impl Stack {
         }
     }
 
+    /// The next packet is probably one for this socket: it is found sooner then.
+    pub const fn expect(&mut self, socket: SocketId) {
+        self.addressing.expect(socket);
+    }
+
     /// Prefetches the entry of a socket.
     pub fn prefetch_socket(&self, socket: SocketId) {
+        self.addressing.prefetch(socket);
         if let Some(socket) = self.sockets.get(socket) {
             prefetch(socket);
         }

@@ -79,7 +79,6 @@ pub(super) struct RecoveryContext<'a, 'b> {
 impl LossRecovery {
     /// Requests the memory that every packet needs.
     pub(super) fn prefetch(&self) {
-        prefetch(&self.tlp);
         prefetch(&self.board);
         self.board.prefetch_len();
     }
@@ -87,6 +86,7 @@ impl LossRecovery {
     /// Requests the memory that sending needs besides.
     pub(super) fn prefetch_more(&self) {
         prefetch(&self.rack);
+        prefetch(&self.tlp);
         self.board.prefetch();
     }
 

@@ -45,9 +45,9 @@ pub(super) struct Sender {
     more_follows: bool,
     /// Why unsent data were not sent at the last attempt.
     blocked: Blocked,
-    pub writer: Writer,
-    buffer: SendBuffer,
     pub bursts: Bursts,
+    buffer: SendBuffer,
+    pub writer: Writer,
     pub validation: CwndValidation,
     /// Pacing rate in bytes per second, known whether or not pacing is on.
     pub pacing_rate: Option<u64>,
@@ -80,12 +80,12 @@ impl Sender {
     pub(super) fn prefetch(&self) {
         prefetch(&self.una);
         prefetch(&self.nic);
-        prefetch(&self.buffer);
-        prefetch(&self.bursts);
+        prefetch(&self.writer);
     }
 
     /// Requests the memory that sending needs besides.
     pub(super) fn prefetch_more(&self) {
+        prefetch(&self.buffer);
         prefetch(&self.pacing_rate);
         prefetch(&self.pacer);
         self.buffer.prefetch();

@@ -92,15 +92,16 @@ impl Outbox {
     }
 }
 
-/// Totals of one subflow.
+/// Totals of one subflow. Those of every packet come first.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 struct Counters {
-    bytes_sent: u64,
-    bytes_retrans: u64,
     segs_in: u64,
     /// Of these those that came next and took the short way.
     segs_expected: u64,
     segs_out: u64,
+    bytes_sent: u64,
+    bytes_retrans: u64,
     segs_retrans: u64,
     spurious_retrans: u64,
 }
@@ -132,14 +133,15 @@ pub struct Subflow {
     handshake: Handshake,
     rx: Receiver,
     tx: Sender,
-    loss: LossRecovery,
-    rtt: RoundTrip,
-    stats: Counters,
     /// Largest IP datagram of the interface, in bytes.
     mtu: u32,
+    loss: LossRecovery,
+    rtt: RoundTrip,
     options: Options,
-    switches: Switches,
+    /// Together with the counters of every packet in a cache line.
     envelope: Envelope,
+    stats: Counters,
+    switches: Switches,
     tuple: Tuple,
 }
 
@@ -267,8 +269,6 @@ impl Subflow {
         self.tx.prefetch();
         self.loss.prefetch();
         prefetch(&self.rtt);
-        prefetch(&self.stats);
-        prefetch(&self.stats.segs_in);
         prefetch(&self.envelope);
     }
 
@@ -282,6 +282,7 @@ impl Subflow {
         self.tx.prefetch_more();
         self.loss.prefetch_more();
         self.rtt.prefetch_more();
+        prefetch(&self.options);
         true
     }
 
