@@ -11,16 +11,19 @@ use base::{HostId, SocketId};
 use traffic::Application;
 
 /// How many events after the next one a packet is followed from. The queue keeps more in order.
-pub(crate) const DISTANCE: usize = 12;
+pub(crate) const DISTANCE: usize = 14;
 /// After so many events each of the other steps is taken.
-const STEPS: [usize; 3] = [3, 6, 9];
+const STEPS: [usize; 4] = [3, 6, 9, 12];
 /// More than the last of them.
 const PLACES: usize = 16;
+
+/// A bit for each step.
+const ALL: u32 = 1 << STEPS[0] | 1 << STEPS[1] | 1 << STEPS[2] | 1 << STEPS[3];
 
 /// A packet that is followed, and where its link leads to.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
-    /// Number of the link; of no packet the largest one.
+    /// Number of the link.
     link: u32,
     host: HostId,
     socket: SocketId,
@@ -28,57 +31,30 @@ struct Followed {
     hop: FirstHop,
 }
 
-/// No packet.
-const NONE: Followed =
-    Followed { link: u32::MAX, host: HostId(0), socket: SocketId(0), hop: FirstHop::Nowhere };
-
 /// The packets that are followed.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     /// The last event that was looked at, by its place in the order.
     place: u128,
-    /// By the number of the event that was handled when it was looked at.
+    /// By the number of the event that was handled when they were first looked at.
     followed: [Followed; PLACES],
+    /// Of the last events, the last one in the lowest bit: whether a packet is followed since.
+    since: u32,
     event: usize,
 }
 
 impl Ahead {
     pub(crate) const fn new() -> Ahead {
-        Ahead { place: 0, followed: [NONE; PLACES], event: 0 }
+        let (host, socket, hop) = (HostId(0), SocketId(0), FirstHop::Nowhere);
+        let nothing = Followed { link: 0, host, socket, hop };
+        Ahead { place: 0, followed: [nothing; PLACES], since: 0, event: 0 }
     }
 
     /// Before an event: follows the packet that arrives some events ahead, if there is one.
     #[inline(never)]
     pub(crate) fn look<A: Application>(&mut self, hosts: &[Host<A>], fabric: &Fabric) {
-        self.event += 1;
-        let next = self.next(fabric);
-        *self.after(0) = next;
-        let first = self.after(STEPS[0]);
-        if first.link != NONE.link {
-            *first = follow(hosts, fabric, first.link).unwrap_or(NONE);
-        }
-        let second = *self.after(STEPS[1]);
-        if let Some(host) = second.host(hosts) {
-            fabric.prefetch_packet(second.link);
-            fabric.prefetch_behind_nic(second.hop);
-            host.prefetch(second.socket);
-        }
-        let third = *self.after(STEPS[2]);
-        if let Some(host) = third.host(hosts) {
-            fabric.prefetch_queue(third.hop);
-            host.prefetch_more(third.socket);
-        }
-    }
-
-    /// What was looked at so many events ago.
-    #[inline]
-    fn after(&mut self, events: usize) -> &mut Followed {
-        &mut self.followed[self.event.wrapping_sub(events) % PLACES]
-    }
-
-    /// The packet that arrives some events ahead, unless it was looked at.
-    #[inline]
-    fn next(&mut self, fabric: &Fabric) -> Followed {
+        self.event = self.event.wrapping_add(1);
+        self.since <<= 1;
         // Events that are inserted in between push others back, which were seen before.
         if let Some(Upcoming { target, place }) = fabric.queue.upcoming(DISTANCE)
             && place > self.place
@@ -86,18 +62,47 @@ impl Ahead {
             self.place = place;
             if let Some(link) = fabric.link(target.0) {
                 link.prefetch();
-                return Followed { link: target.0, ..NONE };
+                self.after(0).link = target.0;
+                self.since |= 1;
             }
         }
-        NONE
+        if self.since & ALL != 0 {
+            self.step(hosts, fabric);
+        }
     }
-}
 
-impl Followed {
-    /// The host that it arrives at.
+    /// The next steps of the packets whose turn it is.
+    fn step<A: Application>(&mut self, hosts: &[Host<A>], fabric: &Fabric) {
+        let since = self.since;
+        let has_turn = |step: usize| since & 1 << STEPS[step] != 0;
+        if has_turn(0) {
+            let first = self.after(STEPS[0]);
+            match follow(hosts, fabric, first.link) {
+                Some(followed) => *first = followed,
+                None => self.since &= !(1 << STEPS[0]),
+            }
+        }
+        if has_turn(1) {
+            let second = self.after(STEPS[1]);
+            hosts[second.host.index()].prefetch(second.socket);
+        }
+        if has_turn(2) {
+            let third = self.after(STEPS[2]);
+            fabric.prefetch_packet(third.link);
+            fabric.prefetch_behind_nic(third.hop);
+            hosts[third.host.index()].prefetch_application(third.socket);
+        }
+        if has_turn(3) {
+            let fourth = self.after(STEPS[3]);
+            fabric.prefetch_queue(fourth.hop);
+            hosts[fourth.host.index()].prefetch_more(fourth.socket);
+        }
+    }
+
+    /// What was first looked at so many events ago.
     #[inline]
-    fn host<A>(self, hosts: &[Host<A>]) -> Option<&Host<A>> {
-        if self.link == NONE.link { None } else { hosts.get(self.host.index()) }
+    fn after(&mut self, events: usize) -> &mut Followed {
+        &mut self.followed[self.event.wrapping_sub(events) % PLACES]
     }
 }
 

@@ -46,11 +46,15 @@ impl Entry {
 }
 
 /// Least number of next events that are kept in order, if there are as many.
-const MIN_NEAR: usize = 13;
+const MIN_NEAR: usize = 15;
 /// Most events that are kept in order; the others are only known to be later.
 const MAX_NEAR: usize = 48;
 /// Number of them after others became some of them.
 const FILLED: usize = MAX_NEAR / 2;
+
+/// More targets than this are a crowd: a connection of two hosts has six, and 6 KiB that every
+/// packet needs. Below, looking ahead takes more time than it saves.
+const CROWD: usize = 1500;
 
 /// Bits of a target number; 40 bits remain for the insertion number.
 const TARGET_BITS: u32 = 24;
@@ -205,10 +209,11 @@ impl EventQueue {
         self.armed.iter().all(|entry| *entry == IDLE)
     }
 
-    /// Whether the memory of all targets exceeds the cache.
+    /// Whether the memory that the events of all targets need exceeds the cache, and the next events
+    /// are known.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
-        !self.far.is_empty()
+        !self.far.is_empty() && self.armed.len() > CROWD
     }
 
     /// The event `ahead` events after the next one; its time may have changed since.
@@ -315,7 +320,7 @@ mod tests {
             let target = queue.add_target();
             queue.set(target, at(number * 7919 % 211));
         }
-        while queue.is_crowded() {
+        while !queue.far.is_empty() {
             let ahead: Vec<_> = (0..MIN_NEAR).map_while(|ahead| queue.upcoming(ahead)).collect();
             assert_eq!(ahead.len(), MIN_NEAR);
             for Upcoming { target, .. } in ahead {

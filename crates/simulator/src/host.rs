@@ -196,9 +196,13 @@ impl<A: Application> Host<A> {
         self.stack.prefetch_more(socket);
     }
 
-    /// Prefetch a socket and what its application has, between `prefetch_socket` and `prefetch_more`.
+    /// Prefetch a socket, between `prefetch_socket` and `prefetch_more`.
     pub(crate) fn prefetch(&self, socket: SocketId) {
         self.stack.prefetch(socket);
+    }
+
+    /// Prefetch what the application of a socket has, after `prefetch_socket`.
+    pub(crate) fn prefetch_application(&self, socket: SocketId) {
         if let Some(owner) = self.owners.of(socket) {
             self.applications[owner].application.prefetch();
         }
