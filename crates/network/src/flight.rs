@@ -132,7 +132,7 @@ impl Flights {
         }
     }
 
-    /// Prefetch the entries of the first packet and of the next one, whose arrival is looked up when
+    /// Prefetch the entries of the first packet and of the next one: its arrival is looked up when
     /// the first is taken.
     pub(crate) fn prefetch_first(&self) {
         if let Flights::Fifo(fifo) = self {

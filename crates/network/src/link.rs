@@ -297,8 +297,8 @@ impl Link {
         let number = self.stats.accepted;
         self.stats.accepted += 1;
         self.stats.bytes_accepted += u64::from(len);
-        let link = self.id;
         cx.record(EventMask::QUEUE, || {
+            let link = self.id;
             let waiting = u32::try_from(self.waiting().packets).unwrap_or(u32::MAX);
             Event::PacketAccepted { link, len, waiting }
         });

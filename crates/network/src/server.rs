@@ -210,3 +210,33 @@ fn bytes_in(rate: Rate, time: Duration) -> u64 {
     let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos()) / 1_000_000_000;
     u64::try_from(bits / 8).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn those_that_wait_are_those_that_depart_later(
+            mbit in 1u64..40,
+            gaps in proptest::collection::vec(0u64..30_000, 1..40),
+            later in 0u64..400_000,
+        ) {
+            let mut server = Server::new(Rate::from_mbit(mbit).into());
+            let mut now = Instant::ZERO;
+            let mut departures = Vec::new();
+            for gap in gaps {
+                now += Duration::from_micros(gap);
+                departures.push(server.finish(now, 1500));
+            }
+            now += Duration::from_micros(later);
+            let waiting = departures.iter().filter(|at| **at > now).count();
+            if let Some(computed) = server.waiting(now) {
+                prop_assert_eq!(computed as usize, waiting);
+            } else {
+                prop_assert!(12_000_000_000_000 % (mbit * 1_000_000) != 0);
+            }
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! Looking ahead: the memory that the next events need is prefetched while others are handled.
 //!
-//! A packet is followed from an event that is some events ahead until it arrives. What is
-//! prefetched of it takes several steps, since each follows a pointer that the step before loaded:
-//! the link, its first packet and the way back, the connection, what that refers to.
+//! A packet is followed from an event that is some events ahead until it arrives, in several steps.
+//! Each follows pointers that a step before loaded, and a processor waits if it is asked for more
+//! than a dozen cache lines at a time. First the link, then its first entry and the NIC of the
+//! answer, the connection, the packet and the way back with the rest of the connection by what it
+//! does, and last what all of them refer to.
 
 use crate::event_queue::Upcoming;
 use crate::fabric::{Fabric, FirstHop};
@@ -26,6 +28,8 @@ struct Followed {
     /// Number of the link.
     link: u32,
     host: HostId,
+    /// The socket probably reads, and does not send.
+    reads: bool,
     socket: SocketId,
     /// The first hop of the answer.
     hop: FirstHop,
@@ -46,7 +50,7 @@ pub(crate) struct Ahead {
 impl Ahead {
     pub(crate) const fn new() -> Ahead {
         let (host, socket, hop) = (HostId(0), SocketId(0), FirstHop::Nowhere);
-        let nothing = Followed { link: 0, host, socket, hop };
+        let nothing = Followed { link: 0, host, reads: false, socket, hop };
         Ahead { place: 0, followed: [nothing; PLACES], since: 0, event: 0 }
     }
 
@@ -90,12 +94,12 @@ impl Ahead {
             let third = self.after(STEPS[2]);
             fabric.prefetch_packet(third.link);
             fabric.prefetch_behind_nic(third.hop);
-            hosts[third.host.index()].prefetch_application(third.socket);
+            third.reads = hosts[third.host.index()].prefetch_more(third.socket);
         }
         if has_turn(3) {
             let fourth = self.after(STEPS[3]);
             fabric.prefetch_queue(fourth.hop);
-            hosts[fourth.host.index()].prefetch_more(fourth.socket);
+            hosts[fourth.host.index()].prefetch_last(fourth.socket, fourth.reads);
         }
     }
 
@@ -116,5 +120,5 @@ fn follow<A: Application>(hosts: &[Host<A>], fabric: &Fabric, number: u32) -> Op
     let hop = host.first_hop(interface);
     fabric.prefetch_nic(hop);
     host.prefetch_socket(socket);
-    Some(Followed { link: number, host: id, socket, hop })
+    Some(Followed { link: number, host: id, reads: false, socket, hop })
 }

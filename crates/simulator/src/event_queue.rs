@@ -209,7 +209,7 @@ impl EventQueue {
         self.armed.iter().all(|entry| *entry == IDLE)
     }
 
-    /// Whether the memory that the events of all targets need exceeds the cache, and the next events
+    /// Whether the memory that the events of all targets need exceeds the cache, and the next ones
     /// are known.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {

@@ -183,27 +183,31 @@ impl<A: Application> Host<A> {
         self.first_hops.get(interface.index()).copied().unwrap_or(FirstHop::Nowhere)
     }
 
-    /// Prefetch the entry of a socket and its application.
+    /// Prefetch the entry of a socket.
     pub(crate) fn prefetch_socket(&self, socket: SocketId) {
         self.stack.prefetch_socket(socket);
-        if let Some(owner) = self.owners.of(socket) {
-            prefetch(&self.applications[owner]);
-        }
     }
 
-    /// Prefetch what a socket refers to.
-    pub(crate) fn prefetch_more(&self, socket: SocketId) {
-        self.stack.prefetch_more(socket);
-    }
-
-    /// Prefetch a socket, between `prefetch_socket` and `prefetch_more`.
+    /// Prefetch a socket, after `prefetch_socket`.
     pub(crate) fn prefetch(&self, socket: SocketId) {
         self.stack.prefetch(socket);
     }
 
-    /// Prefetch what the application of a socket has, after `prefetch_socket`.
-    pub(crate) fn prefetch_application(&self, socket: SocketId) {
-        if let Some(owner) = self.owners.of(socket) {
+    /// Prefetch the rest of a socket, and its application if it reads, after `prefetch`. Returns
+    /// whether it does.
+    pub(crate) fn prefetch_more(&self, socket: SocketId) -> bool {
+        let reads = self.stack.prefetch_more(socket);
+        if reads && let Some(owner) = self.owners.of(socket) {
+            prefetch(&self.applications[owner]);
+        }
+        reads
+    }
+
+    /// Prefetch what a socket or its application refers to, after `prefetch_more`.
+    pub(crate) fn prefetch_last(&self, socket: SocketId, reads: bool) {
+        if !reads {
+            self.stack.prefetch_last(socket);
+        } else if let Some(owner) = self.owners.of(socket) {
             self.applications[owner].application.prefetch();
         }
     }

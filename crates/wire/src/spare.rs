@@ -10,7 +10,7 @@ use std::hint::cold_path;
 use std::net::Ipv4Addr;
 
 /// Most boxes that are kept.
-const MOST: usize = 64;
+const MOST: usize = 256;
 
 thread_local! {
     static BOXES: RefCell<Vec<Box<Packet>>> = const { RefCell::new(Vec::new()) };

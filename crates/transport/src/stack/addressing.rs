@@ -104,7 +104,7 @@ impl Flows {
     /// Another one of IPv4 than the last time.
     #[inline(never)]
     fn find_another(&mut self, addresses: u64, rest: u64) -> Option<FlowRef> {
-        // The table has two cache misses where thousands of connections are, this one is prefetched.
+        // The table has two cache misses in a large world; this entry is prefetched.
         if let Some(Some((key, flow))) = self.by_socket.get(self.expected.index())
             && *key == (addresses, rest)
         {

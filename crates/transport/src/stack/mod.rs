@@ -151,10 +151,19 @@ impl Stack {
         }
     }
 
+    /// Prefetches the rest of a connection, by what it does, after `prefetch`. Returns whether it
+    /// probably receives.
+    pub fn prefetch_more(&self, socket: SocketId) -> bool {
+        match self.sockets.get(socket) {
+            Some(Socket::Tcp(connection)) => connection.prefetch_more(),
+            _ => false,
+        }
+    }
+
     /// Prefetches what a connection that is in the cache points to.
-    pub fn prefetch_more(&self, socket: SocketId) {
+    pub fn prefetch_last(&self, socket: SocketId) {
         if let Some(Socket::Tcp(connection)) = self.sockets.get(socket) {
-            connection.prefetch_more();
+            connection.prefetch_last();
         }
     }
 

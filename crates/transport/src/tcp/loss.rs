@@ -87,7 +87,6 @@ impl LossRecovery {
     pub(super) fn prefetch_more(&self) {
         prefetch(&self.rack);
         prefetch(&self.tlp);
-        self.board.prefetch();
     }
 
     /// The scoreboard.

@@ -88,7 +88,12 @@ impl Sender {
         prefetch(&self.buffer);
         prefetch(&self.pacing_rate);
         prefetch(&self.pacer);
+    }
+
+    /// Requests the memory that the fields refer to.
+    pub(super) fn prefetch_last(&self) {
         self.buffer.prefetch();
+        self.bursts.prefetch();
     }
 
     /// The sequence variables are in order.

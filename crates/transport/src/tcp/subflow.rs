@@ -272,18 +272,28 @@ impl Subflow {
         prefetch(&self.envelope);
     }
 
-    /// Requests the memory that receiving or sending needs besides; returns whether anything is
-    /// outstanding.
-    pub fn prefetch_more(&self) -> bool {
-        if self.loss.is_idle() {
+    /// Requests the memory that receiving needs besides, or sending if anything is outstanding.
+    pub fn prefetch_more(&self) {
+        if self.is_idle() {
             self.rx.prefetch_more();
-            return false;
+            return;
         }
         self.tx.prefetch_more();
         self.loss.prefetch_more();
         self.rtt.prefetch_more();
         prefetch(&self.options);
-        true
+    }
+
+    /// Requests the memory that the fields refer to which sending needs.
+    pub fn prefetch_last(&self) {
+        self.tx.prefetch_last();
+        self.loss.board().prefetch();
+    }
+
+    /// Whether nothing is outstanding: it probably receives.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.loss.is_idle()
     }
 
     /// Both ends.
