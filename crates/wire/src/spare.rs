@@ -13,6 +13,7 @@ use std::net::Ipv4Addr;
 const MOST: usize = 256;
 
 thread_local! {
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
     static BOXES: RefCell<Vec<Box<Packet>>> = const { RefCell::new(Vec::new()) };
 }
 

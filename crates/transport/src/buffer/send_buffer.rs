@@ -14,7 +14,6 @@ use wire::{Payload, payload};
 /// Bytes `start()..end()` of a stream.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
-#[repr(C)]
 pub struct SendBuffer {
     pieces: VecDeque<Piece>,
     start: u64,
