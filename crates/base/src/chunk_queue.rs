@@ -7,6 +7,7 @@
 //! one empty chunk for the next elements. The first and the last chunk are found without a list,
 //! since on a long way of a packet each cache miss counts.
 
+use crate::prefetch;
 use std::collections::VecDeque;
 
 /// Elements of a chunk.
@@ -124,6 +125,30 @@ impl<T: Default> ChunkQueue<T> {
         } else if let Some(back) = self.back.take() {
             self.front = Some(back);
             self.end = std::mem::take(&mut self.back_len);
+        }
+    }
+
+    /// Prefetch the first two elements, or where the second one is found.
+    #[inline]
+    pub fn prefetch_front(&self) {
+        let Some(front) = &self.front else { return };
+        let start = usize::from(self.start) % CHUNK;
+        prefetch(&front[start]);
+        match (front.get(start + 1), &self.middle) {
+            (Some(second), _) => prefetch(second),
+            (None, Some(middle)) => prefetch(&**middle),
+            (None, None) => {}
+        }
+    }
+
+    /// Prefetch the second element, after `prefetch_front`.
+    #[inline]
+    pub fn prefetch_second(&self) {
+        if usize::from(self.start) == CHUNK - 1 {
+            let next = self.middle.as_ref().and_then(|middle| middle.chunks.front());
+            if let Some(chunk) = next.or(self.back.as_ref()) {
+                prefetch(&chunk[0]);
+            }
         }
     }
 

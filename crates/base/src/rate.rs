@@ -98,6 +98,20 @@ impl Serialiser {
         self.time + Duration::from_nanos(1)
     }
 
+    /// Length of the last packet; 0 before the first.
+    #[inline]
+    pub const fn last_len(&self) -> u32 {
+        self.bytes
+    }
+
+    /// The time of each packet of a run with the last one's length, if it is the same for all of
+    /// them and not zero.
+    #[inline]
+    pub fn whole_time(&self) -> Option<Duration> {
+        (self.rest == 0 && self.time > Duration::ZERO && self.time < Duration::MAX)
+            .then_some(self.time)
+    }
+
     #[inline(never)]
     fn measure(&mut self, bytes: u32) {
         self.bytes = bytes;

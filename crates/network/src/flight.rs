@@ -132,12 +132,11 @@ impl Flights {
         }
     }
 
-    /// Prefetch the entry of the first packet.
+    /// Prefetch the entries of the first packet and of the next one: its arrival is looked up when
+    /// the first is taken.
     pub(crate) fn prefetch_first(&self) {
-        if let Flights::Fifo(fifo) = self
-            && let Some(first) = fifo.flights.front()
-        {
-            prefetch(first);
+        if let Flights::Fifo(fifo) = self {
+            fifo.flights.prefetch_front();
         }
     }
 
@@ -158,6 +157,7 @@ impl Flights {
             prefetch(&**packet);
             prefetch(&packet.body);
             prefetch(&packet.flow);
+            fifo.flights.prefetch_second();
         }
     }
 

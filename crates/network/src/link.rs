@@ -33,28 +33,31 @@ use wire::{Body, Packet};
 pub struct Link {
     flights: Flights,
     queue: Queue,
+    /// Number of the packets in service or waiting for it on a plain link, if `service` is empty,
+    /// and perhaps of some that were served since. They are the last ones in flight, and leave the
+    /// constant delay before they arrive: a queue of their services would have a tenth of the
+    /// memory of a connection.
+    line: u32,
+    /// As many of the last packets of a plain link had the same length.
+    alike: u32,
     stats: LinkStats,
+    /// Bytes in `service`, or of the packets in line.
+    service_bytes: u64,
+    /// The limit of the queue, if the link is up and what happens to a packet follows from the
+    /// length of the queue alone: drop-tail in packets, no loss, no jitter, no damage.
+    plain_limit: Option<u32>,
+    /// One-way propagation delay.
+    delay: Duration,
+    server: Server,
     /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
     /// itself. Packets whose departure has passed are removed at the next call.
     service: ChunkQueue<Service>,
-    /// Bytes in `service`, or of the packets in line.
-    service_bytes: u64,
-    /// Number of the same packets on a plain link, if `service` is empty, and perhaps of some that
-    /// were served since. They are the last ones in flight, and leave the constant delay before
-    /// they arrive: a queue of their services would have a tenth of the memory of a connection.
-    line: u32,
-    server: Server,
-    /// One-way propagation delay.
-    delay: Duration,
     limit: Limit,
     loss: Loss,
     /// Key of this link's random draws.
     owner: u64,
     id: LinkId,
     down: bool,
-    /// The limit of the queue, if the link is up and what happens to a packet follows from the
-    /// length of the queue alone: drop-tail in packets, no loss, no jitter, no damage.
-    plain_limit: Option<u32>,
     /// Whether packets may be damaged or duplicated.
     has_damage: bool,
     /// Whether delays differ between packets.
@@ -94,6 +97,7 @@ impl Link {
             service: ChunkQueue::new(),
             service_bytes: 0,
             line: 0,
+            alike: 0,
             server: Server::new(config.capacity),
             delay: config.delay,
             limit: config.limit,
@@ -193,6 +197,7 @@ impl Link {
             }
         }
         let accepted = Accepted::new(self.count_accepted(cx, len), len);
+        self.alike = if self.server.last_len() == len { self.alike.saturating_add(1) } else { 1 };
         let depart = self.server.finish(cx.now, len);
         if depart > cx.now {
             self.line += 1;
@@ -225,6 +230,15 @@ impl Link {
 
     #[inline(never)]
     fn leave_busy_line(&mut self, now: Instant) -> Option<u32> {
+        // To look at the packets was two cache misses each with a thousand connections.
+        if self.alike >= self.line
+            && let Some(waiting) = self.server.waiting(now)
+        {
+            let len = self.server.last_len();
+            self.line = self.line.min(waiting);
+            self.service_bytes = u64::from(self.line) * u64::from(len);
+            return (self.line > 0).then_some(len);
+        }
         while self.line > 0 {
             // The line ends within the flights, so each run has one at least.
             for flight in self.flights.run_from(self.flights.len() - self.line as usize) {
@@ -283,8 +297,8 @@ impl Link {
         let number = self.stats.accepted;
         self.stats.accepted += 1;
         self.stats.bytes_accepted += u64::from(len);
-        let link = self.id;
         cx.record(EventMask::QUEUE, || {
+            let link = self.id;
             let waiting = u32::try_from(self.waiting().packets).unwrap_or(u32::MAX);
             Event::PacketAccepted { link, len, waiting }
         });
@@ -410,9 +424,8 @@ impl Link {
     pub fn prefetch(&self) {
         prefetch(&self.flights);
         prefetch(&self.stats.accepted);
-        prefetch(&self.service);
         prefetch(&self.delay);
-        prefetch(&self.down);
+        prefetch(&self.service);
     }
 
     /// Prefetch what `poll` reads, except the packet.

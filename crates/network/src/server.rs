@@ -140,6 +140,24 @@ impl Server {
         self.busy_until
     }
 
+    /// Length of the last packet; 0 if it is not known.
+    #[inline]
+    pub(crate) const fn last_len(&self) -> u32 {
+        match &self.pace {
+            Pace::Rate(packets) => packets.last_len(),
+            Pace::Unlimited | Pace::Trace(_) => 0,
+        }
+    }
+
+    /// The number of packets that depart after `now`, if all of those have the last one's length
+    /// and take whole nanoseconds.
+    #[inline]
+    pub(crate) fn waiting(&self, now: Instant) -> Option<u32> {
+        let Pace::Rate(packets) = &self.pace else { return None };
+        let time = packets.whole_time()?.as_nanos();
+        u32::try_from((self.busy_until - now).as_nanos().div_ceil(time)).ok()
+    }
+
     /// The bytes that `limit` allows at `now`, if it is one of bytes or time.
     pub(crate) fn byte_limit(&self, limit: Limit, now: Instant) -> Option<u64> {
         match limit {
@@ -191,4 +209,34 @@ fn typical_packet_time(rate: Rate) -> Option<Duration> {
 fn bytes_in(rate: Rate, time: Duration) -> u64 {
     let bits = u128::from(rate.as_bps()) * u128::from(time.as_nanos()) / 1_000_000_000;
     u64::try_from(bits / 8).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn those_that_wait_are_those_that_depart_later(
+            mbit in 1u64..40,
+            gaps in proptest::collection::vec(0u64..30_000, 1..40),
+            later in 0u64..400_000,
+        ) {
+            let mut server = Server::new(Rate::from_mbit(mbit).into());
+            let mut now = Instant::ZERO;
+            let mut departures = Vec::new();
+            for gap in gaps {
+                now += Duration::from_micros(gap);
+                departures.push(server.finish(now, 1500));
+            }
+            now += Duration::from_micros(later);
+            let waiting = departures.iter().filter(|at| **at > now).count();
+            if let Some(computed) = server.waiting(now) {
+                prop_assert_eq!(computed as usize, waiting);
+            } else {
+                prop_assert!(12_000_000_000_000 % (mbit * 1_000_000) != 0);
+            }
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! The order of a world's events: (time, insertion number), at most one pending per target.
 //!
 //! A target is a link, a host, an application or a scheduled change; what it does when its time
-//! comes is left to `world`. Moving the time of a target does not search the heap: the old entry
+//! comes is left to `world`. Moving the time of a target does not search for the old entry: that
 //! remains and is recognised as stale when it is popped. The next few events are kept in order, so
-//! that a world can look ahead; all others are in heaps.
+//! that a world can look ahead; all others are in lists of short spans of time.
 
 mod far;
 
@@ -13,6 +13,14 @@ use far::Far;
 /// The recipient of an event: an index that `world` interprets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Target(pub u32);
+
+/// An event that is not due yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Upcoming {
+    pub target: Target,
+    /// Its place in the order of all events.
+    pub place: u128,
+}
 
 /// 16 bytes: the time, then insertion number and target in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,9 +46,15 @@ impl Entry {
 }
 
 /// Least number of next events that are kept in order, if there are as many.
-const MIN_NEAR: usize = 10;
+const MIN_NEAR: usize = 15;
 /// Most events that are kept in order; the others are only known to be later.
 const MAX_NEAR: usize = 48;
+/// Number of them after others became some of them.
+const FILLED: usize = MAX_NEAR / 2;
+
+/// More targets than this are a crowd: a connection of two hosts has six, and 6 KiB that every
+/// packet needs. Below, looking ahead takes more time than it saves.
+const CROWD: usize = 1500;
 
 /// Bits of a target number; 40 bits remain for the insertion number.
 const TARGET_BITS: u32 = 24;
@@ -134,23 +148,26 @@ impl EventQueue {
         self.near_len += 1;
     }
 
-    /// The same among many: the place is searched, and those that come before it move together.
+    /// The same among many.
     #[inline(never)]
     fn keep_among_many(&mut self, entry: Entry) {
         if self.near[0].at <= entry.at && !self.far.is_empty() {
             return self.far.push(entry.number(), self.near[0].number());
         }
-        let len = self.near_len % PLACES;
-        let place = self.near[..len].partition_point(|other| other.at > entry.at);
-        self.near.copy_within(place..len, place + 1);
-        self.near[place] = entry;
+        // Nearly all of those that are not far are departures, a few events ahead.
+        let mut place = self.near_len;
+        while place > 0 && self.near[(place - 1) % PLACES].at <= entry.at {
+            self.near[place % PLACES] = self.near[(place - 1) % PLACES];
+            place -= 1;
+        }
+        self.near[place % PLACES] = entry;
         self.near_len += 1;
         if self.near_len == MAX_NEAR {
             self.spill();
         }
     }
 
-    /// Drop stale entries, or move the later half to the heap if most are valid. A timer that is
+    /// Drop stale entries, or move the later half away if most are valid. A timer that is
     /// often moved forward and back leaves many.
     #[cold]
     fn spill(&mut self) {
@@ -162,7 +179,7 @@ impl EventQueue {
                 valid += 1;
             }
         }
-        let later = if valid > MAX_NEAR * 3 / 4 { valid - MAX_NEAR / 2 } else { 0 };
+        let later = if valid > MAX_NEAR * 3 / 4 { valid - FILLED } else { 0 };
         if later > 0 {
             let from = self.near[later].number();
             self.near[..later].iter().for_each(|entry| self.far.push(entry.number(), from));
@@ -171,22 +188,20 @@ impl EventQueue {
         self.near_len = valid - later;
     }
 
-    /// Move the next events from the heap.
-    #[cold]
+    /// Add the next of the others.
+    #[inline(never)]
     fn refill(&mut self) {
-        let room = MAX_NEAR / 2 - self.near_len;
-        let mut next = [IDLE; MAX_NEAR / 2];
-        let mut count = 0;
-        while count < room
-            && let Some(number) = self.far.pop()
-        {
-            next[count] = Entry::of(number);
-            count += 1;
+        let room = FILLED - self.near_len;
+        self.near.copy_within(..self.near_len, room);
+        for place in (0..room).rev() {
+            let Some(number) = self.far.pop() else {
+                self.near.copy_within(place + 1..FILLED, 0);
+                self.near_len = FILLED - (place + 1);
+                return;
+            };
+            self.near[place] = Entry::of(number);
         }
-        self.near.copy_within(..self.near_len, count);
-        next[..count].reverse();
-        self.near[..count].copy_from_slice(&next[..count]);
-        self.near_len += count;
+        self.near_len = FILLED;
     }
 
     /// Whether no target is armed.
@@ -194,17 +209,19 @@ impl EventQueue {
         self.armed.iter().all(|entry| *entry == IDLE)
     }
 
-    /// Whether the memory of all targets exceeds the cache.
+    /// Whether the memory that the events of all targets need exceeds the cache, and the next ones
+    /// are known.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
-        !self.far.is_empty()
+        !self.far.is_empty() && self.armed.len() > CROWD
     }
 
-    /// The target `ahead` events after the next one; its time may have changed since.
+    /// The event `ahead` events after the next one; its time may have changed since.
     #[inline]
-    pub(crate) fn upcoming(&self, ahead: usize) -> Option<Target> {
+    pub(crate) fn upcoming(&self, ahead: usize) -> Option<Upcoming> {
         let place = self.near_len.checked_sub(ahead + 1)?;
-        Some(self.near[place % PLACES].target())
+        let entry = self.near[place % PLACES];
+        Some(Upcoming { target: entry.target(), place: entry.number() })
     }
 
     /// Whether an event at `at` would be the next one, whenever it was inserted.
@@ -303,10 +320,10 @@ mod tests {
             let target = queue.add_target();
             queue.set(target, at(number * 7919 % 211));
         }
-        while queue.is_crowded() {
+        while !queue.far.is_empty() {
             let ahead: Vec<_> = (0..MIN_NEAR).map_while(|ahead| queue.upcoming(ahead)).collect();
             assert_eq!(ahead.len(), MIN_NEAR);
-            for target in ahead {
+            for Upcoming { target, .. } in ahead {
                 let taken = queue.pop_until(Instant::FAR_FUTURE);
                 assert_eq!(taken.map(|(_, target)| target), Some(target));
             }

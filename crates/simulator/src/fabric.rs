@@ -39,7 +39,7 @@ pub(crate) struct Fabric {
     pub queue: EventQueue,
     topology: Topology,
     links: Vec<FabricLink>,
-    nics: Vec<(Nic, Target)>,
+    nics: Vec<Nic>,
     /// Serialise and parse every packet.
     through_codec: bool,
     capture: Option<Capture>,
@@ -160,7 +160,7 @@ impl Fabric {
     ) -> (usize, Target) {
         let id = LinkId((self.links.len() + self.nics.len()) as u32);
         let target = self.queue.add_target();
-        self.nics.push((Nic::new(setup, id, host, next), target));
+        self.nics.push(Nic::new(setup, id, (host, target), next));
         (self.nics.len() - 1, target)
     }
 
@@ -356,7 +356,7 @@ impl Fabric {
         packet: Box<Packet>,
         len: u32,
     ) -> Sent {
-        let card = &mut self.nics[nic].0;
+        let card = &mut self.nics[nic];
         let Some(at) = card.admit(cx, len) else { return Sent::Queued };
         let (link, flow) = (card.next, packet.flow);
         let attached = &mut self.links[link.index()];
@@ -379,9 +379,9 @@ impl Fabric {
     /// Queue the packet that a NIC admitted last.
     #[inline(never)]
     fn wait_in_nic(&mut self, nic: usize, packet: Box<Packet>, len: u32) {
-        let (nic, target) = &mut self.nics[nic];
+        let nic = &mut self.nics[nic];
         if let Some(next) = nic.enqueue(packet, len) {
-            self.queue.set_at(*target, next);
+            self.queue.set_at(nic.target, next);
         }
     }
 
@@ -391,14 +391,14 @@ impl Fabric {
         let mut recalled = Vec::new();
         for hop in hops {
             let FirstHop::Nic(nic) = *hop else { continue };
-            if let Some(number) = self.nics[nic].0.recall(now, flows) {
+            if let Some(number) = self.nics[nic].recall(now, flows) {
                 recalled.push((number, nic));
             }
         }
         recalled.sort_unstable();
         for (_, nic) in recalled {
-            let (nic, target) = &mut self.nics[nic];
-            self.queue.set_at(*target, nic.await_departure());
+            let nic = &mut self.nics[nic];
+            self.queue.set_at(nic.target, nic.await_departure());
         }
     }
 
@@ -486,9 +486,9 @@ impl Fabric {
         cx: &mut Context<'_>,
         nic: usize,
     ) -> Option<(HostId, u32, u32)> {
-        let (nic, target) = &mut self.nics[nic];
+        let nic = &mut self.nics[nic];
         let Some(Leaving { packet, len, flow, .. }) = nic.poll(cx.now) else {
-            self.queue.set_at(*target, nic.await_departure());
+            self.queue.set_at(nic.target, nic.await_departure());
             return None;
         };
         self.coming = nic.next_departure();
@@ -527,7 +527,7 @@ impl Fabric {
     /// once: a burst leaves without the event queue.
     #[inline]
     pub(crate) fn nic_rests(&mut self, cx: &mut Context<'_>, nic: usize) -> bool {
-        let (nic, target) = &mut self.nics[nic];
+        let nic = &mut self.nics[nic];
         let next = nic.await_departure();
         if next <= cx.now {
             return false;
@@ -538,21 +538,35 @@ impl Fabric {
             self.count_step(next);
             return false;
         }
-        self.queue.set_at(*target, next);
+        self.queue.set_at(nic.target, next);
         true
     }
 
-    /// The link whose event is `ahead` events after the next one, if it is of a link. Links are
-    /// added first, so the first targets are theirs: nothing needs to be looked up.
+    /// The link of this number, or target: links are added first, so the first targets are theirs
+    /// and nothing needs to be looked up.
     #[inline]
-    pub(crate) fn arrival(&self, ahead: usize) -> Option<&FabricLink> {
-        self.links.get(self.queue.upcoming(ahead)?.0 as usize)
+    pub(crate) fn link(&self, number: u32) -> Option<&FabricLink> {
+        self.links.get(number as usize)
+    }
+
+    /// The socket that received the last packet of a link.
+    #[inline]
+    pub(crate) fn reader(&self, link: LinkId) -> Option<SocketId> {
+        self.links[link.index()].reader
+    }
+
+    /// Prefetch the first packet of a link, after `FabricLink::prefetch_first`.
+    #[inline]
+    pub(crate) fn prefetch_packet(&self, number: u32) {
+        if let Some(attached) = self.link(number) {
+            attached.link.prefetch_packet();
+        }
     }
 
     /// Prefetch the NIC of a first hop.
     pub(crate) fn prefetch_nic(&self, hop: FirstHop) {
         if let FirstHop::Nic(nic) = hop {
-            prefetch(&self.nics[nic]);
+            self.nics[nic].prefetch();
         }
     }
 
@@ -573,7 +587,7 @@ impl Fabric {
 
     fn first_link(&self, hop: FirstHop) -> Option<LinkId> {
         match hop {
-            FirstHop::Nic(nic) => Some(self.nics[nic].0.next),
+            FirstHop::Nic(nic) => Some(self.nics[nic].next),
             FirstHop::Link(link) => Some(link),
             FirstHop::Nowhere => None,
         }
@@ -684,12 +698,6 @@ impl FabricLink {
     #[inline]
     pub(crate) fn prefetch_first(&self) {
         self.link.prefetch_next();
-    }
-
-    /// Prefetch its first packet, after `prefetch_first`.
-    #[inline]
-    pub(crate) fn prefetch_packet(&self) {
-        self.link.prefetch_packet();
     }
 
     /// After a change of what is at its ends.

@@ -168,6 +168,11 @@ impl<A: Application> Host<A> {
         self.input(cx, fabric, Input::Packet { interface, packet });
     }
 
+    /// The next packet is probably one for this socket.
+    pub(crate) const fn expect(&mut self, socket: SocketId) {
+        self.stack.expect(socket);
+    }
+
     /// The socket that received the last packet.
     pub(crate) const fn reader(&self) -> Option<SocketId> {
         self.stack.reader()
@@ -183,18 +188,27 @@ impl<A: Application> Host<A> {
         self.stack.prefetch_socket(socket);
     }
 
-    /// Prefetch what a socket refers to.
-    pub(crate) fn prefetch_more(&self, socket: SocketId) {
-        self.stack.prefetch_more(socket);
-    }
-
-    /// Prefetch a socket and its application, between `prefetch_socket` and `prefetch_more`.
+    /// Prefetch a socket, after `prefetch_socket`.
     pub(crate) fn prefetch(&self, socket: SocketId) {
         self.stack.prefetch(socket);
-        if let Some(owner) = self.owners.of(socket) {
-            let running = &self.applications[owner];
-            prefetch(running);
-            running.application.prefetch();
+    }
+
+    /// Prefetch the rest of a socket, and its application if it reads, after `prefetch`. Returns
+    /// whether it does.
+    pub(crate) fn prefetch_more(&self, socket: SocketId) -> bool {
+        let reads = self.stack.prefetch_more(socket);
+        if reads && let Some(owner) = self.owners.of(socket) {
+            prefetch(&self.applications[owner]);
+        }
+        reads
+    }
+
+    /// Prefetch what a socket or its application refers to, after `prefetch_more`.
+    pub(crate) fn prefetch_last(&self, socket: SocketId, reads: bool) {
+        if !reads {
+            self.stack.prefetch_last(socket);
+        } else if let Some(owner) = self.owners.of(socket) {
+            self.applications[owner].application.prefetch();
         }
     }
 

@@ -5,6 +5,7 @@
 //! [`RunRecord`](harness::RunRecord); [`World`] is for other topologies.
 
 mod accounts;
+mod ahead;
 mod capture;
 mod event_queue;
 mod fabric;

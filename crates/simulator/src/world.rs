@@ -4,6 +4,7 @@
 //! clock, and random draws are keyed hashes. Building the world of a run is left to `simulate`.
 
 use crate::accounts::Accounts;
+use crate::ahead::Ahead;
 use crate::capture::Capture;
 use crate::event_queue::Target;
 use crate::fabric::{Fabric, Fault, FirstHop};
@@ -33,6 +34,7 @@ pub struct World<A> {
     /// What each target of the event queue is.
     wakes: Vec<Wake>,
     changes: Vec<Change>,
+    ahead: Ahead,
     recorders: Recorders,
 }
 
@@ -113,6 +115,7 @@ impl<A: Application> World<A> {
             fabric: Fabric::new(Topology::new(network)?),
             wakes: Vec::new(),
             changes: Vec::new(),
+            ahead: Ahead::new(),
             recorders: Recorders::default(),
         })
     }
@@ -300,7 +303,7 @@ impl<A: Application> World<A> {
     fn handle_from(&mut self, mut target: Target, limit: Instant) {
         // The watch for gaps looks at the world before each event.
         let stops = self.recorders.gaps.is_some();
-        let World { hosts, fabric, recorders, now, chance, ways, wakes, changes } = self;
+        let World { hosts, fabric, recorders, now, chance, ways, wakes, changes, ahead } = self;
         let mut cx = context(*now, *chance, recorders).by_ways(*ways);
         // Records of links are in the order of time.
         let is_watched = cx.wants(EventMask::QUEUE) || cx.wants(EventMask::DROP);
@@ -310,11 +313,15 @@ impl<A: Application> World<A> {
             fabric.count_step(cx.now);
             if fabric.queue.is_crowded() {
                 cold_path();
-                look_ahead(hosts, fabric);
+                ahead.look(hosts, fabric);
             }
             cx.host = HostId(0);
             fabric.coming = Instant::FAR_FUTURE;
-            let wake = wakes[target.0 as usize];
+            // Links are added first: theirs are not looked up, which was a cache miss a packet.
+            let wake = match fabric.link(target.0) {
+                Some(_) => Wake::Link(LinkId(target.0)),
+                None => wakes[target.0 as usize],
+            };
             dispatch(&mut cx, hosts, fabric, changes, wake);
             if fabric.asks || stops {
                 break;
@@ -387,35 +394,6 @@ impl<A: Application> World<A> {
     }
 }
 
-/// Prefetch the memory that the next events need while this one is handled. Each event is
-/// prefetched in several steps, since each step follows a pointer that the step before loaded:
-/// the link, its first packet and the return path, the socket.
-#[inline(never)]
-fn look_ahead<A: Application>(hosts: &[Host<A>], fabric: &Fabric) {
-    let reader = |ahead| {
-        let link = fabric.arrival(ahead)?;
-        let (host, interface, socket) = link.reader()?;
-        Some((link, hosts.get(host.index())?, interface, socket))
-    };
-    if let Some(link) = fabric.arrival(9) {
-        link.prefetch();
-    }
-    if let Some((link, host, interface, socket)) = reader(7) {
-        link.prefetch_first();
-        fabric.prefetch_nic(host.first_hop(interface));
-        host.prefetch_socket(socket);
-    }
-    if let Some((link, host, interface, socket)) = reader(4) {
-        link.prefetch_packet();
-        fabric.prefetch_behind_nic(host.first_hop(interface));
-        host.prefetch(socket);
-    }
-    if let Some((_, host, interface, socket)) = reader(1) {
-        fabric.prefetch_queue(host.first_hop(interface));
-        host.prefetch_more(socket);
-    }
-}
-
 /// Handle one event; of a NIC also its next ones, if nothing comes before them.
 #[inline(always)]
 fn dispatch<A: Application>(
@@ -429,6 +407,12 @@ fn dispatch<A: Application>(
         Wake::Link(link) => {
             while let Some((host, interface, packet)) = fabric.poll(cx, link) {
                 let host = &mut hosts[host.index()];
+                if fabric.queue.is_crowded()
+                    && let Some(socket) = fabric.reader(link)
+                {
+                    cold_path();
+                    host.expect(socket);
+                }
                 host.receive(cx, fabric, interface, packet);
                 if fabric.link_rests(cx.now, link, host.reader()) {
                     break;

@@ -18,6 +18,7 @@ pub mod pcapng;
 mod rarely;
 pub mod sctp;
 mod seq;
+mod spare;
 mod tcp;
 mod udp;
 mod virtual_stream;

@@ -2,9 +2,7 @@
 //!
 //! Its bytes are left to `ip` (emit and parse).
 
-use crate::{
-    Fragment, Icmp, MptcpOptions, Opaque, SctpPacket, TcpOptions, TcpSegment, UdpDatagram,
-};
+use crate::{Fragment, Icmp, Opaque, SctpPacket, TcpSegment, UdpDatagram, spare};
 use std::hint::cold_path;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -92,6 +90,9 @@ pub enum Body {
     Opaque(Box<Opaque>),
 }
 
+/// The usual hop limit.
+const HOPS: u8 = 64;
+
 /// Bytes of a UDP header around an SCTP packet (RFC 6951 s5.1).
 const UDP_HEADER: u32 = 8;
 
@@ -135,7 +136,7 @@ impl Body {
 }
 
 impl Packet {
-    /// A datagram from `src` to `dst` with the usual hop limit of 64.
+    /// A datagram from `src` to `dst` with the usual hop limit.
     #[inline]
     pub fn new(src: IpAddr, dst: IpAddr, body: Body) -> Self {
         Packet::between(Ends::new(src, dst), body)
@@ -144,21 +145,20 @@ impl Packet {
     /// The same between these ends.
     #[inline]
     pub const fn between(ends: Ends, body: Body) -> Self {
-        Packet { ends, hop_limit: 64, ecn: 0, corrupted: false, flow: 0, note: Note(0), body }
+        Packet { ends, hop_limit: HOPS, ecn: 0, corrupted: false, flow: 0, note: Note(0), body }
     }
 
-    /// Drops the packet.
+    /// Drops the packet. The box of a TCP segment is kept for the next ones.
     // Half of what `drop` takes, which is made for every body.
     #[inline(always)]
-    pub fn discard(self: Box<Packet>) {
-        match self.body {
-            Body::Tcp(TcpSegment { payload, options, .. }) => {
-                let TcpOptions { sack, mptcp: MptcpOptions { rare, .. }, .. } = options;
-                drop(payload);
-                drop(sack);
-                drop(rare);
-            }
-            _ => self.discard_other(),
+    pub fn discard(mut self: Box<Packet>) {
+        if let Body::Tcp(TcpSegment { payload, options, .. }) = &mut self.body {
+            drop(std::mem::take(payload));
+            drop(std::mem::take(&mut options.sack));
+            drop(std::mem::take(&mut options.mptcp.rare));
+            spare::keep(self);
+        } else {
+            self.discard_other();
         }
     }
 
@@ -173,6 +173,21 @@ impl Packet {
                 drop(other);
             }
         }
+    }
+
+    /// A box for a packet, with the rest of one that was discarded.
+    #[inline]
+    pub fn spare() -> Box<Packet> {
+        spare::take()
+    }
+
+    /// Makes a spare packet one with this segment.
+    #[inline(always)]
+    pub fn fill(&mut self, ends: Ends, flow: u32, segment: TcpSegment) {
+        (self.ends, self.flow) = (ends, flow);
+        (self.hop_limit, self.ecn, self.corrupted) = (HOPS, 0, false);
+        // What was discarded owns nothing: to ask for it takes as long as to write the packet.
+        std::mem::forget(std::mem::replace(&mut self.body, Body::Tcp(segment)));
     }
 
     /// Source address.

@@ -1,33 +1,34 @@
 //! `Far`: events that are not among the next ones.
 //!
-//! A heap for each short span of time, so that none is large when thousands of events are pending;
-//! what is later than all spans is in a heap of its own.
+//! A list for each short span of time, which is put in order when its time comes: to add an event
+//! takes a store, and the order of a dozen events little. What is later than all spans is in a
+//! heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// Events by ascending numbers. The upper half of a number is a time in ns.
-type Heap = BinaryHeap<Reverse<u128>>;
 
 /// A span has 2^16 ns, in which a thousand busy connections have a dozen events.
 const SPAN_BITS: u32 = 16;
 /// Spans, of 34 ms together.
 const SPANS: u64 = 512;
 
-/// Least growth of a heap in events: doubling left most of the memory of all spans empty.
+/// Least growth of a list in events: doubling left most of the memory of all spans empty.
 const STEP: usize = 8;
-/// Most events for which an empty span keeps memory.
+/// Most events for which an empty list keeps memory.
 const KEPT: usize = 32;
 
-/// Pending events in the order of their numbers.
+/// Pending events in the order of their numbers. The upper half of a number is a time in ns.
 #[derive(Debug)]
 pub(super) struct Far {
-    /// By the number of the span, modulo `SPANS`; none until there is an event.
-    spans: Vec<Heap>,
+    /// The events of the first span in descending order.
+    current: Vec<u128>,
+    /// Those of the others in any order, by the number of the span, modulo `SPANS`; none until
+    /// there is an event.
+    spans: Vec<Vec<u128>>,
     /// Number of the first span: those before it have no event in `spans`.
     first: u64,
     /// Events before or behind all spans.
-    others: Heap,
+    others: BinaryHeap<Reverse<u128>>,
     /// Events in all.
     len: usize,
 }
@@ -39,7 +40,7 @@ const fn span_of(number: u128) -> u64 {
 
 impl Far {
     pub(super) const fn new() -> Self {
-        Far { spans: Vec::new(), first: 0, others: Heap::new(), len: 0 }
+        Far { current: Vec::new(), spans: Vec::new(), first: 0, others: BinaryHeap::new(), len: 0 }
     }
 
     #[inline]
@@ -52,37 +53,51 @@ impl Far {
         let span = span_of(number);
         if self.len == self.others.len() {
             self.first = span_of(from);
-            self.spans.resize_with(SPANS as usize, Heap::new);
+            self.spans.resize_with(SPANS as usize, Vec::new);
         }
         self.len += 1;
-        let is_near = span.wrapping_sub(self.first) < SPANS;
-        let heap =
-            if is_near { &mut self.spans[(span % SPANS) as usize] } else { &mut self.others };
-        if heap.len() == heap.capacity() {
-            heap.reserve_exact(heap.len() / 4 + STEP);
+        match span.wrapping_sub(self.first) {
+            0 => {
+                let place = self.current.partition_point(|other| *other > number);
+                self.current.insert(place, number);
+            }
+            1..SPANS => {
+                let list = &mut self.spans[(span % SPANS) as usize];
+                if list.len() == list.capacity() {
+                    list.reserve_exact(list.len() / 4 + STEP);
+                }
+                list.push(number);
+            }
+            _ => self.others.push(Reverse(number)),
         }
-        heap.push(Reverse(number));
     }
 
     /// Takes the lowest number.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<u128> {
-        let other = self.others.peek().map_or(u128::MAX, |Reverse(number)| *number);
-        let mut heap = &mut self.others;
-        if self.len > heap.len() {
-            while self.spans[(self.first % SPANS) as usize].is_empty() {
-                let span = &mut self.spans[(self.first % SPANS) as usize];
-                if span.capacity() > KEPT {
-                    span.shrink_to(KEPT);
-                }
-                self.first += 1;
-            }
-            let span = &mut self.spans[(self.first % SPANS) as usize];
-            if span.peek().is_some_and(|Reverse(number)| *number < other) {
-                heap = span;
-            }
+        if self.current.is_empty() && self.len > self.others.len() {
+            self.next_span();
         }
-        let Reverse(number) = heap.pop()?;
-        self.len -= 1;
-        Some(number)
+        let first = self.current.last().copied().unwrap_or(u128::MAX);
+        if self.others.peek().is_some_and(|Reverse(other)| *other < first) {
+            self.len -= 1;
+            return self.others.pop().map(|Reverse(number)| number);
+        }
+        self.current.pop().inspect(|_| self.len -= 1)
+    }
+
+    /// The events of the next span that has any are the current ones.
+    #[inline(never)]
+    fn next_span(&mut self) {
+        if self.current.capacity() > KEPT {
+            self.current.shrink_to(KEPT);
+        }
+        self.first += 1;
+        while self.spans[(self.first % SPANS) as usize].is_empty() {
+            self.first += 1;
+        }
+        // The list of the span that is over is that of one to come.
+        std::mem::swap(&mut self.current, &mut self.spans[(self.first % SPANS) as usize]);
+        self.current.sort_unstable_by_key(|number| Reverse(*number));
     }
 }

@@ -8,7 +8,7 @@
 //! owner.
 
 use super::RangeSet;
-use base::{ShortQueue, ring};
+use base::{ShortQueue, prefetch, ring};
 use std::collections::VecDeque;
 use std::hint::cold_path;
 use std::ops::Range;
@@ -80,6 +80,12 @@ pub struct Inserted {
 }
 
 impl Reassembly {
+    /// Requests the memory of what arrived.
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.ready);
+        prefetch(&self.above);
+    }
+
     /// Nothing received, offset zero expected.
     pub fn new() -> Self {
         Reassembly::default()

@@ -15,11 +15,12 @@ use wire::{Payload, payload};
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct SendBuffer {
-    end: u64,
+    pieces: VecDeque<Piece>,
     start: u64,
     /// Index of the piece read last; the next slice is mostly in the same one or the next.
     hint: Cell<usize>,
-    pieces: VecDeque<Piece>,
+    /// Last, since every packet asks for it.
+    end: u64,
 }
 
 /// A run of bytes of one kind.

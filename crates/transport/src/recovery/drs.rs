@@ -12,7 +12,7 @@
 
 mod sizing;
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, prefetch};
 pub(crate) use sizing::Sizing;
 use std::hint::cold_path;
 
@@ -97,6 +97,11 @@ struct ReceiverRtt {
 }
 
 impl ReceiveBuffer {
+    /// Requests the memory of what is used.
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.used);
+    }
+
     /// Grows up to `max` bytes of memory, from what the kernel of `sizing` begins with. `advmss`:
     /// the MSS we announce.
     pub(crate) fn auto(max: u32, advmss: u32, sizing: Sizing) -> Self {

@@ -21,16 +21,17 @@ const LINUX_RTO_MIN_US: i64 = 200_000;
 
 /// The estimator of one path.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct RttEstimator {
     srtt: Duration,
+    /// The time-out, back-off included: asked for several times a packet.
+    rto: Duration,
     rttvar: Duration,
     latest: Duration,
     first: Duration,
     samples: u32,
-    initial: Duration,
-    /// The time-out, back-off included: asked for several times a packet.
-    rto: Duration,
     backoff: u32,
+    initial: Duration,
     linux: LinuxState,
 }
 

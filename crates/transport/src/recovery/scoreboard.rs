@@ -194,6 +194,11 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Requests the memory of the number of segments.
+    pub(crate) fn prefetch_len(&self) {
+        prefetch(&self.first_id);
+    }
+
     /// Requests the memory of the segments that the next acknowledgement is about, and of the last
     /// one.
     pub(crate) fn prefetch(&self) {

@@ -3,6 +3,7 @@
 //! Choosing and sending the probe segment, and the timer, are left to the owner.
 
 use base::Duration;
+use std::num::NonZeroU64;
 
 /// Additional wait for a single segment, whose acknowledgement may be delayed.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -68,11 +69,12 @@ pub(crate) fn pto(rule: TlpRule, input: &PtoInput) -> Option<Duration> {
 
 /// The outstanding probe.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Tlp {
-    /// `snd_nxt` after the probe.
-    end: Option<u64>,
     is_retrans: bool,
     sampled: bool,
+    /// One more than `snd_nxt` after the probe. Last, since every segment asks for it.
+    end: Option<NonZeroU64>,
 }
 
 /// What an acknowledgement reports about a probe.
@@ -112,7 +114,7 @@ impl Tlp {
 
     /// A probe was sent; `snd_nxt` is the offset after it, `is_retrans` that it was no new data.
     pub(crate) const fn on_probe(&mut self, snd_nxt: u64, is_retrans: bool) {
-        self.end = Some(snd_nxt);
+        self.end = NonZeroU64::new(snd_nxt + 1);
         self.is_retrans = is_retrans;
         self.sampled = false;
     }
@@ -125,7 +127,10 @@ impl Tlp {
 
     /// Where the outstanding probe ends.
     pub(crate) const fn end_offset(&self) -> Option<u64> {
-        self.end
+        match self.end {
+            Some(end) => Some(end.get() - 1),
+            None => None,
+        }
     }
 
     /// Whether the outstanding probe was a retransmission.
@@ -135,7 +140,7 @@ impl Tlp {
 
     /// An acknowledgement arrived (RFC 8985 s7.4.2).
     pub(crate) fn on_ack(&mut self, ack: &TlpAck) -> TlpOutcome {
-        let Some(end) = self.end else { return TlpOutcome::None };
+        let Some(end) = self.end_offset() else { return TlpOutcome::None };
         if ack.ack < end {
             return TlpOutcome::None;
         }

@@ -131,8 +131,14 @@ impl Stack {
         }
     }
 
+    /// The next packet is probably one for this socket: it is found sooner then.
+    pub const fn expect(&mut self, socket: SocketId) {
+        self.addressing.expect(socket);
+    }
+
     /// Prefetches the entry of a socket.
     pub fn prefetch_socket(&self, socket: SocketId) {
+        self.addressing.prefetch(socket);
         if let Some(socket) = self.sockets.get(socket) {
             prefetch(socket);
         }
@@ -145,10 +151,19 @@ impl Stack {
         }
     }
 
+    /// Prefetches the rest of a connection, by what it does, after `prefetch`. Returns whether it
+    /// probably receives.
+    pub fn prefetch_more(&self, socket: SocketId) -> bool {
+        match self.sockets.get(socket) {
+            Some(Socket::Tcp(connection)) => connection.prefetch_more(),
+            _ => false,
+        }
+    }
+
     /// Prefetches what a connection that is in the cache points to.
-    pub fn prefetch_more(&self, socket: SocketId) {
+    pub fn prefetch_last(&self, socket: SocketId) {
         if let Some(Socket::Tcp(connection)) = self.sockets.get(socket) {
-            connection.prefetch_more();
+            connection.prefetch_last();
         }
     }
 

@@ -82,12 +82,24 @@ impl Connection {
     pub(crate) fn prefetch(&self) {
         prefetch(&self.marks);
         self.subflow.prefetch();
-        prefetch(&self.controller);
     }
 
-    /// Requests the memory that sending needs besides, once it is known whether there is any.
-    pub(crate) fn prefetch_more(&self) {
-        if self.subflow.prefetch_more() {
+    /// Requests the memory that receiving or sending needs besides. Returns whether it probably
+    /// receives.
+    pub(crate) fn prefetch_more(&self) -> bool {
+        self.subflow.prefetch_more();
+        if self.subflow.is_idle() {
+            return true;
+        }
+        prefetch(&self.controller);
+        prefetch(&self.account);
+        false
+    }
+
+    /// Requests the memory that the fields refer to.
+    pub(crate) fn prefetch_last(&self) {
+        if !self.subflow.is_idle() {
+            self.subflow.prefetch_last();
             self.controller.prefetch();
         }
     }

@@ -79,15 +79,14 @@ pub(super) struct RecoveryContext<'a, 'b> {
 impl LossRecovery {
     /// Requests the memory that every packet needs.
     pub(super) fn prefetch(&self) {
-        prefetch(&self.tlp);
-        prefetch(&self.ca_state);
         prefetch(&self.board);
+        self.board.prefetch_len();
     }
 
     /// Requests the memory that sending needs besides.
     pub(super) fn prefetch_more(&self) {
         prefetch(&self.rack);
-        self.board.prefetch();
+        prefetch(&self.tlp);
     }
 
     /// The scoreboard.

@@ -135,6 +135,12 @@ impl Receiver {
         prefetch(&self.data);
     }
 
+    /// Requests the memory that receiving needs besides.
+    pub(crate) fn prefetch_more(&self) {
+        self.buffer.prefetch();
+        self.data.prefetch();
+    }
+
     /// The peer's SYN came, with this timestamp.
     pub(crate) const fn on_syn(&mut self, now: Instant, timestamp: Option<u32>) {
         self.announced_at = 0;

@@ -45,9 +45,9 @@ pub(super) struct Sender {
     more_follows: bool,
     /// Why unsent data were not sent at the last attempt.
     blocked: Blocked,
-    pub writer: Writer,
-    buffer: SendBuffer,
     pub bursts: Bursts,
+    buffer: SendBuffer,
+    pub writer: Writer,
     pub validation: CwndValidation,
     /// Pacing rate in bytes per second, known whether or not pacing is on.
     pub pacing_rate: Option<u64>,
@@ -79,13 +79,21 @@ impl Sender {
     /// Requests the memory that every packet needs.
     pub(super) fn prefetch(&self) {
         prefetch(&self.una);
-        prefetch(&self.buffer);
+        prefetch(&self.nic);
+        prefetch(&self.writer);
     }
 
     /// Requests the memory that sending needs besides.
     pub(super) fn prefetch_more(&self) {
-        prefetch(&self.validation);
+        prefetch(&self.buffer);
+        prefetch(&self.pacing_rate);
+        prefetch(&self.pacer);
+    }
+
+    /// Requests the memory that the fields refer to.
+    pub(super) fn prefetch_last(&self) {
         self.buffer.prefetch();
+        self.bursts.prefetch();
     }
 
     /// The sequence variables are in order.

@@ -92,15 +92,16 @@ impl Outbox {
     }
 }
 
-/// Totals of one subflow.
+/// Totals of one subflow. Those of every packet come first.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 struct Counters {
-    bytes_sent: u64,
-    bytes_retrans: u64,
     segs_in: u64,
     /// Of these those that came next and took the short way.
     segs_expected: u64,
     segs_out: u64,
+    bytes_sent: u64,
+    bytes_retrans: u64,
     segs_retrans: u64,
     spurious_retrans: u64,
 }
@@ -132,14 +133,15 @@ pub struct Subflow {
     handshake: Handshake,
     rx: Receiver,
     tx: Sender,
-    loss: LossRecovery,
-    rtt: RoundTrip,
-    stats: Counters,
     /// Largest IP datagram of the interface, in bytes.
     mtu: u32,
+    loss: LossRecovery,
+    rtt: RoundTrip,
     options: Options,
-    switches: Switches,
+    /// Together with the counters of every packet in a cache line.
     envelope: Envelope,
+    stats: Counters,
+    switches: Switches,
     tuple: Tuple,
 }
 
@@ -261,24 +263,37 @@ impl Subflow {
     /// Requests the memory that every packet needs.
     pub fn prefetch(&self) {
         prefetch(&self.id);
+        prefetch(&self.timers);
         prefetch(&self.handshake);
         self.rx.prefetch();
         self.tx.prefetch();
         self.loss.prefetch();
         prefetch(&self.rtt);
-        prefetch(&self.stats);
         prefetch(&self.envelope);
     }
 
-    /// Requests the memory that sending needs besides; returns whether anything is outstanding.
-    pub fn prefetch_more(&self) -> bool {
-        if self.loss.is_idle() {
-            return false;
+    /// Requests the memory that receiving needs besides, or sending if anything is outstanding.
+    pub fn prefetch_more(&self) {
+        if self.is_idle() {
+            self.rx.prefetch_more();
+            return;
         }
         self.tx.prefetch_more();
         self.loss.prefetch_more();
         self.rtt.prefetch_more();
-        true
+        prefetch(&self.options);
+    }
+
+    /// Requests the memory that the fields refer to which sending needs.
+    pub fn prefetch_last(&self) {
+        self.tx.prefetch_last();
+        self.loss.board().prefetch();
+    }
+
+    /// Whether nothing is outstanding: it probably receives.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.loss.is_idle()
     }
 
     /// Both ends.

@@ -3,7 +3,7 @@
 //!
 //! The size of a burst is chosen in `transmit`.
 
-use base::ring;
+use base::{prefetch, ring};
 use std::collections::VecDeque;
 use std::hint::cold_path;
 
@@ -52,6 +52,11 @@ impl Run {
 }
 
 impl Bursts {
+    /// Requests the memory of the last ones.
+    pub(super) fn prefetch(&self) {
+        self.rest.back().inspect(|last| prefetch(*last));
+    }
+
     /// Begins a burst of `segs` segments. `start`: offset of its first byte, if the burst is a
     /// buffer of its own.
     pub(crate) fn begin(&mut self, segs: u32, start: Option<u64>) {

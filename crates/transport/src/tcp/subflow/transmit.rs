@@ -616,7 +616,7 @@ impl Subflow {
     ) -> Box<Packet> {
         // Everything that is a call comes before the segment is made: then its fields go from
         // registers to where it will be kept.
-        let place = Box::new_uninit();
+        let mut packet = Packet::spare();
         let ends = self.envelope.ends.clone();
         let len = payload.len();
         let seq = self.handshake.seq_of(offset);
@@ -639,8 +639,7 @@ impl Subflow {
             payload,
         };
         let flow = self.id.socket.0 + 1;
-        let packet = Packet { flow, ..Packet::between(ends, Body::Tcp(segment)) };
-        let mut packet = Box::write(place, packet);
+        packet.fill(ends, flow, segment);
         debug_assert_eq!(self.tx.nic.last_len, packet.wire_len());
         // Added in place: options that may be there cost each segment a copy and their length.
         if self.mp.is_some() || self.rx.has_sacks() {
