@@ -18,7 +18,8 @@ thread_local! {
 }
 
 /// Keeps a packet of TCP that owns nothing.
-#[inline]
+// In line it costs 5 misses of the instruction cache per packet of MPTCP.
+#[inline(never)]
 pub(crate) fn keep(packet: Box<Packet>) {
     BOXES.with_borrow_mut(|boxes| {
         if boxes.len() < MOST {
