@@ -349,7 +349,7 @@ impl Subflow {
         cx.recalls |= self.tx.nic.waits_for_known();
     }
 
-    /// Whether the departures after `now` that it knows of are to be reported; then it forgets them.
+    /// Whether departures after `now` that it knows of are to be reported; then it forgets them.
     pub fn recall(&mut self, now: Instant) -> bool {
         let waits = self.tx.nic.waits_for_known();
         if waits {
