@@ -370,5 +370,76 @@ mod tests {
                 expected.into_iter().map(|(time, _, target)| (time, target)).collect();
             prop_assert_eq!(drain(&mut queue), expected);
         }
+
+        /// Times of all distances: within one span of the far events, a few spans, and beyond all.
+        #[test]
+        fn order_is_the_same_with_early_wakes_limits_and_any_distance(
+            moves in proptest::collection::vec((0u32..120, one_move()), 0..600),
+        ) {
+            let mut queue = EventQueue::new();
+            let mut model: Vec<Option<(u64, usize)>> = vec![None; 120];
+            for _ in 0..120 {
+                queue.add_target();
+            }
+            let mut now = 0;
+            for (number, (target, what)) in moves.into_iter().enumerate() {
+                let slot = &mut model[target as usize];
+                match what {
+                    Move::Set(wait) => {
+                        queue.set(Target(target), Some(Instant::from_nanos(now + wait)));
+                        let stays = slot.is_some_and(|(time, _)| time == now + wait);
+                        *slot = if stays { *slot } else { Some((now + wait, number)) };
+                    }
+                    Move::Latest(wait) => {
+                        queue.set_latest(Target(target), Some(Instant::from_nanos(now + wait)));
+                        let stays = slot.is_some_and(|(time, _)| time <= now + wait);
+                        *slot = if stays { *slot } else { Some((now + wait, number)) };
+                    }
+                    Move::Clear => {
+                        queue.set(Target(target), None);
+                        *slot = None;
+                    }
+                    Move::Take(wait) => {
+                        let limit = now + wait;
+                        let first = (0..120).filter(|target| model[*target as usize].is_some());
+                        let first = first.min_by_key(|target| model[*target as usize]);
+                        let due = first.filter(|target| {
+                            model[*target as usize].is_some_and(|(time, _)| time <= limit)
+                        });
+                        let taken = due.and_then(|target| model[target as usize].take());
+                        now = taken.map_or(limit, |(time, _)| time);
+                        let expected = due.map(|target| (Instant::from_nanos(now), Target(target)));
+                        prop_assert_eq!(queue.pop_until(Instant::from_nanos(limit)), expected);
+                    }
+                    Move::Look(wait) => {
+                        let at = now + wait;
+                        // It may be false where the next event is an old one that is void.
+                        if queue.is_before_all(Instant::from_nanos(at)) {
+                            prop_assert!(model.iter().flatten().all(|(time, _)| *time > at));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Move {
+        Set(u64),
+        Latest(u64),
+        Clear,
+        Take(u64),
+        Look(u64),
+    }
+
+    fn one_move() -> impl Strategy<Value = Move> {
+        let wait = || prop_oneof![0u64..3, 0u64..70_000, 0u64..2_000_000, 0u64..3_000_000_000];
+        prop_oneof![
+            4 => wait().prop_map(Move::Set),
+            2 => wait().prop_map(Move::Latest),
+            1 => Just(Move::Clear),
+            4 => wait().prop_map(Move::Take),
+            1 => wait().prop_map(Move::Look),
+        ]
     }
 }

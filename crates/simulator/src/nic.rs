@@ -20,7 +20,7 @@ use wire::Packet;
 pub(crate) struct Nic {
     /// Packets in service or waiting for service, in order.
     queue: VecDeque<Leaving>,
-    /// Departure of the first one; the end of time without any. Asked thrice a packet.
+    /// Departure of the first one; the end of time without any. Read three times a packet.
     first_at: Instant,
     busy_until: Instant,
     pub target: Target,
@@ -122,6 +122,7 @@ impl Nic {
     #[inline]
     pub(crate) fn pass(&mut self, departure: Departure) {
         debug_assert_eq!(departure.at, self.busy_until);
+        debug_assert!(self.may_pass());
         self.passed.departures[self.passed.count % KNOWN_DEPARTURES] = departure;
         self.passed.count += 1;
     }
@@ -251,6 +252,61 @@ mod tests {
                 link.enqueue(&mut cx, packet(len - 28, number));
             }
             prop_assert_eq!(nic.next_departure(), link.next_poll());
+        }
+
+        /// Packets that pass depart and are refused as those in the queue, also after a recall.
+        #[test]
+        fn nic_that_packets_pass_does_what_a_link_does(
+            arrivals in proptest::collection::vec(
+                (0u64..40_000, 0u32..1400, any::<bool>(), 0u32..3, prop::bool::weighted(0.2)),
+                1..60,
+            ),
+            queue_packets in 0u32..6,
+        ) {
+            let rate = Rate::from_mbit(700);
+            let setup = NicSetup { rate, queue_packets };
+            let mut nic = Nic::new(setup, LinkId(9), (HostId(0), Target(0)), LinkId(0));
+            let limit = Limit::Packets(queue_packets);
+            let config =
+                LinkConfig { capacity: Capacity::Rate(rate), limit, ..LinkConfig::default() };
+            let mut link = Link::new(LinkId(9), config, 0);
+            let (mut ours, mut theirs, mut passed) = (Vec::new(), Vec::new(), Vec::new());
+            let mut serve = |nic: &mut Nic, link: &mut Link, until: Instant| {
+                while nic.next_departure() <= until {
+                    let at = nic.next_departure();
+                    ours.extend(nic.poll(at).map(|left| (at, left.len)));
+                }
+                while link.next_poll() <= until {
+                    let at = link.next_poll();
+                    let packet = link.poll(&mut Context::quiet(at, Chance::new(1, 0)));
+                    theirs.extend(packet.map(|packet| (at, packet.wire_len())));
+                }
+            };
+            let mut now = Instant::ZERO;
+            for (number, (gap, len, passes, flow, recalls)) in (0u16..).zip(arrivals) {
+                now += base::Duration::from_nanos(gap);
+                serve(&mut nic, &mut link, now);
+                let mut cx = Context::quiet(now, Chance::new(1, 0));
+                let mut first = packet(len, number);
+                first.flow = flow;
+                let len = first.wire_len();
+                link.enqueue(&mut cx, first.clone());
+                let Some(at) = nic.admit(&mut cx, len) else { continue };
+                if passes && nic.may_pass() {
+                    nic.pass(Departure { at, len, flow, number: number.into() });
+                    passed.push((at, len, flow));
+                } else {
+                    nic.enqueue(first, len);
+                }
+                if recalls {
+                    nic.recall(now, &[flow]);
+                    passed.retain(|(at, _, of)| *at <= now || *of != flow);
+                }
+            }
+            serve(&mut nic, &mut link, Instant::FAR_FUTURE - base::Duration::from_nanos(1));
+            ours.extend(passed.into_iter().map(|(at, len, _)| (at, len)));
+            ours.sort_unstable();
+            prop_assert_eq!(ours, theirs);
         }
     }
 }
