@@ -222,6 +222,7 @@ impl<A: Application> LiveHost<A> {
             }
             _ => {
                 self.pass_held()?;
+                // Others pass at once, so that what they cause belongs to their read.
                 if is_pure_ack(&packet) {
                     self.held = Some((number, Box::new(packet)));
                     return Ok(());

@@ -1,10 +1,10 @@
 //! Looking ahead: the memory that the next events need is prefetched while others are handled.
 //!
-//! A packet is followed from an event that is some events ahead until it arrives, in several steps.
-//! Each follows pointers that a step before loaded, and a processor waits if it is asked for more
-//! than a dozen cache lines at a time. First the link, then its first entry and the NIC of the
-//! answer, the connection, the packet and the way back with the rest of the connection by what it
-//! does, and last what all of them refer to.
+//! A packet is followed over several events until it arrives, in steps. Each step follows pointers
+//! that an earlier one loaded, and a processor waits if more than a dozen lines are on their way.
+//! The steps: the link; its first entry and the NIC of the answer; the connection; the packet, the
+//! link of the answer, and the part of the connection that receives or that sends; and last what
+//! these refer to.
 
 use crate::event_queue::Upcoming;
 use crate::fabric::{Fabric, FirstHop};
@@ -12,9 +12,10 @@ use crate::host::Host;
 use base::{HostId, SocketId};
 use traffic::Application;
 
-/// How many events after the next one a packet is followed from. The queue keeps more in order.
+/// Number of events before its arrival from which a packet is followed. The queue keeps more in
+/// order.
 pub(crate) const DISTANCE: usize = 14;
-/// After so many events each of the other steps is taken.
+/// Number of events after the first step at which each of the others follows.
 const STEPS: [usize; 4] = [3, 6, 9, 12];
 /// More than the last of them.
 const PLACES: usize = 16;
@@ -38,9 +39,9 @@ struct Followed {
 /// The packets that are followed.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    /// The last event that was looked at, by its place in the order.
+    /// The last event that was examined, by its place in the order.
     place: u128,
-    /// By the number of the event that was handled when they were first looked at.
+    /// By the number of the event that was handled at the first step, modulo `PLACES`.
     followed: [Followed; PLACES],
     /// Of the last events, the last one in the lowest bit: whether a packet is followed since.
     since: u32,
@@ -75,35 +76,35 @@ impl Ahead {
         }
     }
 
-    /// The next steps of the packets whose turn it is.
+    /// The next step of each packet that is due for one.
     fn step<A: Application>(&mut self, hosts: &[Host<A>], fabric: &Fabric) {
         let since = self.since;
-        let has_turn = |step: usize| since & 1 << STEPS[step] != 0;
-        if has_turn(0) {
+        let is_due = |step: usize| since & 1 << STEPS[step] != 0;
+        if is_due(0) {
             let first = self.after(STEPS[0]);
             match follow(hosts, fabric, first.link) {
                 Some(followed) => *first = followed,
                 None => self.since &= !(1 << STEPS[0]),
             }
         }
-        if has_turn(1) {
+        if is_due(1) {
             let second = self.after(STEPS[1]);
             hosts[second.host.index()].prefetch(second.socket);
         }
-        if has_turn(2) {
+        if is_due(2) {
             let third = self.after(STEPS[2]);
             fabric.prefetch_packet(third.link);
             fabric.prefetch_behind_nic(third.hop);
             third.reads = hosts[third.host.index()].prefetch_more(third.socket);
         }
-        if has_turn(3) {
+        if is_due(3) {
             let fourth = self.after(STEPS[3]);
             fabric.prefetch_queue(fourth.hop);
             hosts[fourth.host.index()].prefetch_last(fourth.socket, fourth.reads);
         }
     }
 
-    /// What was first looked at so many events ago.
+    /// The packet of which the first step was `events` events ago.
     #[inline]
     fn after(&mut self, events: usize) -> &mut Followed {
         &mut self.followed[self.event.wrapping_sub(events) % PLACES]

@@ -264,9 +264,23 @@ mod tests {
     }
 
     fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
+        let nanos = drain_nanos(queue).into_iter();
+        nanos.map(|(time, target)| (Instant::from_nanos(time).as_millis(), target)).collect()
+    }
+
+    fn drain_nanos(queue: &mut EventQueue) -> Vec<(u64, u32)> {
         std::iter::from_fn(|| queue.pop_until(Instant::FAR_FUTURE))
-            .map(|(time, target)| (time.as_millis(), target.0))
+            .map(|(time, target)| (time.as_nanos(), target.0))
             .collect()
+    }
+
+    /// Times and targets of a model, which has a time and a number for each target.
+    fn in_order(model: &[Option<(u64, usize)>]) -> Vec<(u64, u32)> {
+        let numbered = model.iter().enumerate();
+        let armed = numbered.filter_map(|(target, slot)| slot.map(|slot| (slot, target as u32)));
+        let mut armed: Vec<((u64, usize), u32)> = armed.collect();
+        armed.sort_unstable();
+        armed.into_iter().map(|((time, _), target)| (time, target)).collect()
     }
 
     #[test]
@@ -360,15 +374,7 @@ mod tests {
                     prop_assert_eq!(queue.pop_until(Instant::FAR_FUTURE), expected);
                 }
             }
-            let mut expected: Vec<(u64, usize, u32)> = model
-                .iter()
-                .enumerate()
-                .filter_map(|(target, slot)| slot.map(|(time, n)| (time, n, target as u32)))
-                .collect();
-            expected.sort_unstable();
-            let expected: Vec<(u64, u32)> =
-                expected.into_iter().map(|(time, _, target)| (time, target)).collect();
-            prop_assert_eq!(drain(&mut queue), expected);
+            prop_assert_eq!(drain(&mut queue), in_order(&model));
         }
 
         /// Times of all distances: within one span of the far events, a few spans, and beyond all.
@@ -420,6 +426,7 @@ mod tests {
                     }
                 }
             }
+            prop_assert_eq!(drain_nanos(&mut queue), in_order(&model));
         }
     }
 

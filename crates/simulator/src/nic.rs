@@ -218,19 +218,23 @@ mod tests {
         Box::new(Packet::new(address, address, body))
     }
 
+    /// A NIC and a link that are to do the same.
+    fn alike(queue_packets: u32) -> (Nic, Link) {
+        let rate = Rate::from_mbit(700);
+        let setup = NicSetup { rate, queue_packets };
+        let nic = Nic::new(setup, LinkId(9), (HostId(0), Target(0)), LinkId(0));
+        let (capacity, limit) = (Capacity::Rate(rate), Limit::Packets(queue_packets));
+        let config = LinkConfig { capacity, limit, ..LinkConfig::default() };
+        (nic, Link::new(LinkId(9), config, 0))
+    }
+
     proptest! {
         #[test]
         fn nic_does_what_a_link_does(
             arrivals in proptest::collection::vec((0u64..40_000, 0u32..1400), 1..60),
             queue_packets in 0u32..6,
         ) {
-            let rate = Rate::from_mbit(700);
-            let setup = NicSetup { rate, queue_packets };
-            let mut nic = Nic::new(setup, LinkId(9), (HostId(0), Target(0)), LinkId(0));
-            let limit = Limit::Packets(queue_packets);
-            let config =
-                LinkConfig { capacity: Capacity::Rate(rate), limit, ..LinkConfig::default() };
-            let mut link = Link::new(LinkId(9), config, 0);
+            let (mut nic, mut link) = alike(queue_packets);
             let mut now = Instant::ZERO;
             for (number, (gap, len)) in (0u16..).zip(arrivals) {
                 now += base::Duration::from_nanos(gap);
@@ -263,13 +267,7 @@ mod tests {
             ),
             queue_packets in 0u32..6,
         ) {
-            let rate = Rate::from_mbit(700);
-            let setup = NicSetup { rate, queue_packets };
-            let mut nic = Nic::new(setup, LinkId(9), (HostId(0), Target(0)), LinkId(0));
-            let limit = Limit::Packets(queue_packets);
-            let config =
-                LinkConfig { capacity: Capacity::Rate(rate), limit, ..LinkConfig::default() };
-            let mut link = Link::new(LinkId(9), config, 0);
+            let (mut nic, mut link) = alike(queue_packets);
             let (mut ours, mut theirs, mut passed) = (Vec::new(), Vec::new(), Vec::new());
             let mut serve = |nic: &mut Nic, link: &mut Link, until: Instant| {
                 while nic.next_departure() <= until {

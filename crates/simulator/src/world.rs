@@ -121,8 +121,14 @@ impl<A: Application> World<A> {
     }
 
     /// Add the next link of the network; `owner` keys its random draws.
+    ///
+    /// # Panics
+    ///
+    /// If a host was added before, or a change was scheduled: events of links are recognised by
+    /// their numbers, which are the first.
     pub fn add_link(&mut self, config: LinkConfig, owner: u64) -> LinkId {
         let (id, target) = self.fabric.add_link(config, owner);
+        assert_eq!(target.0, id.0, "links are added before hosts and changes");
         self.wake(target, Wake::Link(id));
         id
     }

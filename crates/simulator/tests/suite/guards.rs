@@ -1,8 +1,8 @@
 //! Processing cost, NICs, limits of time, and the guard against live-lock.
 
 use crate::pair::{CLIENT, SERVER, UP, connect, link, one_path, record, two_hosts, value, with};
-use base::{Context, Duration, Instant};
-use network::MiddleBox;
+use base::{Chance, Context, Duration, HostId, Instant, InterfaceId, LinkId};
+use network::{End, LinkConfig, LinkEnds, MiddleBox, Network, Route, RouterId};
 use simulator::{ProcessingCost, WorldError};
 use traffic::Traffic;
 use wire::Packet;
@@ -75,8 +75,6 @@ impl MiddleBox for Flood {
 
 #[test]
 fn packets_multiplying_in_a_loop_are_found_to_be_a_live_lock() {
-    use base::{Chance, HostId, InterfaceId, LinkId};
-    use network::{End, LinkConfig, LinkEnds, Network, Route, RouterId};
     let (first, second) = (End::Router(RouterId(0)), End::Router(RouterId(1)));
     let host = End::Host(HostId(0), InterfaceId(0));
     let links = vec![
@@ -109,6 +107,20 @@ fn packets_multiplying_in_a_loop_are_found_to_be_a_live_lock() {
     world.add_application(CLIENT, application, endpoint).unwrap();
     let error = world.run_until(Instant::from_secs(1), |_| false).unwrap_err();
     assert!(matches!(error, WorldError::LiveLock { .. }), "{error}");
+}
+
+/// Their events are recognised by their numbers.
+#[test]
+#[should_panic(expected = "links are added before hosts")]
+fn a_link_cannot_be_added_after_a_host() {
+    let ends = [CLIENT, SERVER].map(|host| End::Host(host, InterfaceId(0)));
+    let links =
+        vec![LinkEnds { from: ends[0], to: ends[1] }, LinkEnds { from: ends[1], to: ends[0] }];
+    let network = Network { links, routes: vec![] };
+    let mut world = simulator::World::<traffic::Half>::new(Chance::new(1, 0), &network).unwrap();
+    world.add_link(LinkConfig::default(), 0);
+    world.add_host(crate::pair::stack(CLIENT), ProcessingCost::default(), None);
+    world.add_link(LinkConfig::default(), 1);
 }
 
 #[test]

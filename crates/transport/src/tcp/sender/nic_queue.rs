@@ -147,6 +147,7 @@ mod tests {
         queue.throttle();
         assert!(queue.waits_for_known());
         queue.forget_departures(at(2));
+        assert!(!queue.exceeds(1500, at(3)), "those that left before do not count");
         assert!(!queue.waits_for_known() && queue.exceeds(1499, at(3)), "it will be reported");
     }
 }
