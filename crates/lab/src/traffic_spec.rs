@@ -208,13 +208,14 @@ fn page(folders: Folders<'_>, value: &str) -> Result<PageSource, Refusal> {
 pub(crate) fn parse_http(text: &str) -> Result<Http, Refusal> {
     match text.to_ascii_lowercase().as_str() {
         "1.1" | "1" | "http/1.1" => Ok(Http::SIX),
+        "pipelined" => Ok(Http::SIX_PIPELINED),
         "2" | "h2" | "http/2" => Ok(Http::Two),
         "streams" => Ok(Http::TEN_STREAMS),
         _ => Err(Refusal::new(
             text,
             format!("unknown version of HTTP `{text}`"),
-            "write `1.1` (six connections), `2` (one connection, concurrent streams) or `streams` \
-             (one association of sctp)",
+            "write `1.1` (six connections), `pipelined` (one, then six with all requests at once), \
+             `2` (one connection, concurrent streams) or `streams` (one association of sctp)",
         )),
     }
 }
@@ -594,6 +595,9 @@ fn describe_page(web: &Web) -> String {
     };
     let over = match web.http {
         Http::One { connections } => format!("{connections} HTTP/1.1 connections{each}"),
+        Http::Pipelined { connections } => {
+            format!("1 + {connections} pipelined HTTP/1.1 connections{each}")
+        }
         Http::Two => format!("one HTTP/2 connection{each}"),
         Http::Streams(1) => format!("one stream of one association{each}"),
         Http::Streams(streams) => format!("{streams} streams of one association{each}"),
@@ -697,6 +701,7 @@ mod tests {
     #[test]
     fn versions_of_http_are_read() {
         assert_eq!(parse_http("1.1").unwrap(), Http::SIX);
+        assert_eq!(parse_http("pipelined").unwrap(), Http::SIX_PIPELINED);
         assert_eq!(parse_http("2").unwrap(), Http::Two);
         assert!(parse_http("3").unwrap_err().help.contains("`2`"));
     }

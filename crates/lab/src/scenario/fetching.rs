@@ -24,14 +24,15 @@ pub(crate) const KEYS: [Key; 4] = [Key::Http, Key::PerHost, Key::Tls, Key::Dns];
 
 pub(super) const HTTP: OptionRow = text(
     "http",
-    "How a page is fetched: 1.1 (six connections), 2 (one, concurrent streams) or streams (one \
-     association of sctp; others as 1.1).",
+    "How a page is fetched: 1.1 (six connections), pipelined (one, then six with all requests at \
+     once), 2 (one, concurrent streams) or streams (one association of sctp; others as 1.1).",
 )
 .argument(
     7,
     "VERSION",
-    "How a page is fetched: 1.1 (six connections), 2 (one, concurrent streams) or streams (one \
-     association of sctp; others as 1.1) [default: 1.1]",
+    "How a page is fetched: 1.1 (six connections), pipelined (one, then six with all requests at \
+     once), 2 (one, concurrent streams) or streams (one association of sctp; others as 1.1) \
+     [default: 1.1]",
 )
 .pattern(Of(schema::http))
 .shown(|s| fetched(s, |web| quoted(web.http.name())))

@@ -232,7 +232,11 @@ pub(super) fn traffic(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn http(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"enum": ["1.1", "2", "streams", 1.1, 1, 2, "1", "h2", "http/1.1", "http/2"]})
+    json_schema!({
+        "enum": [
+            "1.1", "pipelined", "2", "streams", 1.1, 1, 2, "1", "h2", "http/1.1", "http/2"
+        ]
+    })
 }
 
 /// Names in an array, or in one text with commas between them.

@@ -84,10 +84,10 @@ impl Browser {
         outcome::outcome(self.web.metric(), &times, &self.fetches, started)
     }
 
-    /// When each object's request was written.
+    /// When each object's request was written, and on which connection.
     #[cfg(test)]
-    pub(super) fn asked(&self) -> impl Iterator<Item = Option<Instant>> {
-        self.fetches.iter().map(|fetch| fetch.asked.map(|(at, _)| at))
+    pub(super) fn asked(&self) -> impl Iterator<Item = Option<(Instant, usize)>> {
+        self.fetches.iter().map(|fetch| fetch.asked)
     }
 
     /// Request every object that is due, as far as connections allow.
@@ -110,8 +110,8 @@ impl Browser {
     /// Request an object as soon as its pool can.
     fn request(&mut self, object: u32, host: &mut dyn StreamHost) {
         let about = &self.web.page.objects()[object as usize];
-        let pool = self.web.pool_of(about);
-        self.pools.ask(pool, about.urgency, object);
+        let pool = self.web.pool_of(object);
+        self.pools.ask(pool, self.web.urgency_of(about), object);
         self.serve(pool, host);
     }
 
@@ -154,9 +154,10 @@ impl Browser {
 
     fn send(&mut self, connection: usize, object: u32, host: &mut dyn StreamHost) {
         let about = &self.web.page.objects()[object as usize];
+        let urgency = self.web.urgency_of(about);
         self.fetches[object as usize].asked = Some((host.now(), connection));
         let Connection { socket, outbox, requests, .. } = &mut self.connections[connection];
-        outbox.push(object, about.urgency, about.request_bytes, *requests);
+        outbox.push(object, urgency, about.request_bytes, *requests);
         *requests += 1;
         outbox.flush(host, *socket);
     }

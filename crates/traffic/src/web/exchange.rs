@@ -2,7 +2,7 @@
 //!
 //! A message is a frame of headers and frames of data. Of several messages the most urgent one is
 //! served; messages of equal urgency alternate frame by frame (RFC 9218 s10). With one message at a
-//! time this is HTTP/1.1. A frame that has begun is finished first. Which exchange a connection may
+//! time, or with frames of whole messages, this is HTTP/1.1. A frame that has begun is finished first. Which exchange a connection may
 //! carry is left to `pool`.
 
 use super::frame::{FrameReader, HEADER_BYTES, Header, Kind, LONGEST};
@@ -74,12 +74,12 @@ struct Message {
 impl Outbox {
     pub(crate) fn new(way: Way, http: Http) -> Self {
         let longest = match http {
-            Http::One { .. } => LONGEST,
+            Http::One { .. } | Http::Pipelined { .. } => LONGEST,
             Http::Two | Http::Streams(_) => SHARED_FRAME,
         };
         let streams = match http {
             Http::Streams(streams) => Some(streams.max(1)),
-            Http::One { .. } | Http::Two => None,
+            Http::One { .. } | Http::Pipelined { .. } | Http::Two => None,
         };
         let (messages, pending) = (Vec::new(), Payload::EMPTY);
         Outbox { way, longest, streams, messages, pending, stream: 0, turn: 0 }

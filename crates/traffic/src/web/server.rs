@@ -26,6 +26,8 @@ struct Connection {
     inbox: Inbox,
     /// Streams that requests in preparation came on, which answers take, too.
     streams: BTreeMap<u32, u16>,
+    /// When the answer to the last request is ready.
+    last_ready: Instant,
     released: bool,
 }
 
@@ -71,7 +73,11 @@ impl WebServer {
                     continue;
                 }
                 let about = &self.web.page.objects()[arrival.object as usize];
-                let ready = host.now() + about.think;
+                let mut ready = host.now() + about.think;
+                if self.web.http.keeps_order() {
+                    ready = ready.max(connection.last_ready);
+                    connection.last_ready = ready;
+                }
                 connection.streams.insert(arrival.object, stream);
                 self.thinking.push(Reverse((ready, self.requests, socket, arrival.object)));
                 self.requests += 1;
@@ -90,7 +96,8 @@ impl WebServer {
             let about = &self.web.page.objects()[object as usize];
             if let Some(connection) = self.connections.get_mut(&socket) {
                 let stream = connection.streams.remove(&object).unwrap_or(0).into();
-                connection.outbox.push(object, about.urgency, about.response_bytes, stream);
+                let urgency = self.web.urgency_of(about);
+                connection.outbox.push(object, urgency, about.response_bytes, stream);
                 // Of responses that are ready at the same time the less urgent ones wait.
                 if !self.more_is_ready(now, socket) {
                     self.flush(host, socket);
@@ -118,8 +125,9 @@ impl Application for WebServer {
         self.report.connected.get_or_insert(host.now());
         let outbox = Outbox::new(Way::Response, self.web.http);
         let inbox = Inbox::new(Way::Request).greeted(self.web.opening.tls.is_some());
-        let (streams, released) = (BTreeMap::new(), false);
-        self.connections.insert(socket, Connection { outbox, inbox, streams, released });
+        let (streams, last_ready, released) = (BTreeMap::new(), Instant::ZERO, false);
+        let connection = Connection { outbox, inbox, streams, last_ready, released };
+        self.connections.insert(socket, connection);
         self.sockets.push(socket);
     }
 

@@ -261,7 +261,7 @@ fn opening(tls: Option<Tls>, lookup_ms: u64) -> Opening {
 
 #[test]
 fn tls_takes_a_round_trip_on_every_connection_and_none_with_early_data() {
-    for http in [Http::SIX, Http::Two, Http::Streams(4)] {
+    for http in [Http::SIX, Http::SIX_PIPELINED, Http::Two, Http::Streams(4)] {
         for (tls, millis) in [(None, 40.0), (Some(Tls::Full), 60.0), (Some(Tls::Early), 40.0)] {
             let page = Web { opening: opening(tls, 0), ..star(0, 0, http) };
             assert_millis(millis_of(&page, u64::MAX), millis);
@@ -355,6 +355,31 @@ fn thirteen_objects_over_six_connections_take_three_rounds() {
     assert_eq!(pair.ends[0].shut, 6, "all are closed in the end");
     // The fourteenth needs a round of its own.
     assert_millis(millis_of(&star(14, 5000, Http::SIX), u64::MAX), 120.0);
+}
+
+#[test]
+fn pipelined_requests_need_one_round_over_six_further_connections() {
+    // 20 connect, 20 document; then 20 connect and one exchange with all requests.
+    for count in [6, 60] {
+        let pair = Pair::load(&star(count, 5000, Http::SIX_PIPELINED), u64::MAX);
+        assert_millis(pair.outcome().value.expect("loaded") * 1e3, 80.0);
+        assert_eq!(pair.most_open, 7);
+        let requests = |number| pair.asked_on(number);
+        assert_eq!((1..7).map(requests).collect::<Vec<_>>(), [count as usize / 6; 6]);
+    }
+}
+
+#[test]
+fn pipelined_answers_keep_the_order_of_their_requests() {
+    // The first object takes the server 100, the second is ready at once and more urgent.
+    let page = star(2, 5000, Http::Pipelined { connections: 1 });
+    let mut objects = page.page.objects().to_vec();
+    objects[1].think = Duration::from_millis(100);
+    objects[2].urgency = 1;
+    let page = web(objects, page.page.activities().to_vec(), page.http);
+    let times = Pair::load(&page, u64::MAX).outcome().message_delays;
+    assert_millis(times[1] * 1e3, 120.0);
+    assert_millis(times[2] * 1e3, 120.0);
 }
 
 #[test]
@@ -500,7 +525,12 @@ fn server_that_closes_too_early_fails_the_load() {
 impl Pair {
     /// When the request for each object was written, in milliseconds.
     fn browser_asked(&self) -> Vec<u64> {
-        self.browser.asked().map(|at| at.expect("asked").as_millis()).collect()
+        self.browser.asked().map(|asked| asked.expect("asked").0.as_millis()).collect()
+    }
+
+    /// How many requests were written on a connection.
+    fn asked_on(&self, connection: usize) -> usize {
+        self.browser.asked().flatten().filter(|(_, on)| *on == connection).count()
     }
 }
 
