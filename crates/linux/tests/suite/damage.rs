@@ -18,7 +18,7 @@ const AFTER: u64 = 100_000;
 const ATTEMPTS: u32 = 5;
 
 fn case(role: Role, errors: &'static [&'static str]) -> Case {
-    let mut case = Case { size: 24 * MIB, errors, ..Case::new(role, Family::V4) };
+    let mut case = Case { size: 24 * MIB, errors, ..Case::after_joins(role, Family::V4) };
     case.config.checksum = true;
     case
 }

@@ -73,11 +73,8 @@ fn kernel_that_is_a_client_joins_from_its_other_addresses() {
             let address = net.replace('N', number);
             world.ip_mptcp(&format!("endpoint add {address} subflow"));
         }
-        // The kernel joins when it comes to it: the transfer may not be over by then.
-        let size = 16 << 20;
-        transfer_multipath(&world, &Case { size, ..Case::new(Role::Server, family) }, |_| {});
-        let joins = count(&world, "MPJoinSynAckRx");
-        assert!(joins >= 2, "{joins} joins, {family:?}");
+        let joined = |_: &PathSwitch| wait_until(|| count(&world, "MPJoinSynAckRx") >= 2);
+        transfer_multipath(&world, &Case::kept_open(Role::Server, family), joined);
     }
 }
 
@@ -92,10 +89,9 @@ fn late_writer_stays_within_the_window_of_a_kernel_that_joins() {
             world.ip_mptcp(&format!("endpoint add {address} subflow"));
         }
         let pause = Duration::from_millis(100);
-        let case = Case { pause, ..Case::new(Role::Server, family) };
-        transfer_multipath(&world, &case, |_| {});
-        let joins = count(&world, "MPJoinSynAckRx");
-        assert!(joins >= 2, "{joins} joins, {family:?}");
+        let case = Case { pause, ..Case::kept_open(Role::Server, family) };
+        let joined = |_: &PathSwitch| wait_until(|| count(&world, "MPJoinSynAckRx") >= 2);
+        transfer_multipath(&world, &case, joined);
     }
 }
 
@@ -104,10 +100,10 @@ fn address_that_the_kernel_announces_is_echoed_and_joined() {
     for (family, address) in [(Family::V4, "10.2.1.2"), (Family::V6, "fd02:1::2")] {
         let Some(world) = world(&[NEAR, FAR]) else { return };
         world.ip_mptcp(&format!("endpoint add {address} dev wire1 signal"));
-        transfer_multipath(&world, &Case::new(Role::Client, family), |_| {});
+        let joined = |_: &PathSwitch| wait_until(|| count(&world, "MPJoinAckRx") >= 1);
+        transfer_multipath(&world, &Case::kept_open(Role::Client, family), joined);
         assert!(count(&world, "AddAddrTx") >= 1);
         assert!(count(&world, "EchoAdd") >= 1);
-        assert!(count(&world, "MPJoinAckRx") >= 1);
     }
 }
 
@@ -115,10 +111,10 @@ fn address_that_the_kernel_announces_is_echoed_and_joined() {
 fn address_that_the_engine_announces_is_echoed_and_joined() {
     for family in FAMILIES {
         let Some(world) = world(&[NEAR, FAR]) else { return };
-        transfer_multipath(&world, &Case::new(Role::Server, family), |_| {});
+        let joined = |_: &PathSwitch| wait_until(|| count(&world, "MPJoinSynAckRx") >= 1);
+        transfer_multipath(&world, &Case::kept_open(Role::Server, family), joined);
         assert!(count(&world, "AddAddr") >= 1);
         assert!(count(&world, "EchoAddTx") >= 1);
-        assert!(count(&world, "MPJoinSynAckRx") >= 1);
     }
 }
 
@@ -226,7 +222,7 @@ fn withdrawn_by_the_engine(role: Role) -> Result<(), String> {
         thread::sleep(Duration::from_millis(700));
         set_up(&world.engine, "tun1", true);
     };
-    let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
+    let case = Case { size: 16 * MIB, ..Case::after_joins(role, Family::V4) };
     transfer_multipath(&world, &case, away);
     if !is_used.load(Ordering::Relaxed) {
         return Err(format!("{role:?}: {} bytes on the second path", world.carried(1)));
@@ -278,7 +274,7 @@ fn path_that_is_cut_and_returns_loses_nothing() {
             };
             transfer_multipath(
                 &world,
-                &Case { size: 16 * MIB, ..Case::new(role, Family::V4) },
+                &Case { size: 16 * MIB, ..Case::after_joins(role, Family::V4) },
                 cut,
             );
         }
@@ -306,7 +302,7 @@ fn withdrawn_by_the_kernel(family: Family, address: &str) -> Result<(), String> 
         let sent = comes_true(Duration::from_secs(2), || count(&world, "RmAddrTx") >= 1);
         is_sent.store(sent, Ordering::Relaxed);
     };
-    let case = Case { size: 16 * MIB, ..Case::new(Role::Client, family) };
+    let case = Case { size: 16 * MIB, ..Case::kept_open(Role::Client, family) };
     transfer_multipath(&world, &case, withdraw);
     let sent = is_sent.load(Ordering::Relaxed);
     sent.then_some(()).ok_or(format!("{family:?}: the kernel sent no REMOVE_ADDR"))
@@ -332,7 +328,7 @@ fn changed_by_the_kernel(role: Role) -> Result<(), String> {
         let sent = comes_true(Duration::from_secs(2), || count(&world, "MPPrioTx") >= 1);
         is_sent.store(sent, Ordering::Relaxed);
     };
-    let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
+    let case = Case { size: 16 * MIB, ..Case::kept_open(role, Family::V4) };
     transfer_multipath(&world, &case, change);
     let sent = is_sent.load(Ordering::Relaxed);
     sent.then_some(()).ok_or(format!("{role:?}: the kernel sent no MP_PRIO"))
@@ -350,7 +346,7 @@ fn priority_that_the_engine_changes_is_heard() {
                 wait_until(|| count(&world, "MPPrioRx") >= number);
             }
         };
-        let case = Case { size: 16 * MIB, ..Case::new(role, Family::V4) };
+        let case = Case { size: 16 * MIB, ..Case::kept_open(role, Family::V4) };
         transfer_multipath(&world, &case, change);
         // The second path was for all at first, and at last for none.
         assert!(world.carried(1) < case.size as u64 / 2, "{} bytes", world.carried(1));

@@ -132,8 +132,11 @@ fn subflow_that_is_to_be_spared_carries_no_data_until_it_is_to_be_used_again() {
             thread::sleep(Duration::from_millis(150));
         };
         let file = folder.0.join("live.pcapng");
-        let case =
-            Case { size: 8 * MIB, capture: Some(file.clone()), ..Case::new(role, Family::V4) };
+        let case = Case {
+            size: 8 * MIB,
+            capture: Some(file.clone()),
+            ..Case::kept_open(role, Family::V4)
+        };
         transfer_multipath(&world, &case, change);
         let Some(rows) = rows(&file, "tcp && frame.interface_name == tun1") else { return };
         let time = |row: &Row| row.column("frame.time_relative").parse::<f64>().expect("a time");

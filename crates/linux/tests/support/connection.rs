@@ -95,6 +95,18 @@ impl Case {
             capture: None,
         }
     }
+
+    /// The same, and the engine closes last. A kernel opens subflows when its worker comes to it,
+    /// and none once its peer has closed (`mptcp_finish_join`): 4 MiB may be over by then.
+    pub(crate) fn kept_open(role: Role, family: Family) -> Case {
+        Case { engine_closes: Close::Second, ..Case::new(role, family) }
+    }
+
+    /// The same, with most of the data after a time in which a kernel's worker comes to its joins
+    /// on a busy machine: 16 MiB take half of it, so that one path would carry all of them.
+    pub(crate) fn after_joins(role: Role, family: Family) -> Case {
+        Case { pause: Duration::from_millis(300), ..Case::kept_open(role, family) }
+    }
 }
 
 /// What became of it.
