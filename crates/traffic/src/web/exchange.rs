@@ -2,8 +2,8 @@
 //!
 //! A message is a frame of headers and frames of data. Of several messages the most urgent one is
 //! served; messages of equal urgency alternate frame by frame (RFC 9218 s10). With one message at a
-//! time, or with frames of whole messages, this is HTTP/1.1. A frame that has begun is finished first. Which exchange a connection may
-//! carry is left to `pool`.
+//! time, or with frames of whole messages, this is HTTP/1.1. A frame that has begun is finished
+//! first. Which exchange a connection may carry is left to `pool`.
 
 use super::frame::{FrameReader, HEADER_BYTES, Header, Kind, LONGEST};
 use super::{Http, page::Page};

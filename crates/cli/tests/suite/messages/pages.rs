@@ -176,6 +176,7 @@ fn named_pages(session: &mut Session) {
     session.file("shared/data/web/epload/google.json", PAGE);
     let google = ["compare", "--path", LINK, "--runs", "1", "--traffic", "web:google"];
     session.call(&[&google[..], &["--http", "2"]].concat());
+    session.call(&[&google[..], &["--http", "pipelined"]].concat());
     session.call(&[&google[..], &["--data", "shared/data"]].concat());
     session.call(&[&google[..], &["--data", "nowhere"]].concat());
     let amazon = ["compare", "--path", LINK, "--traffic", "web:amazon", "--data", "."];
