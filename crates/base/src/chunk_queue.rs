@@ -3,17 +3,66 @@
 //!
 //! It takes the memory of its elements and hardly more, and gives it back as it becomes shorter.
 //! A ring that grows leaves blocks of all the sizes that it had, which an allocator cannot use for
-//! anything else: with a thousand connections that was a sixth of their memory. A long queue keeps
-//! one empty chunk for the next elements. The first and the last chunk are found without a list,
-//! since on a long way of a packet each cache miss counts.
+//! anything else: with a thousand connections that was a sixth of their memory. The first and the
+//! last chunk are found without a list, since on a long way of a packet each cache miss counts.
+//!
+//! The chunk that one queue has emptied is the next one of any queue of the same elements, since it
+//! is in the processor's cache. The allocator takes the one that was freed first.
 
 use crate::prefetch;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 /// Elements of a chunk.
 const CHUNK: usize = 8;
+/// Most empty chunks that are kept of one kind of element.
+const MOST_SPARE: usize = 256;
 
 type Chunk<T> = Box<[T; CHUNK]>;
+
+/// An element of a [`ChunkQueue`], by [`crate::chunked`]. Its default owns nothing.
+pub trait Chunked: Default {
+    /// Does something with the chunks that are kept, which are empty.
+    fn with_spares<R>(what: impl FnOnce(&Spares<Self>) -> R) -> R;
+}
+
+/// Empty chunks of a thread, whose elements have the default.
+#[derive(Debug)]
+pub struct Spares<T>(RefCell<Vec<Chunk<T>>>);
+
+impl<T: Chunked> Spares<T> {
+    /// None.
+    #[expect(clippy::new_without_default, reason = "a default is no constant")]
+    pub const fn new() -> Self {
+        Spares(RefCell::new(Vec::new()))
+    }
+
+    fn keep(&self, chunk: Chunk<T>) {
+        let mut chunks = self.0.borrow_mut();
+        if chunks.len() < MOST_SPARE {
+            chunks.push(chunk);
+        }
+    }
+
+    fn take(&self) -> Chunk<T> {
+        self.0.borrow_mut().pop().unwrap_or_default()
+    }
+}
+
+/// Makes a type an element of [`ChunkQueue`]s.
+#[macro_export]
+macro_rules! chunked {
+    ($element:ty) => {
+        impl $crate::Chunked for $element {
+            fn with_spares<R>(what: impl FnOnce(&$crate::Spares<Self>) -> R) -> R {
+                thread_local! {
+                    static SPARES: $crate::Spares<$element> = const { $crate::Spares::new() };
+                }
+                SPARES.with(what)
+            }
+        }
+    };
+}
 
 /// A queue. Elements that were taken are replaced by the default.
 #[derive(Clone, Debug, Default)]
@@ -22,25 +71,16 @@ pub struct ChunkQueue<T> {
     front: Option<Chunk<T>>,
     /// The last elements, if they are not in `front`, are at `..back_len`.
     back: Option<Chunk<T>>,
-    /// Full chunks between `front` and `back`; boxed, as few calls need it.
-    middle: Option<Box<Middle<T>>>,
+    /// Full chunks between `front` and `back`, if there were any; boxed, as few calls need it.
+    #[expect(clippy::box_collection, reason = "a quarter of the size, and rarely there")]
+    middle: Option<Box<VecDeque<Chunk<T>>>>,
     len: u32,
     start: u8,
     end: u8,
     back_len: u8,
 }
 
-/// What a long queue has besides.
-#[derive(Clone, Debug, Default)]
-struct Middle<T> {
-    /// At least one.
-    chunks: VecDeque<Chunk<T>>,
-    /// The last chunk that became empty: a queue that keeps its length needs one as often, and to
-    /// allocate one takes as long as eight elements do.
-    spare: Option<Chunk<T>>,
-}
-
-impl<T: Default> ChunkQueue<T> {
+impl<T: Chunked> ChunkQueue<T> {
     /// A queue without elements or memory.
     pub const fn new() -> Self {
         ChunkQueue { front: None, back: None, middle: None, len: 0, start: 0, end: 0, back_len: 0 }
@@ -70,7 +110,8 @@ impl<T: Default> ChunkQueue<T> {
         if let Some((chunk, len)) = last
             && let Some(place) = chunk.get_mut(usize::from(*len))
         {
-            *place = element;
+            // To ask whether what was taken owns anything is to wait for its memory.
+            std::mem::forget(std::mem::replace(place, element));
             *len += 1;
             return;
         }
@@ -80,15 +121,14 @@ impl<T: Default> ChunkQueue<T> {
     /// Appends an element in a chunk of its own.
     #[inline(never)]
     fn push_chunk(&mut self, element: T) {
-        let spare = self.middle.as_mut().and_then(|middle| middle.spare.take());
-        let mut chunk: Chunk<T> = spare.unwrap_or_default();
+        let mut chunk = T::with_spares(Spares::take);
         chunk[0] = element;
         if self.front.is_none() {
             (self.front, self.start, self.end) = (Some(chunk), 0, 1);
             return;
         }
         if let Some(full) = self.back.replace(chunk) {
-            self.middle.get_or_insert_default().chunks.push_back(full);
+            self.middle.get_or_insert_default().push_back(full);
         }
         self.back_len = 1;
     }
@@ -116,15 +156,17 @@ impl<T: Default> ChunkQueue<T> {
     #[inline(never)]
     fn next_chunk(&mut self) {
         self.start = 0;
-        if let Some(middle) = &mut self.middle {
-            middle.spare = std::mem::replace(&mut self.front, middle.chunks.pop_front());
+        let next = self.middle.as_mut().and_then(|middle| middle.pop_front());
+        let empty = if next.is_some() {
             self.end = CHUNK as u8;
-            if middle.chunks.is_empty() {
-                self.middle = None;
-            }
-        } else if let Some(back) = self.back.take() {
-            self.front = Some(back);
+            std::mem::replace(&mut self.front, next)
+        } else {
+            self.middle = None;
             self.end = std::mem::take(&mut self.back_len);
+            std::mem::replace(&mut self.front, self.back.take())
+        };
+        if let Some(chunk) = empty {
+            T::with_spares(|spares| spares.keep(chunk));
         }
     }
 
@@ -145,7 +187,7 @@ impl<T: Default> ChunkQueue<T> {
     #[inline]
     pub fn prefetch_second(&self) {
         if usize::from(self.start) == CHUNK - 1 {
-            let next = self.middle.as_ref().and_then(|middle| middle.chunks.front());
+            let next = self.middle.as_ref().and_then(|middle| middle.front());
             if let Some(chunk) = next.or(self.back.as_ref()) {
                 prefetch(&chunk[0]);
             }
@@ -200,7 +242,7 @@ impl<T: Default> ChunkQueue<T> {
     /// The element at `index` after those of the first chunk.
     fn get_beyond(&self, index: usize) -> Option<&T> {
         let (chunk, place) = (index / CHUNK, index % CHUNK);
-        let middle = self.middle.as_ref().map(|middle| &middle.chunks);
+        let middle = self.middle.as_deref();
         match middle.and_then(|middle| middle.get(chunk)) {
             Some(chunk) => chunk.get(place),
             None if chunk == middle.map_or(0, VecDeque::len) => self.back_elements().get(place),
@@ -220,9 +262,9 @@ impl<T: Default> ChunkQueue<T> {
 
     fn get_beyond_mut(&mut self, index: usize) -> Option<&mut T> {
         let (chunk, place) = (index / CHUNK, index % CHUNK);
-        let chunks = self.middle.as_ref().map_or(0, |middle| middle.chunks.len());
+        let chunks = self.middle.as_ref().map_or(0, |middle| middle.len());
         if chunk < chunks {
-            return self.middle.as_mut()?.chunks.get_mut(chunk)?.get_mut(place);
+            return self.middle.as_mut()?.get_mut(chunk)?.get_mut(place);
         }
         if chunk > chunks {
             return None;
@@ -232,7 +274,7 @@ impl<T: Default> ChunkQueue<T> {
 
     /// The elements in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
-        let middle = self.middle.iter().flat_map(|middle| middle.chunks.iter());
+        let middle = self.middle.iter().flat_map(|middle| middle.iter());
         let middle = middle.flat_map(|chunk| chunk.iter());
         self.front_elements().iter().chain(middle).chain(self.back_elements())
     }
@@ -242,7 +284,7 @@ impl<T: Default> ChunkQueue<T> {
         let front = self.front_elements();
         let Some(beyond) = index.checked_sub(front.len()) else { return &front[index..] };
         let (chunk, place) = (beyond / CHUNK, beyond % CHUNK);
-        let middle = self.middle.as_ref().map(|middle| &middle.chunks);
+        let middle = self.middle.as_deref();
         match middle.and_then(|middle| middle.get(chunk)) {
             Some(chunk) => &chunk[place..],
             None if chunk == middle.map_or(0, VecDeque::len) => {
@@ -256,7 +298,7 @@ impl<T: Default> ChunkQueue<T> {
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let (start, end) = (usize::from(self.start), usize::from(self.end));
         let front = self.front.iter_mut().flat_map(move |chunk| &mut chunk[start..end]);
-        let middle = self.middle.iter_mut().flat_map(|middle| middle.chunks.iter_mut());
+        let middle = self.middle.iter_mut().flat_map(|middle| middle.iter_mut());
         let middle = middle.flat_map(|chunk| chunk.iter_mut());
         let back_len = usize::from(self.back_len);
         let back = self.back.iter_mut().flat_map(move |chunk| &mut chunk[..back_len]);
@@ -296,6 +338,8 @@ impl<T: Default> ChunkQueue<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    crate::chunked!(u64);
 
     /// The same as a `VecDeque` after `pushes` and `pops`, in each way to look at it.
     fn compare(queue: &mut ChunkQueue<u64>, model: &VecDeque<u64>) {
@@ -351,7 +395,7 @@ mod tests {
     fn memory_is_that_of_the_elements() {
         let chunks = |queue: &ChunkQueue<u64>| {
             let ends = usize::from(queue.front.is_some()) + usize::from(queue.back.is_some());
-            ends + queue.middle.as_ref().map_or(0, |middle| middle.chunks.len())
+            ends + queue.middle.as_ref().map_or(0, |middle| middle.len())
         };
         let mut queue = ChunkQueue::new();
         assert_eq!(chunks(&queue), 0);
@@ -363,6 +407,7 @@ mod tests {
             assert!(chunks(&queue) <= queue.len().div_ceil(CHUNK) + 1);
         }
         assert_eq!(chunks(&queue), 1, "the last one is kept");
+        u64::with_spares(|spares| assert_eq!(spares.0.borrow().len(), 1000 / CHUNK - 1));
         assert!(size_of::<ChunkQueue<u64>>() <= 32, "as a VecDeque");
     }
 }

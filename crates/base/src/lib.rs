@@ -16,7 +16,7 @@ mod short_queue;
 mod time;
 
 pub use chance::{Chance, Purpose};
-pub use chunk_queue::ChunkQueue;
+pub use chunk_queue::{ChunkQueue, Chunked, Spares};
 pub use id::{HostId, InterfaceId, LinkId, PathId, SocketId};
 pub use prefetch::prefetch;
 pub use rate::{Rate, Serialiser};

@@ -3,7 +3,7 @@
 //!
 //! Packets stay boxed, since they are large and pass several links.
 
-use base::{ChunkQueue, Instant, prefetch};
+use base::{ChunkQueue, Instant, chunked, prefetch};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::hint::cold_path;
@@ -57,11 +57,16 @@ pub(crate) enum Flights {
 /// noted in the packet: it would be a third of the memory of the queue.
 #[derive(Debug)]
 pub(crate) struct Fifo {
-    /// None only of those that were taken.
-    flights: ChunkQueue<(Instant, Option<Box<Packet>>)>,
+    flights: ChunkQueue<Arriving>,
     /// The first arrival; the end of time without any. Asked thrice a packet.
     first_at: Instant,
 }
+
+/// A packet in order, with its arrival. None only of one that was taken.
+#[derive(Debug, Default)]
+struct Arriving(Instant, Option<Box<Packet>>);
+
+chunked!(Arriving);
 
 /// Packets that may overtake each other.
 #[derive(Debug, Default)]
@@ -123,7 +128,7 @@ impl Flights {
                     fifo.first_at = flight.arrival;
                 }
                 packet.note = Note(flight.accepted.0);
-                fifo.flights.push_back((flight.arrival, Some(packet)));
+                fifo.flights.push_back(Arriving(flight.arrival, Some(packet)));
             }
             Flights::Heap(heap) => {
                 cold_path();
@@ -152,7 +157,7 @@ impl Flights {
     /// Prefetch the first packet.
     pub(crate) fn prefetch_packet(&self) {
         if let Flights::Fifo(fifo) = self
-            && let Some((_, Some(packet))) = fifo.flights.front()
+            && let Some(Arriving(_, Some(packet))) = fifo.flights.front()
         {
             prefetch(&**packet);
             prefetch(&packet.body);
@@ -179,7 +184,7 @@ impl Flights {
         let arrives = |arrival: &Instant| *arrival != Instant::FAR_FUTURE;
         match self {
             Flights::Fifo(fifo) => {
-                fifo.flights.iter().rev().map(|(arrival, _)| *arrival).find(arrives)
+                fifo.flights.iter().rev().map(|Arriving(arrival, _)| *arrival).find(arrives)
             }
             Flights::Heap(heap) => {
                 heap.flights.iter().map(|Reverse((flight, _))| flight.arrival).filter(arrives).max()
@@ -210,7 +215,7 @@ impl Flights {
                 if fifo.first_at > now {
                     return None;
                 }
-                let (_, packet) = fifo.flights.pop_front()?;
+                let Arriving(_, packet) = fifo.flights.pop_front()?;
                 fifo.look();
                 let packet = packet?;
                 Some((Accepted(packet.note.0), packet))
@@ -248,7 +253,7 @@ impl Flights {
 }
 
 /// The flight of a packet that arrives in order.
-fn flight_of((arrival, packet): &(Instant, Option<Box<Packet>>)) -> Flight {
+fn flight_of(Arriving(arrival, packet): &Arriving) -> Flight {
     let accepted = Accepted(packet.as_ref().map_or(0, |packet| packet.note.0));
     Flight { arrival: *arrival, accepted }
 }
@@ -261,7 +266,8 @@ impl Fifo {
     /// Notes the first arrival.
     #[inline]
     fn look(&mut self) {
-        self.first_at = self.flights.front().map_or(Instant::FAR_FUTURE, |(arrival, _)| *arrival);
+        self.first_at =
+            self.flights.front().map_or(Instant::FAR_FUTURE, |Arriving(arrival, _)| *arrival);
     }
 }
 

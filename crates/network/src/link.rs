@@ -19,7 +19,8 @@ use crate::loss::{Draw, Loss, LossModel};
 use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, Tail, TailDiscipline};
 use crate::server::Server;
 use base::{
-    ChunkQueue, Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, prefetch,
+    ChunkQueue, Context, DropReason, Duration, Event, EventMask, Instant, LinkId, Purpose, chunked,
+    prefetch,
 };
 use std::hint::cold_path;
 use wire::{Body, Packet};
@@ -84,6 +85,8 @@ struct Service {
     depart: Instant,
     accepted: Accepted,
 }
+
+chunked!(Service);
 
 impl Link {
     /// A link whose random draws are keyed by `owner`, which no other link may use.

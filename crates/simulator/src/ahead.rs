@@ -65,6 +65,7 @@ impl Ahead {
             && place > self.place
         {
             self.place = place;
+            fabric.queue.prefetch(target);
             if let Some(link) = fabric.link(target.0) {
                 link.prefetch();
                 self.after(0).link = target.0;

@@ -7,7 +7,7 @@
 
 mod far;
 
-use base::Instant;
+use base::{Instant, prefetch};
 use far::Far;
 
 /// The recipient of an event: an index that `world` interprets.
@@ -222,6 +222,14 @@ impl EventQueue {
         let place = self.near_len.checked_sub(ahead + 1)?;
         let entry = self.near[place % PLACES];
         Some(Upcoming { target: entry.target(), place: entry.number() })
+    }
+
+    /// Prefetch what is noted of a target.
+    #[inline]
+    pub(crate) fn prefetch(&self, target: Target) {
+        if let Some(slot) = self.armed.get(target.0 as usize) {
+            prefetch(slot);
+        }
     }
 
     /// Whether an event at `at` would be the next one, whenever it was inserted.

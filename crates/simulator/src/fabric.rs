@@ -572,6 +572,9 @@ impl Fabric {
 
     /// Prefetch the link of a first hop, after `prefetch_nic`.
     pub(crate) fn prefetch_behind_nic(&self, hop: FirstHop) {
+        if let FirstHop::Nic(nic) = hop {
+            self.queue.prefetch(self.nics[nic].target);
+        }
         if let Some(link) = self.first_link(hop) {
             prefetch(&self.links[link.index()]);
             self.links[link.index()].link.prefetch();

@@ -8,7 +8,7 @@
 //! the owner.
 
 use crate::buffer::RangeSet;
-use base::{ChunkQueue, Instant, prefetch, ring};
+use base::{ChunkQueue, Instant, chunked, prefetch, ring};
 use std::collections::{BTreeSet, VecDeque};
 use std::hint::cold_path;
 use std::ops::Range;
@@ -43,6 +43,8 @@ const EVER_RETRANSMITTED: u64 = 1 << 4;
 const RETRANSMISSION_OUT: u64 = 1 << 5;
 /// The segment has an entry in the list of those that are not in the order of their offsets.
 const LISTED: u64 = 1 << 6;
+
+chunked!(SentSegment);
 
 impl SentSegment {
     /// A segment that is sent for the first time.
