@@ -6,10 +6,10 @@
 
 use crate::event_queue::Target;
 use base::{
-    Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Serialiser, prefetch, ring,
+    ChunkQueue, Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Serialiser,
+    chunked, prefetch,
 };
 use network::NicSetup;
-use std::collections::VecDeque;
 use std::hint::cold_path;
 use transport::KNOWN_DEPARTURES;
 use wire::Packet;
@@ -19,7 +19,7 @@ use wire::Packet;
 #[repr(C, align(64))]
 pub(crate) struct Nic {
     /// Packets in service or waiting for service, in order.
-    queue: VecDeque<Leaving>,
+    queue: ChunkQueue<Leaving>,
     /// Departure of the first one; the end of time without any. Read three times a packet.
     first_at: Instant,
     busy_until: Instant,
@@ -56,7 +56,7 @@ pub(crate) struct Departure {
 }
 
 /// A packet with its departure time, its length and its flow.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Leaving {
     at: Instant,
     pub len: u32,
@@ -65,11 +65,14 @@ pub(crate) struct Leaving {
     pub packet: Option<Box<Packet>>,
 }
 
+// Mostly empty, and without memory then: a ring of its own was a cache line and a page a packet.
+chunked!(Leaving);
+
 impl Nic {
     /// `owner`: its host, and its target.
     pub(crate) fn new(setup: NicSetup, id: LinkId, owner: (HostId, Target), next: LinkId) -> Self {
         Nic {
-            queue: VecDeque::new(),
+            queue: ChunkQueue::new(),
             first_at: Instant::FAR_FUTURE,
             busy_until: Instant::ZERO,
             target: owner.1,
@@ -136,8 +139,7 @@ impl Nic {
             let Departure { at, len, flow, number } = departure;
             if at > now && flows.contains(&flow) {
                 first = first.or(Some(number));
-                let place = self.queue.partition_point(|other| other.at <= at);
-                self.queue.insert(place, Leaving { at, len, flow, packet: None });
+                self.insert(Leaving { at, len, flow, packet: None });
             } else {
                 self.passed.departures[kept] = departure;
                 kept += 1;
@@ -146,6 +148,18 @@ impl Nic {
         self.passed.count = kept;
         self.first_at = self.queue.front().map_or(Instant::FAR_FUTURE, |first| first.at);
         first
+    }
+
+    /// Inserts one behind all that depart by then.
+    fn insert(&mut self, leaving: Leaving) {
+        let mut later = Vec::new();
+        let place = self.queue.partition_point(|other| other.at <= leaving.at);
+        for number in 0..self.queue.len() {
+            let Some(first) = self.queue.pop_front() else { break };
+            if number < place { self.queue.push_back(first) } else { later.push(first) }
+        }
+        self.queue.push_back(leaving);
+        later.into_iter().for_each(|leaving| self.queue.push_back(leaving));
     }
 
     /// Queue the packet of `len` bytes that was admitted last. Returns the next departure unless it
@@ -189,7 +203,7 @@ impl Nic {
         if self.first_at > now {
             return None;
         }
-        let first = ring::pop_front(&mut self.queue);
+        let first = self.queue.pop_front();
         self.first_at = self.queue.front().map_or(Instant::FAR_FUTURE, |next| next.at);
         first
     }
