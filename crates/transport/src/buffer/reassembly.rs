@@ -83,7 +83,6 @@ impl Reassembly {
     /// Requests the memory of what arrived.
     pub(crate) fn prefetch(&self) {
         prefetch(&self.ready);
-        prefetch(&self.above);
     }
 
     /// Nothing received, offset zero expected.
@@ -106,6 +105,11 @@ impl Reassembly {
         self.next - self.read
     }
 
+    /// Whether any bytes wait behind a gap.
+    pub(crate) const fn has_gaps(&self) -> bool {
+        self.highest > self.next
+    }
+
     /// Bytes that wait behind a gap.
     pub const fn out_of_order_bytes(&self) -> u64 {
         self.above.covered_bytes()
@@ -124,6 +128,7 @@ impl Reassembly {
     /// The state between two calls is consistent.
     fn check(&self) {
         debug_assert!(self.read <= self.next && self.next <= self.highest);
+        debug_assert_eq!(self.has_gaps(), self.out_of_order_bytes() > 0);
         debug_assert!(
             self.above.first().is_none_or(|first| self.next < first.start),
             "a gap follows the readable data"

@@ -7,7 +7,7 @@
 //! ticks is not modelled. Which sample is valid (Karn's algorithm, timestamps), and the timer, are
 //! left to the owner.
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, prefetch};
 use std::hint::cold_path;
 
 /// Time-out before the first sample (RFC 6298 s2.1).
@@ -47,6 +47,11 @@ struct LinuxState {
 }
 
 impl RttEstimator {
+    /// Requests the memory of what a sample needs besides.
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.linux);
+    }
+
     /// No sample yet.
     pub(crate) fn new() -> Self {
         RttEstimator {

@@ -181,9 +181,9 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// Number of segments at the front of which none is open in the order of offsets.
     closed: u32,
+    segments: ChunkQueue<SentSegment>,
     /// End of the highest segment ever selectively acknowledged.
     highest_sacked: u64,
-    segments: ChunkQueue<SentSegment>,
     /// Identifier of `segments[0]`; identifiers count up by one per segment sent.
     first_id: u64,
     /// The segments that are not in the order of their offsets by time, in that order, open or not.
@@ -196,8 +196,8 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Requests the memory of the number of segments.
-    pub(crate) fn prefetch_len(&self) {
+    /// Requests the memory of the identifier of the first segment.
+    pub(crate) fn prefetch_first(&self) {
         prefetch(&self.first_id);
     }
 

@@ -80,13 +80,13 @@ impl LossRecovery {
     /// Requests the memory that every packet needs.
     pub(super) fn prefetch(&self) {
         prefetch(&self.board);
-        self.board.prefetch_len();
     }
 
     /// Requests the memory that sending needs besides.
     pub(super) fn prefetch_more(&self) {
         prefetch(&self.rack);
         prefetch(&self.tlp);
+        self.board.prefetch_first();
     }
 
     /// The scoreboard.

@@ -75,10 +75,18 @@ pub struct SmallQueue {
 }
 
 /// The switches in which profiles differ, and the constants that they share.
+///
+/// Last those that every packet needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(C)]
 pub struct Switches {
+    pub small_queue: SmallQueue,
+    /// Granularity of the timers.
+    pub tick: Duration,
+    /// Number of SYNs repeated at constant intervals before the back-off begins.
+    pub linear_syn_retries: u32,
+    pub initial_window_segs: u32,
     pub recovery: RecoverySwitches,
-    pub multipath: MultipathSwitches,
     /// What lets a congestion window grow.
     pub counting: Counting,
     /// When it may grow.
@@ -86,15 +94,10 @@ pub struct Switches {
     pub receive_buffer: Sizing,
     /// Duplicate acknowledgements after the third one of a gap are merged (for 1 ms, or up to 44).
     pub compressed_acks: bool,
-    pub small_queue: SmallQueue,
     /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
     /// acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
-    /// Number of SYNs repeated at constant intervals before the back-off begins.
-    pub linear_syn_retries: u32,
-    /// Granularity of the timers.
-    pub tick: Duration,
-    pub initial_window_segs: u32,
+    pub multipath: MultipathSwitches,
 }
 
 /// The switches of loss recovery.

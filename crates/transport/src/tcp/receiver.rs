@@ -17,6 +17,8 @@ const SACK_BLOCKS_EXPECTED: usize = 2;
 /// A timestamp older than this may be of a clock that wrapped and is not compared
 /// (RFC 7323 s5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+/// No offset: no FIN was seen.
+const NO_FIN: u64 = u64::MAX;
 
 /// The window of a multi-path connection, in bytes from its data acknowledgement on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,8 +59,8 @@ pub(crate) struct Receiver {
     buffer: ReceiveBuffer,
     /// The duplicate to report in the next acknowledgement (RFC 2883).
     dsack: Option<Range<u64>>,
-    /// Offset of the peer's FIN, once seen.
-    fin_offset: Option<u64>,
+    /// Offset of the peer's FIN, once seen; `NO_FIN` before.
+    fin_offset: u64,
     data: Reassembly,
 }
 
@@ -121,7 +123,7 @@ impl Receiver {
             last_echo: None,
             buffer,
             dsack: None,
-            fin_offset: None,
+            fin_offset: NO_FIN,
             data: Reassembly::new(),
         }
     }
@@ -130,8 +132,7 @@ impl Receiver {
     pub(crate) fn prefetch(&self) {
         prefetch(&self.ack);
         prefetch(&self.announced_at);
-        prefetch(&self.buffer);
-        prefetch(&self.dsack);
+        prefetch(&self.ts_recent_at);
         prefetch(&self.data);
     }
 
@@ -173,7 +174,7 @@ impl Receiver {
 
     /// Whether something waits behind a gap.
     pub(crate) const fn has_gaps(&self) -> bool {
-        self.data.out_of_order_bytes() > 0
+        self.data.has_gaps()
     }
 
     /// The peer's FIN was reached in order.
@@ -198,7 +199,7 @@ impl Receiver {
 
     /// Whether `start` is the next offset expected, and no FIN was seen.
     pub(crate) const fn is_next(&self, start: i64) -> bool {
-        start == self.data.next_offset() as i64 && self.fin_offset.is_none()
+        start == self.data.next_offset() as i64 && self.fin_offset == NO_FIN
     }
 
     /// Whether a segment with `timestamp` is old (PAWS, RFC 7323 s5.3).
@@ -592,12 +593,12 @@ impl Receiver {
 
     /// A FIN came that follows the byte before `offset`, which is negative before the stream.
     pub(crate) fn on_fin(&mut self, offset: i64) {
-        self.fin_offset = u64::try_from(offset).ok().or(self.fin_offset);
+        self.fin_offset = u64::try_from(offset).unwrap_or(self.fin_offset);
     }
 
     /// Whether the peer's FIN is now reached in order, for the first time.
     pub(crate) fn reaches_fin(&mut self) -> bool {
-        let reached = !self.fin_received && self.fin_offset == Some(self.data.next_offset());
+        let reached = !self.fin_received && self.fin_offset == self.data.next_offset();
         self.fin_received |= reached;
         reached
     }

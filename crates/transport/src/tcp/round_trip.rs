@@ -107,6 +107,7 @@ impl RoundTrip {
 
     /// Requests the memory of the minimum.
     pub(super) fn prefetch_more(&self) {
+        self.estimator.prefetch();
         prefetch(&self.min);
     }
 

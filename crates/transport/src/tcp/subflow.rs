@@ -38,7 +38,6 @@ struct Options {
     nagle: bool,
     pacing: bool,
     notsent_lowat: Option<u32>,
-    initial_ssthresh_segs: Option<u32>,
 }
 
 /// A segment that is due besides data and acknowledgements; each is a bit of `Outbox`.
@@ -132,16 +131,17 @@ pub struct Subflow {
     events: Vec<ConnectionEvent>,
     handshake: Handshake,
     rx: Receiver,
-    tx: Sender,
     /// Largest IP datagram of the interface, in bytes.
     mtu: u32,
+    tx: Sender,
+    initial_ssthresh_segs: Option<u32>,
     loss: LossRecovery,
-    rtt: RoundTrip,
     options: Options,
-    /// Together with the counters of every packet in a cache line.
+    switches: Switches,
+    /// In a cache line with the last switches and the first counters, which every packet needs.
     envelope: Envelope,
     stats: Counters,
-    switches: Switches,
+    rtt: RoundTrip,
     tuple: Tuple,
 }
 
@@ -252,8 +252,8 @@ impl Subflow {
                 nagle: config.nagle,
                 pacing: config.pacing,
                 notsent_lowat: config.notsent_lowat,
-                initial_ssthresh_segs: config.initial_ssthresh_segs,
             },
+            initial_ssthresh_segs: config.initial_ssthresh_segs,
             switches,
             envelope: Envelope::new(&identity.tuple),
             tuple: identity.tuple,
@@ -262,9 +262,8 @@ impl Subflow {
 
     /// Requests the memory that every packet needs.
     pub fn prefetch(&self) {
-        prefetch(&self.id);
         prefetch(&self.timers);
-        prefetch(&self.handshake);
+        prefetch(&self.events);
         self.rx.prefetch();
         self.tx.prefetch();
         self.loss.prefetch();
@@ -280,8 +279,8 @@ impl Subflow {
         }
         self.tx.prefetch_more();
         self.loss.prefetch_more();
-        self.rtt.prefetch_more();
         prefetch(&self.options);
+        self.rtt.prefetch_more();
     }
 
     /// Requests the memory that the fields refer to which sending needs.

@@ -207,7 +207,7 @@ impl Subflow {
             now: cx.now,
             mss,
             initial_window_bytes: bytes(initial_window_segs),
-            initial_ssthresh_bytes: self.options.initial_ssthresh_segs.map(bytes),
+            initial_ssthresh_bytes: self.initial_ssthresh_segs.map(bytes),
             srtt: self.rtt.srtt(),
         };
         cc.on_path_added(path, &start);
