@@ -14,7 +14,7 @@ use crate::damage::corrupt;
 use crate::flight::{Accepted, Flight, Flights};
 use crate::jitter::{Jitter, Variation};
 use crate::link_config::{Capacity, Limit, LinkChange, LinkConfig};
-use crate::link_stats::LinkStats;
+use crate::link_stats::{Delivered, LinkStats, Mishaps, Taken};
 use crate::loss::{Draw, Loss, LossModel};
 use crate::queue::{Arrival, Backlog, HeadDiscipline, Held, Queue, Room, Tail, TailDiscipline};
 use crate::server::Server;
@@ -28,7 +28,8 @@ use wire::{Body, Packet};
 /// A one-way link.
 ///
 /// In a world with thousands of links none of this is in a cache when a packet arrives, so the
-/// fields that every packet needs come first, in this order, and are small.
+/// fields that every packet needs come first, in this order, and are small: what `poll` needs, then
+/// what only `take` needs.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Link {
@@ -41,18 +42,20 @@ pub struct Link {
     line: u32,
     /// As many of the last packets of a plain link had the same length.
     alike: u32,
-    stats: LinkStats,
     /// Bytes in `service`, or of the packets in line.
     service_bytes: u64,
+    delivered: Delivered,
     /// The limit of the queue, if the link is up and what happens to a packet follows from the
     /// length of the queue alone: drop-tail in packets, no loss, no jitter, no damage.
     plain_limit: Option<u32>,
+    taken: Taken,
     /// One-way propagation delay.
     delay: Duration,
     server: Server,
     /// Packets in service or waiting for it, in order; a head discipline keeps the waiting ones
     /// itself. Packets whose departure has passed are removed at the next call.
     service: ChunkQueue<Service>,
+    mishaps: Mishaps,
     limit: Limit,
     loss: Loss,
     /// Key of this link's random draws.
@@ -96,7 +99,9 @@ impl Link {
         let mut link = Link {
             flights: Flights::new(variation.overtakes()),
             queue: Queue::new(config.queue, packet_time),
-            stats: LinkStats::default(),
+            delivered: Delivered::default(),
+            taken: Taken::default(),
+            mishaps: Mishaps::default(),
             service: ChunkQueue::new(),
             service_bytes: 0,
             line: 0,
@@ -147,14 +152,15 @@ impl Link {
     /// Send a packet. Returns whether the link accepted it; otherwise it is dropped.
     pub fn enqueue(&mut self, cx: &mut Context<'_>, packet: impl Into<Box<Packet>>) -> bool {
         let packet = packet.into();
-        let (len, before) = (packet.wire_len(), self.stats.accepted);
+        let (len, before) = (packet.wire_len(), self.taken.packets);
         self.take(cx, packet, len);
-        self.stats.accepted > before
+        self.taken.packets > before
     }
 
     /// Count a packet that a wire (`LinkConfig::is_wire`) let through.
     pub const fn count_passed(&mut self, len: u32) {
-        self.stats.count_passed(len);
+        self.taken.count(len);
+        self.delivered.count(len);
     }
 
     /// Send a packet whose length on the wire is known to be `len`. Returns when to poll next
@@ -185,7 +191,7 @@ impl Link {
         len: u32,
     ) -> Option<Instant> {
         // As long as too many are no more than there were, who was served does not matter.
-        let most_before = self.stats.max_backlog;
+        let most_before = self.taken.max_backlog;
         let mut first_len = None;
         if self.line > most
             || u64::from(self.line) > most_before.packets
@@ -290,16 +296,14 @@ impl Link {
 
     #[cold]
     fn refuse(&mut self, cx: &mut Context<'_>, len: u32, reason: DropReason) {
-        self.stats.count_refused(reason);
+        self.mishaps.count_refused(reason);
         self.record_drop(cx, len, reason);
     }
 
     /// Count an accepted packet. Returns its place in the order of acceptance.
     #[inline]
     fn count_accepted(&mut self, cx: &mut Context<'_>, len: u32) -> u64 {
-        let number = self.stats.accepted;
-        self.stats.accepted += 1;
-        self.stats.bytes_accepted += u64::from(len);
+        let number = self.taken.count(len);
         cx.record(EventMask::QUEUE, || {
             let link = self.id;
             let waiting = u32::try_from(self.waiting().packets).unwrap_or(u32::MAX);
@@ -315,8 +319,9 @@ impl Link {
 
     #[inline]
     fn note(&mut self, backlog: Backlog) {
-        self.stats.max_backlog.packets = self.stats.max_backlog.packets.max(backlog.packets);
-        self.stats.max_backlog.bytes = self.stats.max_backlog.bytes.max(backlog.bytes);
+        let most = &mut self.taken.max_backlog;
+        most.packets = most.packets.max(backlog.packets);
+        most.bytes = most.bytes.max(backlog.bytes);
     }
 
     /// Take the next packet that has arrived at the far end by now.
@@ -329,8 +334,7 @@ impl Link {
         let (accepted, packet) = self.flights.pop_due(cx.now)?;
         let (link, len) = (self.id, accepted.len());
         cx.record(EventMask::PACKET, || delivered(link, len, &packet));
-        self.stats.delivered += 1;
-        self.stats.bytes_delivered += u64::from(len);
+        self.delivered.count(len);
         if self.line as usize > self.flights.len() {
             // It arrived before its departure was noted.
             self.line -= 1;
@@ -419,15 +423,13 @@ impl Link {
 
     /// Prefetch what `poll` needs.
     pub fn prefetch_delivery(&self) {
-        prefetch(&self.flights);
-        prefetch(&self.stats);
+        prefetch(&self.delivered);
     }
 
     /// Prefetch what every packet needs.
     pub fn prefetch(&self) {
-        prefetch(&self.flights);
-        prefetch(&self.stats.accepted);
-        prefetch(&self.delay);
+        prefetch(&self.delivered);
+        prefetch(&self.taken);
         prefetch(&self.service);
     }
 
@@ -451,8 +453,8 @@ impl Link {
     }
 
     /// Counters since the start.
-    pub const fn stats(&self) -> &LinkStats {
-        &self.stats
+    pub const fn stats(&self) -> LinkStats {
+        LinkStats::of(&self.delivered, &self.taken, &self.mishaps)
     }
 
     /// The link's identifier.
@@ -530,7 +532,7 @@ impl Link {
         let time = if depart == Instant::FAR_FUTURE { cx.now } else { depart };
         let draw = Draw { chance: cx.chance, owner: self.owner, number };
         if self.loss.loses(&draw, time) {
-            self.stats.lost += 1;
+            self.mishaps.lost += 1;
             self.record_drop(cx, len, DropReason::Random);
             return None;
         }
@@ -551,11 +553,11 @@ impl Link {
         let Some(rare) = &self.rare else { return };
         let (chance, owner, number) = (cx.chance, self.owner, flight.accepted.number());
         if chance.happens(rare.corrupt, owner, Purpose::Corrupt, number) {
-            self.stats.corrupted += 1;
+            self.mishaps.corrupted += 1;
             corrupt(packet, chance.bits(owner, Purpose::CorruptBit, number));
         }
         if chance.happens(rare.duplicate, owner, Purpose::Duplicate, number) {
-            self.stats.duplicated += 1;
+            self.mishaps.duplicated += 1;
             self.flights.push(flight, Box::new(packet.clone()));
         }
     }
@@ -715,7 +717,7 @@ impl Link {
         let link = self.id;
         let dropped = self.rare.iter_mut().flat_map(|rare| rare.dropped.drain(..));
         for Held { len, .. } in dropped {
-            self.stats.dropped_queued += 1;
+            self.mishaps.dropped_queued += 1;
             cx.record(EventMask::DROP, || Event::PacketDropped { link, len, reason });
         }
     }

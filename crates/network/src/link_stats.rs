@@ -6,7 +6,6 @@ use base::DropReason;
 /// Counters of a link. At any time
 /// `accepted + duplicated = delivered + lost + dropped_queued + Link::in_transit`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(C)]
 pub struct LinkStats {
     /// Packets that arrived, copies included.
     pub delivered: u64,
@@ -35,15 +34,71 @@ pub struct LinkStats {
     pub corrupted: u64,
 }
 
-impl LinkStats {
-    /// Count a packet that was accepted and delivered.
-    pub(crate) const fn count_passed(&mut self, len: u32) {
-        self.accepted += 1;
-        self.delivered += 1;
-        self.bytes_accepted += len as u64;
-        self.bytes_delivered += len as u64;
-    }
+/// Packets that arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivered {
+    pub packets: u64,
+    pub bytes: u64,
+}
 
+/// Packets that were accepted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub packets: u64,
+    pub bytes: u64,
+    pub max_backlog: Backlog,
+}
+
+/// What happens to few packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mishaps {
+    pub dropped_full: u64,
+    pub dropped_early: u64,
+    pub dropped_down: u64,
+    pub dropped_queued: u64,
+    pub lost: u64,
+    pub duplicated: u64,
+    pub corrupted: u64,
+}
+
+impl LinkStats {
+    /// The counters that a link has in different places.
+    pub(crate) const fn of(delivered: &Delivered, taken: &Taken, mishaps: &Mishaps) -> Self {
+        LinkStats {
+            delivered: delivered.packets,
+            bytes_delivered: delivered.bytes,
+            bytes_accepted: taken.bytes,
+            accepted: taken.packets,
+            max_backlog: taken.max_backlog,
+            dropped_full: mishaps.dropped_full,
+            dropped_early: mishaps.dropped_early,
+            dropped_down: mishaps.dropped_down,
+            dropped_queued: mishaps.dropped_queued,
+            lost: mishaps.lost,
+            duplicated: mishaps.duplicated,
+            corrupted: mishaps.corrupted,
+        }
+    }
+}
+
+impl Delivered {
+    pub(crate) const fn count(&mut self, len: u32) {
+        self.packets += 1;
+        self.bytes += len as u64;
+    }
+}
+
+impl Taken {
+    /// Counts a packet; returns its place in the order of acceptance.
+    pub(crate) const fn count(&mut self, len: u32) -> u64 {
+        let number = self.packets;
+        self.packets += 1;
+        self.bytes += len as u64;
+        number
+    }
+}
+
+impl Mishaps {
     /// Count a packet that was not accepted.
     pub(crate) const fn count_refused(&mut self, reason: DropReason) {
         match reason {

@@ -74,8 +74,6 @@ struct Passing {
 /// needs.
 #[repr(C, align(64))]
 pub(crate) struct FabricLink {
-    /// The middlebox at its far end, if any.
-    behind: Option<Box<Behind>>,
     target: Target,
     /// The host that it leads to, if any; kept here to avoid a look-up.
     host: Option<(HostId, InterfaceId)>,
@@ -88,6 +86,8 @@ pub(crate) struct FabricLink {
     /// The proxy at its end, of which it leads to.
     proxy: ProxyEnd,
     link: Link,
+    /// The middlebox at its far end, if any.
+    behind: Option<Box<Behind>>,
 }
 
 /// The end of a link at which a proxy stands, and its number.
@@ -245,7 +245,7 @@ impl Fabric {
         self.topology.egress(host, interface).filter(|link| link.index() < self.links.len())
     }
 
-    pub(crate) fn stats(&self, link: LinkId) -> Option<&LinkStats> {
+    pub(crate) fn stats(&self, link: LinkId) -> Option<LinkStats> {
         self.links.get(link.index()).map(|attached| attached.link.stats())
     }
 

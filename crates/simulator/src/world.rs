@@ -364,7 +364,7 @@ impl<A: Application> World<A> {
 
     /// The counters of a link.
     pub fn link_stats(&self, link: LinkId) -> LinkStats {
-        self.fabric.stats(link).copied().unwrap_or_default()
+        self.fabric.stats(link).unwrap_or_default()
     }
 
     /// Passes the bytes sent so far to the watch for gaps, if it needs them.

@@ -111,7 +111,7 @@ impl Lanes {
 
     /// What the links of each path counted.
     pub(super) fn counters(&self) -> Vec<PathCounters> {
-        let stats = |lane: &Lane| *lane.link.stats();
+        let stats = |lane: &Lane| lane.link.stats();
         let pair = |pair: &[Lane]| PathCounters { down: stats(&pair[0]), up: stats(&pair[1]) };
         self.lanes.chunks_exact(2).map(pair).collect()
     }
@@ -120,7 +120,7 @@ impl Lanes {
     pub(super) fn nic_counters(&self, path: usize) -> [LinkStats; 2] {
         DIRECTIONS.map(|direction| {
             let nic = self.lanes[number_of(path, direction)].nic.as_ref();
-            nic.map_or(LinkStats::default(), |nic| *nic.stats())
+            nic.map_or(LinkStats::default(), |nic| nic.stats())
         })
     }
 

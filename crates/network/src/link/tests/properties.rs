@@ -87,7 +87,7 @@ fn run(bench: &mut Bench, steps: &[Step]) -> (Instant, Vec<u32>) {
             }
             Step::Change(change) => bench.apply(now, change.clone()),
         }
-        let stats = *bench.link.stats();
+        let stats = bench.link.stats();
         assert_eq!(
             stats.accepted + stats.duplicated,
             stats.delivered + stats.lost + stats.dropped_queued + bench.link.in_transit(),
