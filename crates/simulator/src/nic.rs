@@ -11,6 +11,7 @@ use base::{
 };
 use network::NicSetup;
 use std::hint::cold_path;
+use std::iter;
 use transport::KNOWN_DEPARTURES;
 use wire::Packet;
 
@@ -150,16 +151,12 @@ impl Nic {
         first
     }
 
-    /// Inserts one behind all that depart by then.
+    /// Inserts one behind all that depart by then. Rare: takes them all out and puts them back.
     fn insert(&mut self, leaving: Leaving) {
-        let mut later = Vec::new();
-        let place = self.queue.partition_point(|other| other.at <= leaving.at);
-        for number in 0..self.queue.len() {
-            let Some(first) = self.queue.pop_front() else { break };
-            if number < place { self.queue.push_back(first) } else { later.push(first) }
-        }
-        self.queue.push_back(leaving);
-        later.into_iter().for_each(|leaving| self.queue.push_back(leaving));
+        let mut all: Vec<Leaving> = iter::from_fn(|| self.queue.pop_front()).collect();
+        let place = all.partition_point(|other| other.at <= leaving.at);
+        all.insert(place, leaving);
+        all.into_iter().for_each(|leaving| self.queue.push_back(leaving));
     }
 
     /// Queue the packet of `len` bytes that was admitted last. Returns the next departure unless it
