@@ -4,7 +4,7 @@
 use crate::connection::{Case, Ends, Role, connect, count, transfer_multipath, world};
 use crate::forwarder::{Conditions, Way};
 use crate::kernel;
-use crate::world::{Family, World, wait_until};
+use crate::world::{Family, PATIENCE, World, comes_true};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,10 +23,17 @@ fn case(role: Role, errors: &'static [&'static str]) -> Case {
     case
 }
 
-/// Rewrite one segment on path `number` of `paths` in the middle of things.
+/// Rewrite one segment on path `number` of `paths` when all of them carry data that way. The other
+/// way may begin when this one is over: both ends have the same processors.
 fn damage(world: &World, (number, paths): (usize, usize), way: Way) {
-    wait_until(|| (0..paths).all(|path| world.carried(path) > AFTER));
-    world.control(number).rewrite[way as usize].store(1, Ordering::Relaxed);
+    let carried = |path| match way {
+        Way::FromEngine => world.carried(path),
+        Way::ToEngine => world.carried_back(path),
+    };
+    // If not, the run is repeated.
+    if comes_true(PATIENCE, || (0..paths).all(|path| carried(path) > AFTER)) {
+        world.control(number).rewrite[way as usize].store(1, Ordering::Relaxed);
+    }
 }
 
 /// Repeats a run until the damage was reported, as the kernel counts by that name: on a busy
