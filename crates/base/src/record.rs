@@ -35,6 +35,8 @@ pub struct Context<'a> {
     pub host: HostId,
     /// A connection waits for departures at known times, and needs a report of each.
     pub recalls: bool,
+    /// Departures from interfaces at this very time are still to come.
+    pub departures_follow: bool,
     ways: Ways,
     mask: EventMask,
     recorder: Option<&'a mut dyn Recorder>,
@@ -44,7 +46,16 @@ impl<'a> Context<'a> {
     /// A context that records nothing.
     pub const fn quiet(now: Instant, chance: Chance) -> Self {
         let (ways, mask) = (Ways::Short, EventMask::NONE);
-        Context { now, chance, host: HostId(0), recalls: false, ways, mask, recorder: None }
+        Context {
+            now,
+            chance,
+            host: HostId(0),
+            recalls: false,
+            departures_follow: false,
+            ways,
+            mask,
+            recorder: None,
+        }
     }
 
     /// A context whose events go to `recorder`, if its mask asks for them.
@@ -66,6 +77,7 @@ impl<'a> Context<'a> {
             chance,
             host: HostId(0),
             recalls: false,
+            departures_follow: false,
             ways,
             mask,
             recorder: Some(recorder),
@@ -77,6 +89,12 @@ impl<'a> Context<'a> {
     pub const fn by_ways(mut self, ways: Ways) -> Self {
         self.ways = ways;
         self
+    }
+
+    /// The time by which known departures from interfaces have happened.
+    #[inline]
+    pub fn departed_by(&self) -> Instant {
+        if self.departures_follow { self.now - Duration::from_nanos(1) } else { self.now }
     }
 
     /// Whether the usual may take a short way.

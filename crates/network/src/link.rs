@@ -343,12 +343,6 @@ impl Link {
         Some(packet)
     }
 
-    /// When a packet that is sent at `at` arrives at the earliest.
-    #[inline]
-    pub fn earliest_arrival(&self, at: Instant) -> Instant {
-        if self.plain_limit.is_some() { at + self.delay } else { at }
-    }
-
     /// When to poll next; `None` if no packet is on the link.
     pub fn next_deadline(&self) -> Option<Instant> {
         let next = self.next_poll();

@@ -122,6 +122,29 @@ impl EventQueue {
         }
     }
 
+    /// Wake `target` at `at`, with an insertion number that `next_number` returned.
+    #[cold]
+    pub(crate) fn set_with(&mut self, target: Target, at: Instant, number: u64) {
+        let at = at.as_nanos();
+        let slot = &mut self.armed[target.0 as usize];
+        if slot.at == at || number >= self.inserted {
+            return self.set_at(target, Instant::from_nanos(at));
+        }
+        let entry = Entry { at, key: number << TARGET_BITS | u64::from(target.0) };
+        *slot = entry;
+        if !self.far.is_empty() && self.near[0].number() < entry.number() {
+            return self.far.push(entry.number(), self.near[0].number());
+        }
+        let near = &self.near[..self.near_len];
+        let place = near.partition_point(|other| other.number() > entry.number());
+        self.near.copy_within(place..self.near_len, place + 1);
+        self.near[place] = entry;
+        self.near_len += 1;
+        if self.near_len == MAX_NEAR {
+            self.spill();
+        }
+    }
+
     fn insert(&mut self, target: Target, at: u64) {
         let slot = &mut self.armed[target.0 as usize];
         if at == u64::MAX {
@@ -238,12 +261,32 @@ impl EventQueue {
         at.as_nanos() < self.near[self.near_len.wrapping_sub(1) % PLACES].at
     }
 
+    /// The insertion number of something that is no event, but has a place among events.
+    #[inline]
+    pub(crate) const fn next_number(&mut self) -> u64 {
+        self.inserted += 1;
+        self.inserted - 1
+    }
+
     /// Take the next event if it is due by `limit`. The target is idle afterwards.
     #[inline]
     pub(crate) fn pop_until(&mut self, limit: Instant) -> Option<(Instant, Target)> {
+        self.pop_if(|entry| entry.at <= limit.as_nanos())
+    }
+
+    /// The same if it comes before something at `at` with this insertion number.
+    #[inline]
+    pub(crate) fn pop_before(&mut self, at: Instant, number: u64) -> Option<(Instant, Target)> {
+        let at = at.as_nanos();
+        self.pop_if(|entry| entry.at < at || entry.at == at && entry.key >> TARGET_BITS < number)
+    }
+
+    /// Take the next event if it is due.
+    #[inline(always)]
+    fn pop_if(&mut self, is_due: impl Fn(Entry) -> bool) -> Option<(Instant, Target)> {
         while let Some(last) = self.near_len.checked_sub(1) {
             let entry = self.near[last % PLACES];
-            if entry.at > limit.as_nanos() {
+            if !is_due(entry) {
                 return None;
             }
             self.near_len = last;
@@ -289,6 +332,42 @@ mod tests {
         let mut armed: Vec<((u64, usize), u32)> = armed.collect();
         armed.sort_unstable();
         armed.into_iter().map(|((time, _), target)| (time, target)).collect()
+    }
+
+    #[test]
+    fn only_earlier_events_come_before_a_time_and_number() {
+        let mut queue = EventQueue::new();
+        let [first, second, stale] = [(); 3].map(|()| queue.add_target());
+        queue.set(stale, at(1));
+        queue.set(first, at(2));
+        let number = queue.next_number();
+        queue.set(second, at(2));
+        queue.set(stale, at(3));
+        let mut before = |number| queue.pop_before(Instant::from_millis(2), number);
+        assert_eq!(before(number).map(|(_, target)| target), Some(first));
+        assert_eq!(before(number), None, "it was inserted later, the other one is stale");
+        assert_eq!(before(u64::MAX).map(|(_, target)| target), Some(second));
+        assert_eq!(drain(&mut queue), [(3, 2)]);
+    }
+
+    #[test]
+    fn event_with_a_number_comes_in_its_order() {
+        // With few and with many events.
+        for others in [1, 60] {
+            let mut queue = EventQueue::new();
+            let targets: Vec<Target> = (0..others + 3).map(|_| queue.add_target()).collect();
+            for target in &targets[3..] {
+                queue.set(*target, at(9));
+            }
+            queue.set(targets[0], at(2));
+            let number = queue.next_number();
+            queue.set(targets[1], at(2));
+            queue.set_with(targets[2], Instant::from_millis(2), number);
+            let first: Vec<u32> = drain(&mut queue).into_iter().map(|(_, target)| target).collect();
+            assert_eq!(first[..3], [0, 2, 1], "{others}");
+            queue.set_with(targets[2], Instant::from_millis(2), u64::MAX);
+            assert_eq!(drain(&mut queue), [(2, 2)]);
+        }
     }
 
     #[test]

@@ -4,13 +4,13 @@
 //! and where the packet goes next is left to `network`.
 
 use crate::capture::Capture;
+use crate::departures::{Departure, Departures, UNKNOWN};
 use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
-use crate::nic::{Departure, Leaving, Nic};
+use crate::nic::{Leaving, Nic};
 use crate::proxy::Proxy;
-use base::{Context, Duration, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
+use base::{Context, HostId, Instant, InterfaceId, LinkId, SocketId, prefetch};
 use network::{Hop, Link, LinkChange, LinkConfig, LinkStats, MiddleBox, NicSetup, Topology};
-use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::hint::cold_path;
 use transport::Sent;
@@ -51,23 +51,10 @@ pub(crate) struct Fabric {
     proxies: Vec<ProxyPoint>,
     /// The world is asked to look at its state: an application was called, or there is a defect.
     pub asks: bool,
-    /// A departure by then needs no event where nothing comes before it.
+    /// A departure by then needs no event.
     pub horizon: Instant,
-    /// What the event at hand will enter, and is not in the queue yet, may come at this time.
-    pub coming: Instant,
-    /// Packets that passed a NIC during the event at hand. They are on their links after it, and
-    /// after the world was looked at if it is asked to.
-    passing: Vec<Passing>,
-    /// Number of packets that passed.
-    passed: u64,
-}
-
-/// A packet of `len` bytes that leaves a NIC for `link` at `at`.
-struct Passing {
-    at: Instant,
-    link: LinkId,
-    len: u32,
-    packet: Box<Packet>,
+    /// Departures without an event.
+    departures: Departures,
 }
 
 /// A link and its target. Aligned to a cache line and begins with the fields that every packet
@@ -130,9 +117,7 @@ impl Fabric {
             proxies: Vec::new(),
             asks: false,
             horizon: Instant::ZERO,
-            coming: Instant::FAR_FUTURE,
-            passing: Vec::new(),
-            passed: 0,
+            departures: Departures::new(),
         }
     }
 
@@ -161,7 +146,15 @@ impl Fabric {
         let id = LinkId((self.links.len() + self.nics.len()) as u32);
         let target = self.queue.add_target();
         self.nics.push(Nic::new(setup, id, (host, target), next));
+        self.check_nics(next);
         (self.nics.len() - 1, target)
+    }
+
+    /// After a change at the ends of a link: what is special needs events.
+    fn check_nics(&mut self, link: LinkId) {
+        if self.links[link.index()].is_special {
+            self.nics.iter_mut().filter(|nic| nic.next == link).for_each(Nic::queue_all);
+        }
     }
 
     /// Put a middlebox at the far end of a link.
@@ -170,6 +163,7 @@ impl Fabric {
         let attached = &mut self.links[link.index()];
         (attached.behind, attached.is_wire) = (Some(Box::new(behind)), false);
         attached.check_special();
+        self.check_nics(link);
     }
 
     /// Put a proxy between these links of a path and the server.
@@ -179,6 +173,7 @@ impl Fabric {
             let attached = &mut self.links[link.index()];
             (attached.proxy, attached.is_wire) = (end, false);
             attached.check_special();
+            self.check_nics(link);
         }
         self.proxies.push(ProxyPoint { proxy, down, up });
     }
@@ -345,8 +340,7 @@ impl Fabric {
         }
     }
 
-    /// Give a packet of `len` bytes to a NIC. The departure of one that leaves before every other
-    /// event needs no event.
+    /// Give a packet of `len` bytes to a NIC. Its departure needs no event in most cases.
     // Where it is called is in line where TCP sends, and a call for others.
     #[inline(always)]
     pub(crate) fn enqueue_nic(
@@ -359,20 +353,15 @@ impl Fabric {
         let card = &mut self.nics[nic];
         let Some(at) = card.admit(cx, len) else { return Sent::Queued };
         let (link, flow) = (card.next, packet.flow);
-        let attached = &mut self.links[link.index()];
-        let is_next = at < self.coming && self.queue.is_before_all(at);
-        let foreseen = card.may_pass() && at <= self.horizon && is_next;
-        if !foreseen || attached.is_special || begins_or_resets(&packet) {
+        let passes = card.may_pass() && at <= self.horizon && !self.departures.is_full();
+        if !passes || begins_or_resets(&packet) {
             self.wait_in_nic(nic, packet, len);
             return Sent::Queued;
         }
         // Half of the events of a packet were departures.
-        self.passed += 1;
-        card.pass(Departure { at, len, flow, number: self.passed });
-        // It may arrive before another departure, but one at the same time precedes the arrival.
-        let arrival = attached.link.earliest_arrival(at) + Duration::from_nanos(1);
-        self.coming = self.coming.min(arrival);
-        self.passing.push(Passing { at, link, len, packet });
+        let number = if card.pass() { self.queue.next_number() } else { UNKNOWN };
+        let nic = nic as u32;
+        self.departures.insert(Departure { at, number, packet, nic, link, len });
         Sent::Departs { flow, at }
     }
 
@@ -385,49 +374,77 @@ impl Fabric {
         }
     }
 
-    /// Departures of `flows` from NICs that were reported in advance are events after all, in the
-    /// order in which the packets were sent.
-    pub(crate) fn recall(&mut self, now: Instant, hops: &[FirstHop], flows: &[u32]) {
-        let mut recalled = Vec::new();
-        for hop in hops {
-            let FirstHop::Nic(nic) = *hop else { continue };
-            if let Some(number) = self.nics[nic].recall(now, flows) {
-                recalled.push((number, nic));
+    /// Departures of these flows of a host that were reported in advance are events after all.
+    #[cold]
+    pub(crate) fn recall(&mut self, host: HostId, flows: &[u32]) {
+        let mut index = 0;
+        while let Some(Departure { nic, packet, .. }) = self.departures.get(index) {
+            let card = &mut self.nics[*nic as usize];
+            if card.host != host || !flows.contains(&packet.flow) {
+                index += 1;
+            } else if let Some(recalled) = self.departures.remove(index) {
+                let number = recalled.number;
+                card.recall(recalled);
+                self.queue.set_with(card.target, card.await_departure(), number);
             }
-        }
-        recalled.sort_unstable();
-        for (_, nic) in recalled {
-            let nic = &mut self.nics[nic];
-            self.queue.set_at(nic.target, nic.await_departure());
         }
     }
 
-    /// Whether packets passed a NIC and are not on their links.
+    /// Whether there are departures without an event.
     #[inline]
-    pub(crate) const fn has_passing(&self) -> bool {
-        !self.passing.is_empty()
+    pub(crate) const fn has_departures(&self) -> bool {
+        !self.departures.is_empty()
     }
 
-    /// Puts packets that passed a NIC on their links, in the order of their departures: as if each
-    /// had an event of its own after the one at hand.
-    #[inline(never)]
-    pub(crate) fn pass(&mut self, cx: &mut Context<'_>) {
-        let now = cx.now;
-        if self.passing.len() > 1 {
-            // The first one is taken from the end. Those of one NIC are in order.
-            self.passing.reverse();
-            if !self.passing.is_sorted_by_key(|passing| Reverse(passing.at)) {
-                self.passing.sort_by_key(|passing| Reverse(passing.at));
-            }
+    /// Take the next event if it is due by `limit`. Packets that leave a NIC before it are on their
+    /// links then.
+    #[inline(always)]
+    pub(crate) fn next_event(
+        &mut self,
+        cx: &mut Context<'_>,
+        limit: Instant,
+    ) -> Option<(Instant, Target)> {
+        cx.departures_follow = false;
+        if self.departures.is_empty() {
+            return self.queue.pop_until(limit);
         }
-        while let Some(Passing { at, link, len, packet }) = self.passing.pop() {
-            cx.now = at;
-            let attached = &mut self.links[link.index()];
-            if let Some(next) = attached.link.take(cx, packet, len) {
-                self.queue.set_at(attached.target, next);
+        self.next_event_among_departures(cx, limit)
+    }
+
+    #[inline(never)]
+    fn next_event_among_departures(
+        &mut self,
+        cx: &mut Context<'_>,
+        limit: Instant,
+    ) -> Option<(Instant, Target)> {
+        while let Some(first) = self.departures.first()
+            && first.at <= limit
+        {
+            let departs_at = first.at;
+            if let Some((at, target)) = self.queue.pop_before(departs_at, first.number) {
+                cx.departures_follow = at == departs_at;
+                return Some((at, target));
             }
+            self.depart(cx);
+        }
+        self.queue.pop_until(limit)
+    }
+
+    /// Puts the packet that leaves a NIC next on its link, as its event would.
+    #[inline(always)]
+    fn depart(&mut self, cx: &mut Context<'_>) {
+        let Some(departure) = self.departures.pop_first() else { return };
+        let Departure { at, nic, link, len, packet, .. } = departure;
+        let now = std::mem::replace(&mut cx.now, at);
+        let attached = &mut self.links[link.index()];
+        debug_assert!(!attached.is_special);
+        if let Some(next) = attached.link.take(cx, packet, len) {
+            self.queue.set_at(attached.target, next);
         }
         cx.now = now;
+        if self.nics[nic as usize].leave() {
+            self.departures.set_number(nic, self.queue.next_number());
+        }
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
@@ -443,16 +460,13 @@ impl Fabric {
             && let Some((host, interface)) = attached.host
         {
             let packet = attached.link.poll(cx);
-            let next = attached.link.next_poll();
-            self.coming = next;
             if packet.is_none() {
                 cold_path();
-                self.queue.set_at(attached.target, next);
+                self.queue.set_at(attached.target, attached.link.next_poll());
             }
             return packet.map(|packet| (host, interface, packet));
         }
         cold_path();
-        self.coming = Instant::ZERO;
         self.poll_specially(cx, link)
     }
 
@@ -487,15 +501,12 @@ impl Fabric {
         nic: usize,
     ) -> Option<(HostId, u32, u32)> {
         let nic = &mut self.nics[nic];
-        let Some(Leaving { packet, len, flow, .. }) = nic.poll(cx.now) else {
+        let Some(Leaving { packet: Some(packet), len, .. }) = nic.poll(cx.now) else {
             self.queue.set_at(nic.target, nic.await_departure());
             return None;
         };
-        self.coming = nic.next_departure();
-        let (host, next) = (nic.host, nic.next);
-        if let Some(packet) = packet {
-            self.enqueue(cx, next, packet, len);
-        }
+        let (host, next, flow) = (nic.host, nic.next, packet.flow);
+        self.enqueue(cx, next, packet, len);
         Some((host, flow, len))
     }
 
@@ -532,7 +543,7 @@ impl Fabric {
         if next <= cx.now {
             return false;
         }
-        let is_next = self.queue.is_before_all(next) && self.passing.is_empty();
+        let is_next = self.queue.is_before_all(next) && self.departures.is_empty();
         if is_next && next <= self.horizon && !self.asks {
             (cx.now, cx.host) = (next, HostId(0));
             self.count_step(next);

@@ -413,8 +413,8 @@ impl Sink for Outgoing<'_> {
         send(cx, self.fabric, self.host, self.first_hops, transmit)
     }
 
-    fn recall(&mut self, cx: &Context<'_>, flows: &[u32]) {
-        self.fabric.recall(cx.now, self.first_hops, flows);
+    fn recall(&mut self, flows: &[u32]) {
+        self.fabric.recall(self.host, flows);
     }
 }
 

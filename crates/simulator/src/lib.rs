@@ -7,6 +7,7 @@
 mod accounts;
 mod ahead;
 mod capture;
+mod departures;
 mod event_queue;
 mod fabric;
 mod failover;

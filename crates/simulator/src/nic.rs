@@ -4,6 +4,7 @@
 //! tenth of the cost: every packet passes one, and a world with a thousand connections has
 //! thousands.
 
+use crate::departures::Departure;
 use crate::event_queue::Target;
 use base::{
     ChunkQueue, Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Serialiser,
@@ -34,35 +35,18 @@ pub(crate) struct Nic {
     pub host: HostId,
     /// Its next departure is in the event queue, or being entered.
     is_awaited: bool,
-    /// Departures of the last packets that passed without the queue.
-    passed: Passed,
+    /// Packets that passed the queue and did not leave yet.
+    passing: u8,
+    /// Most of them.
+    most_passing: u8,
 }
 
-/// The last packets that passed without the queue, since the NIC was last idle.
-#[derive(Debug, Default)]
-#[repr(C)]
-struct Passed {
-    count: usize,
-    departures: [Departure; KNOWN_DEPARTURES],
-}
-
-/// The departure of a packet that passed without the queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Departure {
-    pub at: Instant,
-    pub len: u32,
-    pub flow: u32,
-    /// Its place in the order of all packets that passed.
-    pub number: u64,
-}
-
-/// A packet with its departure time, its length and its flow.
+/// A packet with its departure time and its length.
 #[derive(Debug, Default)]
 pub(crate) struct Leaving {
     at: Instant,
     pub len: u32,
-    pub flow: u32,
-    /// `None`: it passed, and only its departure is to be reported.
+    /// `None` in the default only.
     pub packet: Option<Box<Packet>>,
 }
 
@@ -83,7 +67,8 @@ impl Nic {
             id,
             host: owner.0,
             is_awaited: false,
-            passed: Passed::default(),
+            passing: 0,
+            most_passing: KNOWN_DEPARTURES as u8,
         }
     }
 
@@ -91,7 +76,6 @@ impl Nic {
     pub(crate) fn prefetch(&self) {
         prefetch(self);
         prefetch(&self.packets);
-        prefetch(&self.passed.count);
     }
 
     /// When a packet of `len` bytes departs that is sent now; `None` if the queue is full. The
@@ -101,11 +85,8 @@ impl Nic {
         if self.busy_until < cx.now {
             self.busy_until = cx.now;
             self.packets.restart();
-            self.passed.count = 0;
         }
-        if self.queue.len() + self.passed.count > self.queue_packets as usize
-            && self.queue.len() + self.passed.waiting(cx.now) > self.queue_packets as usize
-        {
+        if self.queue.len() + usize::from(self.passing) > self.queue_packets as usize {
             cold_path();
             let (link, reason) = (self.id, DropReason::QueueFull);
             cx.record(EventMask::DROP, || Event::PacketDropped { link, len, reason });
@@ -119,36 +100,35 @@ impl Nic {
     #[inline]
     pub(crate) const fn may_pass(&self) -> bool {
         self.first_at.as_nanos() == Instant::FAR_FUTURE.as_nanos()
-            && self.passed.count < KNOWN_DEPARTURES
+            && self.passing < self.most_passing
     }
 
-    /// The packet that was admitted last passes without the queue.
+    /// From now on each packet waits in the queue for the event of its departure.
+    pub(crate) const fn queue_all(&mut self) {
+        self.most_passing = 0;
+    }
+
+    /// The packet that was admitted last passes without the queue. Returns whether it leaves next.
     #[inline]
-    pub(crate) fn pass(&mut self, departure: Departure) {
-        debug_assert_eq!(departure.at, self.busy_until);
+    pub(crate) fn pass(&mut self) -> bool {
         debug_assert!(self.may_pass());
-        self.passed.departures[self.passed.count % KNOWN_DEPARTURES] = departure;
-        self.passed.count += 1;
+        self.passing += 1;
+        self.passing == 1
     }
 
-    /// Those packets of `flows` that passed and depart after `now` are in the queue from now on.
-    /// The number of the first one.
-    pub(crate) fn recall(&mut self, now: Instant, flows: &[u32]) -> Option<u64> {
-        let (mut kept, mut first) = (0, None);
-        for index in 0..self.passed.count {
-            let departure = self.passed.departures[index];
-            let Departure { at, len, flow, number } = departure;
-            if at > now && flows.contains(&flow) {
-                first = first.or(Some(number));
-                self.insert(Leaving { at, len, flow, packet: None });
-            } else {
-                self.passed.departures[kept] = departure;
-                kept += 1;
-            }
-        }
-        self.passed.count = kept;
+    /// A packet that passed without the queue leaves. Returns whether another one is to leave.
+    #[inline]
+    pub(crate) const fn leave(&mut self) -> bool {
+        self.passing -= 1;
+        self.passing > 0
+    }
+
+    /// A packet that passed is in the queue from now on.
+    pub(crate) fn recall(&mut self, departure: Departure) {
+        self.passing -= 1;
+        let Departure { at, len, packet, .. } = departure;
+        self.insert(Leaving { at, len, packet: Some(packet) });
         self.first_at = self.queue.front().map_or(Instant::FAR_FUTURE, |first| first.at);
-        first
     }
 
     /// Inserts one behind all that depart by then. Rare: takes them all out and puts them back.
@@ -168,8 +148,7 @@ impl Nic {
         if self.first_at == Instant::FAR_FUTURE {
             self.first_at = at;
         }
-        let flow = packet.flow;
-        self.queue.push_back(Leaving { at, len, flow, packet: Some(packet) });
+        self.queue.push_back(Leaving { at, len, packet: Some(packet) });
         self.await_first()
     }
 
@@ -187,12 +166,6 @@ impl Nic {
         self.first_at
     }
 
-    /// Departure time of the packet in service; the end of time without any.
-    #[inline]
-    pub(crate) const fn next_departure(&self) -> Instant {
-        self.first_at
-    }
-
     /// Takes the packet that leaves by `now`. The next departure is not awaited then.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Leaving> {
@@ -206,17 +179,10 @@ impl Nic {
     }
 }
 
-impl Passed {
-    /// Those that have not left by `now`.
-    #[cold]
-    fn waiting(&self, now: Instant) -> usize {
-        self.departures[..self.count].iter().filter(|departure| departure.at > now).count()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::departures::Departures;
     use base::{Chance, Rate};
     use network::{Capacity, Limit, Link, LinkConfig};
     use proptest::prelude::*;
@@ -251,7 +217,7 @@ mod tests {
                 now += base::Duration::from_nanos(gap);
                 let mut cx = Context::quiet(now, Chance::new(1, 0));
                 loop {
-                    prop_assert_eq!(nic.next_departure(), link.next_poll());
+                    prop_assert_eq!(nic.first_at, link.next_poll());
                     let ours = nic.poll(now).and_then(|left| left.packet);
                     let theirs = link.poll(&mut cx);
                     prop_assert_eq!(&ours, &theirs);
@@ -266,7 +232,7 @@ mod tests {
                 }
                 link.enqueue(&mut cx, packet(len - 28, number));
             }
-            prop_assert_eq!(nic.next_departure(), link.next_poll());
+            prop_assert_eq!(nic.first_at, link.next_poll());
         }
 
         /// Packets that pass depart and are refused as those in the queue, also after a recall.
@@ -279,22 +245,28 @@ mod tests {
             queue_packets in 0u32..6,
         ) {
             let (mut nic, mut link) = alike(queue_packets);
-            let (mut ours, mut theirs, mut passed) = (Vec::new(), Vec::new(), Vec::new());
-            let mut serve = |nic: &mut Nic, link: &mut Link, until: Instant| {
-                while nic.next_departure() <= until {
-                    let at = nic.next_departure();
-                    ours.extend(nic.poll(at).map(|left| (at, left.len)));
-                }
-                while link.next_poll() <= until {
-                    let at = link.next_poll();
-                    let packet = link.poll(&mut Context::quiet(at, Chance::new(1, 0)));
-                    theirs.extend(packet.map(|packet| (at, packet.wire_len())));
-                }
-            };
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            let mut passing = Departures::new();
+            let mut serve =
+                |nic: &mut Nic, passing: &mut Departures, link: &mut Link, until: Instant| {
+                    while nic.first_at <= until {
+                        let at = nic.first_at;
+                        ours.extend(nic.poll(at).map(|left| (at, left.len)));
+                    }
+                    while passing.first().is_some_and(|first| first.at <= until) {
+                        ours.extend(passing.pop_first().map(|left| (left.at, left.len)));
+                        assert_eq!(nic.leave(), !passing.is_empty());
+                    }
+                    while link.next_poll() <= until {
+                        let at = link.next_poll();
+                        let packet = link.poll(&mut Context::quiet(at, Chance::new(1, 0)));
+                        theirs.extend(packet.map(|packet| (at, packet.wire_len())));
+                    }
+                };
             let mut now = Instant::ZERO;
             for (number, (gap, len, passes, flow, recalls)) in (0u16..).zip(arrivals) {
                 now += base::Duration::from_nanos(gap);
-                serve(&mut nic, &mut link, now);
+                serve(&mut nic, &mut passing, &mut link, now);
                 let mut cx = Context::quiet(now, Chance::new(1, 0));
                 let mut first = packet(len, number);
                 first.flow = flow;
@@ -302,18 +274,20 @@ mod tests {
                 link.enqueue(&mut cx, first.clone());
                 let Some(at) = nic.admit(&mut cx, len) else { continue };
                 if passes && nic.may_pass() {
-                    nic.pass(Departure { at, len, flow, number: number.into() });
-                    passed.push((at, len, flow));
+                    prop_assert_eq!(nic.pass(), passing.is_empty());
+                    let link = LinkId(0);
+                    passing.insert(Departure { at, number: 0, packet: first, nic: 0, link, len });
                 } else {
                     nic.enqueue(first, len);
                 }
-                if recalls {
-                    nic.recall(now, &[flow]);
-                    passed.retain(|(at, _, of)| *at <= now || *of != flow);
+                for index in (0..KNOWN_DEPARTURES).rev().filter(|_| recalls) {
+                    if passing.get(index).is_some_and(|other| other.packet.flow == flow) {
+                        nic.recall(passing.remove(index).expect("it is there"));
+                    }
                 }
             }
-            serve(&mut nic, &mut link, Instant::FAR_FUTURE - base::Duration::from_nanos(1));
-            ours.extend(passed.into_iter().map(|(at, len, _)| (at, len)));
+            let end = Instant::FAR_FUTURE - base::Duration::from_nanos(1);
+            serve(&mut nic, &mut passing, &mut link, end);
             ours.sort_unstable();
             prop_assert_eq!(ours, theirs);
         }

@@ -283,19 +283,17 @@ impl<A: Application> World<A> {
         mut condition: impl FnMut(&World<A>) -> bool,
     ) -> Result<Stopped, WorldError> {
         loop {
-            if self.fabric.has_passing() {
-                self.fabric.pass(&mut Context::quiet(self.now, self.chance));
-            }
-            let Some((at, target)) = self.fabric.queue.pop_until(limit) else { break };
+            let mut cx = Context::quiet(self.now, self.chance);
+            let Some((at, target)) = self.fabric.next_event(&mut cx, limit) else { break };
             self.now = at;
             self.count_sent();
-            self.handle_from(target, limit);
+            self.handle_from(target, limit, cx.departures_follow);
             self.check()?;
             if std::mem::take(&mut self.fabric.asks) && condition(self) {
                 return Ok(Stopped::Condition);
             }
         }
-        if self.fabric.queue.is_idle() {
+        if self.fabric.queue.is_idle() && !self.fabric.has_departures() {
             return Ok(Stopped::Idle);
         }
         self.now = limit;
@@ -306,11 +304,12 @@ impl<A: Application> World<A> {
     /// the state of the world: until an application was called.
     // One context for several events: building it was a tenth of the cost of an event.
     #[inline(always)]
-    fn handle_from(&mut self, mut target: Target, limit: Instant) {
+    fn handle_from(&mut self, mut target: Target, limit: Instant, departures_follow: bool) {
         // The watch for gaps looks at the world before each event.
         let stops = self.recorders.gaps.is_some();
         let World { hosts, fabric, recorders, now, chance, ways, wakes, changes, ahead } = self;
         let mut cx = context(*now, *chance, recorders).by_ways(*ways);
+        cx.departures_follow = departures_follow;
         // Records of links are in the order of time.
         let is_watched = cx.wants(EventMask::QUEUE) || cx.wants(EventMask::DROP);
         let foresees = cx.has_short_ways() && !(stops || is_watched);
@@ -322,7 +321,6 @@ impl<A: Application> World<A> {
                 ahead.look(hosts, fabric);
             }
             cx.host = HostId(0);
-            fabric.coming = Instant::FAR_FUTURE;
             // Links are added first: theirs are not looked up, which was a cache miss a packet.
             let wake = match fabric.link(target.0) {
                 Some(_) => Wake::Link(LinkId(target.0)),
@@ -332,10 +330,7 @@ impl<A: Application> World<A> {
             if fabric.asks || stops {
                 break;
             }
-            if fabric.has_passing() {
-                fabric.pass(&mut cx);
-            }
-            let Some((at, next)) = fabric.queue.pop_until(limit) else { break };
+            let Some((at, next)) = fabric.next_event(&mut cx, limit) else { break };
             (cx.now, target) = (at, next);
         }
         fabric.horizon = Instant::ZERO;
@@ -427,12 +422,7 @@ fn dispatch<A: Application>(
         }
         Wake::Nic(nic) => {
             cold_path();
-            while let Some((host, flow, bytes)) = fabric.poll_nic(cx, nic as usize) {
-                hosts[host.index()].departed(cx, fabric, flow, bytes);
-                if fabric.nic_rests(cx, nic as usize) {
-                    break;
-                }
-            }
+            depart(cx, hosts, fabric, nic as usize);
         }
         Wake::Host(host) => {
             cold_path();
@@ -443,6 +433,23 @@ fn dispatch<A: Application>(
             hosts[host.index()].wake_application(cx, fabric, number as usize);
         }
         Wake::Change(number) => carry_out(cx, hosts, fabric, &changes[number as usize]),
+    }
+}
+
+/// Packets leave the queue of a NIC.
+// Most pass it.
+#[inline(never)]
+fn depart<A: Application>(
+    cx: &mut Context<'_>,
+    hosts: &mut [Host<A>],
+    fabric: &mut Fabric,
+    nic: usize,
+) {
+    while let Some((host, flow, bytes)) = fabric.poll_nic(cx, nic) {
+        hosts[host.index()].departed(cx, fabric, flow, bytes);
+        if fabric.nic_rests(cx, nic) {
+            break;
+        }
     }
 }
 

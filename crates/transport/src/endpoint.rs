@@ -162,14 +162,14 @@ pub(crate) trait Endpoint {
 
     /// The last packet, which is of this path, leaves the network interface at `at`: `on_departed`
     /// does not follow.
-    fn on_departure_known(&mut self, now: Instant, path: PathId, at: Instant) {
-        let _ = (now, path, at);
+    fn on_departure_known(&mut self, departed_by: Instant, path: PathId, at: Instant) {
+        let _ = (departed_by, path, at);
     }
 
-    /// The paths that wait for departures after `now` that they know of: `on_departed` is to follow
+    /// The paths that wait for departures after `departed_by` that they know of: `on_departed` is to follow
     /// after all.
-    fn recall(&mut self, now: Instant) -> PathSet {
-        let _ = now;
+    fn recall(&mut self, departed_by: Instant) -> PathSet {
+        let _ = departed_by;
         PathSet::EMPTY
     }
 
@@ -319,7 +319,7 @@ pub(crate) const fn split_flow(flow: u32) -> Option<(SocketId, PathId)> {
 
 /// Largest number of packets in an interface with a departure known in advance
 /// (`Sent::Departs`).
-pub const KNOWN_DEPARTURES: usize = 4;
+pub const KNOWN_DEPARTURES: usize = 8;
 
 /// `Packet::flow` of the packets of a path.
 pub(crate) const fn flow_of(socket: SocketId, path: PathId) -> u32 {

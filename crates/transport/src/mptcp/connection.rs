@@ -321,15 +321,15 @@ impl Endpoint for Connection {
     }
 
     #[inline]
-    fn on_departure_known(&mut self, now: Instant, path: PathId, at: Instant) {
+    fn on_departure_known(&mut self, departed_by: Instant, path: PathId, at: Instant) {
         if let Some(entry) = self.subflows.get_mut(path.index()) {
-            entry.tcp.on_departure_known(now, at);
+            entry.tcp.on_departure_known(departed_by, at);
         }
     }
 
-    fn recall(&mut self, now: Instant) -> PathSet {
+    fn recall(&mut self, departed_by: Instant) -> PathSet {
         let waiting = self.subflows.iter_mut().filter_map(|entry| {
-            let waits = entry.tcp.recall(now);
+            let waits = entry.tcp.recall(departed_by);
             waits.then_some(entry.path)
         });
         waiting.fold(PathSet::EMPTY, PathSet::with)

@@ -659,8 +659,8 @@ pub trait Sink {
 
     /// Departures of these `Packet::flow` that were reported in advance ([`Sent::Departs`]) and are
     /// still to come follow as [`Input::Departed`].
-    fn recall(&mut self, cx: &Context<'_>, flows: &[u32]) {
-        let _ = (cx, flows);
+    fn recall(&mut self, flows: &[u32]) {
+        let _ = flows;
     }
 }
 
@@ -713,7 +713,7 @@ fn transmit_of(
 fn has_enough<E: Endpoint>(cx: &Context<'_>, connection: &mut E, sent: Sent) -> bool {
     match sent {
         Sent::Departs { flow, at } => {
-            let known = |(_, path)| connection.on_departure_known(cx.now, path, at);
+            let known = |(_, path)| connection.on_departure_known(cx.departed_by(), path, at);
             let _ = split_flow(flow).map(known);
         }
         Sent::Departed { flow, bytes } => {
@@ -735,8 +735,9 @@ fn recall<E: Endpoint>(
     sink: &mut impl Sink,
 ) {
     cx.recalls = false;
-    let flows: Vec<u32> = connection.recall(cx.now).iter().map(|path| flow_of(id, path)).collect();
-    sink.recall(cx, &flows);
+    let flows: Vec<u32> =
+        connection.recall(cx.departed_by()).iter().map(|path| flow_of(id, path)).collect();
+    sink.recall(&flows);
 }
 
 /// A connection that has nothing to send for now.

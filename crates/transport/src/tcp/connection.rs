@@ -150,13 +150,13 @@ impl Endpoint for Connection {
     }
 
     #[inline]
-    fn on_departure_known(&mut self, now: Instant, _path: PathId, at: Instant) {
-        self.subflow.on_departure_known(now, at);
+    fn on_departure_known(&mut self, departed_by: Instant, _path: PathId, at: Instant) {
+        self.subflow.on_departure_known(departed_by, at);
     }
 
-    fn recall(&mut self, now: Instant) -> PathSet {
+    fn recall(&mut self, departed_by: Instant) -> PathSet {
         let none = PathSet::EMPTY;
-        if self.subflow.recall(now) { none.with(PathId(0)) } else { none }
+        if self.subflow.recall(departed_by) { none.with(PathId(0)) } else { none }
     }
 
     fn on_reset(&mut self, cx: &mut Context<'_>, _path: PathId) {

@@ -43,12 +43,12 @@ impl NicQueue {
 
     /// The last packet will leave the interface at `at`.
     #[inline]
-    pub(crate) fn on_departure_known(&mut self, now: Instant, at: Instant) {
+    pub(crate) fn on_departure_known(&mut self, departed_by: Instant, at: Instant) {
         // Two packets leave between two calls of `settle`: it is called seldom.
         if usize::from(self.known) == KNOWN_DEPARTURES {
-            self.settle(now);
+            self.settle(departed_by);
         }
-        let Some(leaving) = &mut self.leaving else { return self.on_first_known(now, at) };
+        let Some(leaving) = &mut self.leaving else { return self.on_first_known(departed_by, at) };
         if let Some(place) = leaving.get_mut(usize::from(self.known)) {
             *place = Leaving { at, bytes: self.last_len };
             self.known += 1;
@@ -59,17 +59,17 @@ impl NicQueue {
     }
 
     #[cold]
-    fn on_first_known(&mut self, now: Instant, at: Instant) {
+    fn on_first_known(&mut self, departed_by: Instant, at: Instant) {
         self.leaving = Some(Box::default());
-        self.on_departure_known(now, at);
+        self.on_departure_known(departed_by, at);
     }
 
-    /// Counts what left by `now` no more.
+    /// Counts what left by `departed_by` no more.
     #[inline(never)]
-    pub(crate) fn settle(&mut self, now: Instant) {
+    pub(crate) fn settle(&mut self, departed_by: Instant) {
         let Some(leaving) = &mut self.leaving else { return };
         let known = leaving[..usize::from(self.known)].iter();
-        let left = known.take_while(|packet| packet.at <= now).count();
+        let left = known.take_while(|packet| packet.at <= departed_by).count();
         let bytes = leaving[..left].iter().map(|packet| u64::from(packet.bytes)).sum();
         self.bytes = self.bytes.saturating_sub(bytes);
         leaving.copy_within(left.., 0);
@@ -81,17 +81,17 @@ impl NicQueue {
         self.throttled && self.known > 0
     }
 
-    /// Departures after `now` will be reported: they are not known in advance any more.
-    pub(crate) fn forget_departures(&mut self, now: Instant) {
-        self.settle(now);
+    /// Departures after `departed_by` will be reported: they are not known in advance any more.
+    pub(crate) fn forget_departures(&mut self, departed_by: Instant) {
+        self.settle(departed_by);
         self.known = 0;
     }
 
     /// Whether more than `limit` bytes are queued.
     #[inline]
-    pub(crate) fn exceeds(&mut self, limit: u64, now: Instant) -> bool {
+    pub(crate) fn exceeds(&mut self, limit: u64, departed_by: Instant) -> bool {
         if self.bytes > limit {
-            self.settle(now);
+            self.settle(departed_by);
         }
         self.bytes > limit
     }

@@ -177,7 +177,9 @@ impl Subflow {
         cc: &mut Controller,
     ) -> Option<Box<Packet>> {
         let id = self.loss.board().next_to_retransmit()?;
-        if self.inflight() >= cc.cwnd_segs(self.id.path) || self.is_small_queue_full(cx.now) {
+        if self.inflight() >= cc.cwnd_segs(self.id.path)
+            || self.is_small_queue_full(cx.departed_by())
+        {
             return None;
         }
         let is_head = self.loss.board().head().is_some_and(|(head, _)| head == id);
@@ -265,7 +267,7 @@ impl Subflow {
         if head > mss && self.is_deferred(cx, cwnd, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
-        if self.is_small_queue_full(cx.now) {
+        if self.is_small_queue_full(cx.departed_by()) {
             cold_path();
             self.throttle(cx);
             return Err(Blocked::SmallQueue);
@@ -338,9 +340,9 @@ impl Subflow {
     }
 
     /// Whether the interface's queue has enough of this connection. One packet is always allowed.
-    fn is_small_queue_full(&mut self, now: Instant) -> bool {
+    fn is_small_queue_full(&mut self, departed_by: Instant) -> bool {
         let limit = self.small_queue_limit();
-        self.tx.nic.exceeds(limit, now) && self.loss.board().packets_out() > 1
+        self.tx.nic.exceeds(limit, departed_by) && self.loss.board().packets_out() > 1
     }
 
     /// New data wait for the queue of the interface.
@@ -349,11 +351,12 @@ impl Subflow {
         cx.recalls |= self.tx.nic.waits_for_known();
     }
 
-    /// Whether departures after `now` that it knows of are to be reported; then it forgets them.
-    pub fn recall(&mut self, now: Instant) -> bool {
+    /// Whether departures after `departed_by` that it knows of are to be reported; then it forgets
+    /// them.
+    pub fn recall(&mut self, departed_by: Instant) -> bool {
         let waits = self.tx.nic.waits_for_known();
         if waits {
-            self.tx.nic.forget_departures(now);
+            self.tx.nic.forget_departures(departed_by);
         }
         waits
     }
@@ -381,8 +384,8 @@ impl Subflow {
 
     /// The packet that was made last leaves the interface at `at`.
     #[inline]
-    pub fn on_departure_known(&mut self, now: Instant, at: Instant) {
-        self.tx.nic.on_departure_known(now, at);
+    pub fn on_departure_known(&mut self, departed_by: Instant, at: Instant) {
+        self.tx.nic.on_departure_known(departed_by, at);
     }
 
     /// Whether the queue of the interface is short enough now for a throttled segment.
