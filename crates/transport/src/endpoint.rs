@@ -166,8 +166,8 @@ pub(crate) trait Endpoint {
         let _ = (departed_by, path, at);
     }
 
-    /// The paths that wait for departures after `departed_by` that they know of: `on_departed` is to follow
-    /// after all.
+    /// The paths that wait for departures after `departed_by` that they know of: `on_departed` is
+    /// to follow after all.
     fn recall(&mut self, departed_by: Instant) -> PathSet {
         let _ = departed_by;
         PathSet::EMPTY
