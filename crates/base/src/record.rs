@@ -71,17 +71,10 @@ impl<'a> Context<'a> {
         chance: Chance,
         recorder: &'a mut dyn Recorder,
     ) -> Self {
-        let ways = Ways::Short;
-        Context {
-            now,
-            chance,
-            host: HostId(0),
-            recalls: false,
-            departures_follow: false,
-            ways,
-            mask,
-            recorder: Some(recorder),
-        }
+        let mut cx = Context::quiet(now, chance);
+        cx.mask = mask;
+        cx.recorder = Some(recorder);
+        cx
     }
 
     /// The same context with these ways.
