@@ -13,7 +13,7 @@ use crate::forwarder::Conditions;
 use crate::kernel;
 use crate::strip::Stage;
 use crate::timekeeping;
-use crate::world::{Family, World, comes_true, wait_until};
+use crate::world::{Family, PATIENCE, World, comes_true, wait_until};
 use linux::PathSwitch;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -265,20 +265,31 @@ fn backup_path_of_the_engine_carries_nothing_but_signals() {
 fn path_that_is_cut_and_returns_loses_nothing() {
     for role in ROLES {
         for number in [0, 1] {
-            let Some(world) = world(&[NEAR, FAR]) else { return };
-            let cut = |_: &PathSwitch| {
-                wait_until(|| world.carried(number) > CUT_AFTER);
-                world.control(number).cut.store(true, Ordering::Relaxed);
-                thread::sleep(Duration::from_millis(600));
-                world.control(number).cut.store(false, Ordering::Relaxed);
-            };
-            transfer_multipath(
-                &world,
-                &Case { size: 16 * MIB, ..Case::after_joins(role, Family::V4) },
-                cut,
-            );
+            // On a busy machine the other path may have carried everything before this one opens.
+            let mut runs = (0..ATTEMPTS).map_while(|_| cut_and_return(role, number)).peekable();
+            if runs.peek().is_none() {
+                return;
+            }
+            assert!(runs.any(|was_cut| was_cut), "{role:?}, path {number}: it carries too little");
         }
     }
+}
+
+/// Whether the path carried enough to be cut; `None` without paths.
+fn cut_and_return(role: Role, number: usize) -> Option<bool> {
+    let world = world(&[NEAR, FAR])?;
+    let was_cut = AtomicBool::new(false);
+    let cut = |_: &PathSwitch| {
+        if comes_true(PATIENCE / 2, || world.carried(number) > CUT_AFTER) {
+            world.control(number).cut.store(true, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(600));
+            world.control(number).cut.store(false, Ordering::Relaxed);
+            was_cut.store(true, Ordering::Relaxed);
+        }
+    };
+    let case = Case { size: 16 * MIB, ..Case::after_joins(role, Family::V4) };
+    transfer_multipath(&world, &case, cut);
+    Some(was_cut.into_inner())
 }
 
 /// The kernel sends the REMOVE_ADDR on one acknowledgement. Where other options leave no room for
