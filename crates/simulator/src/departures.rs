@@ -1,13 +1,13 @@
-//! Packets that leave a NIC at a known time without an event: each was the only reason of one.
+//! Packets that leave a NIC at a known time, without an event.
 //!
-//! The order is that of events: by time, then by insertion number. When one is due is left to
+//! Their order is that of events: by time, then by insertion number. When one is due is left to
 //! `fabric`.
 
 use base::{Instant, LinkId};
 use std::hint::cold_path;
 use wire::Packet;
 
-/// Most of them at a time; others are events. A world of a thousand connections has some ten.
+/// Most of them at a time; further departures are events.
 const PLACES: usize = 64;
 
 /// `Departure::number` where it is unknown.
@@ -82,7 +82,7 @@ impl Departures {
     }
 
     /// Moves the last one, of this time, which is at `place`, before those that are later.
-    // Another card sent a longer packet before.
+    // Rare: another NIC has a longer packet in service.
     #[inline(never)]
     fn move_forward(&mut self, at: Instant, mut place: usize) {
         while place > self.first && self.is_before(at, place - 1) {
