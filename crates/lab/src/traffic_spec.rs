@@ -36,6 +36,8 @@ const ADAPTIVE: &str = "adaptive";
 const DEADLINE: &str = "deadline=";
 /// The word before the time of a video that is not measured.
 const SKIP: &str = "skip=";
+/// Before the most bytes of a message.
+const MESSAGE: &str = "message=";
 /// Before the size of datagrams.
 const BYTES: &str = "bytes=";
 /// Longest film.
@@ -77,15 +79,16 @@ pub(crate) const FLOW_PATTERN: &str =
     r"^(bulk:.+|download:.+|udp:.+|burst:[0-9]+|(video|onoff)(:.+)?)$";
 /// Help on the key of a file.
 pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME][:skip=TIME], video:adaptive[:TIME], call[:TIME], \
-    vod:SERVICE[:TIME], onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], web:FILE, web:NAME, \
-    maps[:TIME], game:NAME, game:FILE, pcap:FILE[:N|:udp] or table:FILE[:paced]; file \
+    video[:TIME][:RATE][:deadline=TIME][:skip=TIME][:message=BYTES], \
+    video:adaptive[:TIME], call[:TIME], vod:SERVICE[:TIME], onoff[:RATE][:TIME], \
+    udp:RATE[:TIME][:bytes=N], web:FILE, web:NAME, maps[:TIME], game:NAME[:message=BYTES], \
+    game:FILE[:message=BYTES], pcap:FILE[:N|:udp] or table:FILE[:paced]; file \
     names are relative to this file.";
 /// Help on the argument.
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
-    video[:TIME][:RATE][:deadline=TIME][:skip=TIME], video:adaptive[:TIME], call[:TIME], \
-    vod:netflix (youtube, dash), onoff[:RATE][:TIME], udp:RATE[:TIME][:bytes=N], \
-    game:aoc-1 (2, 3) or game:FILE, messages of table:FILE[:paced] (time, direction, size) or \
+    video[:TIME][:RATE][:deadline=TIME][:skip=TIME][:message=BYTES], \
+    video:adaptive[:TIME], call[:TIME], vod:netflix (youtube, dash), onoff[:RATE][:TIME], \
+    udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3)[:message=BYTES] or game:FILE, messages of table:FILE[:paced] (time, direction, size) or \
     pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME, or \
     maps[:TIME]";
 /// Help on the key of a competing connection.
@@ -155,7 +158,7 @@ pub(crate) fn parse_traffic(
         }
         "vod" => Ok((film(value).map_err(inner)?, None)),
         "maps" => map_session(maps_time(value).map_err(inner)?, fetching),
-        "game" => conversation(conversation::game, folders, value).map_err(inner),
+        "game" => game(folders, value).map_err(inner),
         "pcap" => conversation(conversation::capture, folders, value).map_err(inner),
         "table" => conversation(conversation::table, folders, value).map_err(inner),
         _ => Ok((parse_one_way(text, profile)?, None)),
@@ -181,6 +184,24 @@ fn maps_time(value: &str) -> Result<Duration, Refusal> {
         return Err(Refusal::new(value, problem, "write a shorter time, such as `maps:60s`"));
     }
     Ok(time)
+}
+
+/// `NAME[:message=BYTES]` of a game: longer messages are cut.
+fn game(folders: Folders<'_>, value: &str) -> Result<(Traffic, Option<TrafficSource>), Refusal> {
+    let Some((name, bytes)) = value.rsplit_once(&format!(":{MESSAGE}")) else {
+        return conversation(conversation::game, folders, value);
+    };
+    let at = value.len() - bytes.len();
+    let most = message_bytes(bytes).map_err(|refusal| refusal.shifted(at))?;
+    let (traffic, source) = conversation(conversation::game, folders, name)?;
+    let options = format!(":{MESSAGE}{most}");
+    let cut = match traffic {
+        Traffic::Conversation(whole) => {
+            Traffic::Conversation(Arc::new(whole.cut(most, &format!("{}{options}", whole.name()))))
+        }
+        other => other,
+    };
+    Ok((cut, source.map(|source| TrafficSource { options, ..source })))
 }
 
 /// Reads a conversation by `read`.
@@ -303,7 +324,7 @@ fn adaptive(value: &str) -> Result<Traffic, Refusal> {
     run_time(time).map(|time| call(CallKind::OneWay, time)).map_err(placed)
 }
 
-/// `[TIME][:RATE][:deadline=TIME][:skip=TIME]` of a video call.
+/// `[TIME][:RATE][:deadline=TIME][:skip=TIME][:message=BYTES]` of a video call.
 fn video(value: &str) -> Result<Video, Refusal> {
     let mut video = Video::of(Video::DEFAULT_TIME);
     let mut given: Vec<&str> = Vec::new();
@@ -320,6 +341,10 @@ fn video(value: &str) -> Result<Video, Refusal> {
         } else if let Some(time) = after(SKIP) {
             video.skip = time?;
             "time to skip"
+        } else if let Some(bytes) = word.strip_prefix(MESSAGE) {
+            let bytes = message_bytes(bytes).map_err(|refusal| refusal.shifted(MESSAGE.len()));
+            video.message = Some(bytes.map_err(placed)?);
+            "size of messages"
         } else if is_time(word) || word.parse::<f64>().is_ok() {
             video.time = run_time(word).map_err(placed)?;
             "time"
@@ -340,7 +365,21 @@ fn video(value: &str) -> Result<Video, Refusal> {
         let help = "skip less than its length: `video:78s:skip=18s`";
         return Err(Refusal::new(value, problem, help));
     }
-    Ok(video)
+    match video.messages() {
+        0..=MOST_MESSAGES => Ok(video),
+        count => {
+            let problem = format!("these are {count} messages, more than {MOST_MESSAGES}");
+            Err(Refusal::new(value, problem, "write larger messages or a shorter time"))
+        }
+    }
+}
+
+/// The most bytes of a message.
+fn message_bytes(bytes: &str) -> Result<u32, Refusal> {
+    bytes.parse().ok().filter(|bytes| *bytes > 0).ok_or_else(|| {
+        let problem = format!("`{bytes}` is not a number of bytes of a message");
+        Refusal::new(bytes, problem, "write `message=1452`, for example")
+    })
 }
 
 fn video_rate(word: &str) -> Result<Rate, Refusal> {
@@ -496,7 +535,7 @@ pub(crate) fn show_traffic(traffic: &Traffic) -> String {
 }
 
 fn show_video(video: &Video) -> String {
-    let Video { time, rate, deadline, skip } = *video;
+    let Video { time, rate, deadline, skip, message } = *video;
     let mut words = format!("video:{time}");
     if rate != Video::DEFAULT_RATE {
         words.push_str(&format!(":{rate}"));
@@ -506,6 +545,9 @@ fn show_video(video: &Video) -> String {
     }
     if !skip.is_zero() {
         words.push_str(&format!(":{SKIP}{skip}"));
+    }
+    if let Some(bytes) = message {
+        words.push_str(&format!(":{MESSAGE}{bytes}"));
     }
     words
 }
@@ -527,7 +569,7 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
         Traffic::Burst { segments, segment_bytes } => {
             format!("{load} of a burst of {segments} x {segment_bytes} bytes after an idle time")
         }
-        Traffic::Video(Video { time, rate, deadline, skip }) => {
+        Traffic::Video(Video { time, rate, deadline, skip, message }) => {
             let shown = match *deadline {
                 Video::DEFAULT_DEADLINE => String::new(),
                 deadline => format!(", shown after {deadline}"),
@@ -536,7 +578,11 @@ pub fn describe_traffic(traffic: &Traffic, reverse: bool) -> String {
                 Duration::ZERO => String::new(),
                 skip => format!(", measured from {skip} on"),
             };
-            format!("video call of {time} ({load}, {}{shown}{from})", per_second(*rate))
+            let cut = match *message {
+                None => String::new(),
+                Some(bytes) => format!(", messages of up to {bytes} bytes"),
+            };
+            format!("video call of {time} ({load}, {}{shown}{from}{cut})", per_second(*rate))
         }
         Traffic::OnOff(OnOff { rate, time, .. }) => {
             format!("on-off {load} of {} on average for {time}", per_second(*rate))
@@ -667,6 +713,7 @@ mod tests {
         let (rate, deadline) = (Rate::from_mbit(2), Duration::from_millis(200));
         let two_mbit = Video { rate, deadline, ..Video::of(Duration::from_secs(60)) };
         let (skip, long) = (Duration::from_secs(18), Duration::from_secs(78));
+        let cut = Video { skip, message: Some(1452), ..Video::of(long) };
         for (text, traffic) in [
             ("bulk:4MiB", Traffic::BulkSize(4 << 20)),
             ("bulk:30s", Traffic::BulkTime(Duration::from_secs(30))),
@@ -674,6 +721,7 @@ mod tests {
             ("video:5s", Traffic::video(Duration::from_secs(5))),
             ("video:60s:2mbit:deadline=200ms", Traffic::Video(two_mbit)),
             ("video:78s:skip=18s", Traffic::Video(Video { skip, ..Video::of(long) })),
+            ("video:78s:skip=18s:message=1452", Traffic::Video(cut)),
             ("onoff:500kbit:60s", on_off_at(500, 60)),
             ("onoff:2mbit:5s", on_off_at(2000, 5)),
             ("video:adaptive:9s", call(CallKind::OneWay, Duration::from_secs(9))),
@@ -736,6 +784,11 @@ mod tests {
         assert!(problem("video:100bit").contains("less than a byte"));
         assert_eq!(read("video:5s:deadline=5").unwrap_err().span, 18..19);
         assert!(read("video:5s:skip=5s").unwrap_err().problem.contains("nothing is left"));
+        assert_eq!(read("video:5s:message=0").unwrap_err().span, 17..18);
+        assert!(problem("video:5s:message=1kB").contains("number of bytes of a message"));
+        assert!(problem("video:86400s:message=1").contains("more than 10000000"));
+        assert_eq!(read("game:aoc-1:message=-1").unwrap_err().span, 19..21);
+        assert!(problem("game:aoc-9:message=9").contains("unknown game `aoc-9`"));
         assert_eq!(read("video:5s:5mbps").unwrap_err().span, 9..14);
         assert!(problem("vidoe").contains("did you mean `video`"));
         assert!(problem("web").contains("names no page"));

@@ -1,11 +1,13 @@
 //! Tables of messages, right and wrong, and games by name.
 
 use super::*;
+use crate::traffic_spec::{Fetching, Folders, parse_traffic};
 use base::Duration;
 use std::fs;
 use std::path::PathBuf;
-use traffic::Role;
 use traffic::model::{Due, Message};
+use traffic::{Role, Traffic};
+use transport::Profile;
 
 fn read(text: &str, rows: Rows) -> Result<Vec<Turn>, Fault> {
     table::read(text.as_bytes(), rows).map(|table| table.turns)
@@ -126,6 +128,22 @@ fn game_is_paced_and_a_table_answered_unless_it_is_paced_too() {
         assert_eq!(source.text().ends_with(":paced"), name.ends_with(":paced"));
     }
     fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn messages_of_a_game_are_cut_and_its_words_say_so() {
+    let read = |text: &str| {
+        parse_traffic(text, Profile::Linux, Folders::default(), Fetching::USUAL).unwrap()
+    };
+    let (traffic, source) = read("game:aoc-2:message=100");
+    let Traffic::Conversation(cut) = traffic else { panic!("a game is a conversation") };
+    assert_eq!(cut.name(), "game:aoc-2:message=100");
+    assert_eq!(source.unwrap().text(), "game:aoc-2:message=100");
+    let Traffic::Conversation(whole) = read("game:aoc-2").0 else { panic!("as above") };
+    let bytes = |of: &[Message]| of.iter().map(|message| message.len).sum::<u64>();
+    let (cut, whole) = (cut.from(Role::Server), whole.from(Role::Server));
+    assert_eq!(bytes(cut), bytes(whole));
+    assert!(cut.len() > whole.len() && cut.iter().all(|message| message.len <= 100));
 }
 
 #[test]

@@ -8,14 +8,15 @@ use super::claims::{Check, Kind, Metric, Over, Paper, Part, Statistic, term};
 use super::judge::{Context, Lookup};
 use super::read::Table;
 use crate::comparison::{SIGNIFICANT, margin};
-use crate::error::InputError;
+use crate::error::{Given, InputError};
 use crate::results::Grade;
 use crate::scenario::Scenario;
 use crate::statistics::Interval;
 
-/// Stands for the name of the column in the experiment of a row.
+/// Stands for the name of the column in the experiment of a row, and for the suffix of the row in
+/// the values of a column.
 const PLACE: &str = "{}";
-const ROW_KEYS: [&str; 2] = ["name", "experiment"];
+const ROW_KEYS: [&str; 3] = ["name", "experiment", "suffix"];
 const COLUMN_KEYS: [&str; 3] = ["name", "experiment", "values"];
 
 /// A cell of the table.
@@ -51,12 +52,13 @@ pub(super) fn read(table: &Table<'_>, metric: &Metric) -> Result<Vec<Place>, Inp
             let help = "write `video-{}`, where `{}` stands for the `experiment` of a column";
             return Err(experiment.refuse_whole(problem, help));
         }
+        let suffix = row.text("suffix")?.map(|given| given.text).unwrap_or_default();
         for column in &columns {
-            let of = column.required("experiment")?.text;
+            let of = experiment.text.replace(PLACE, &column.required("experiment")?.text);
             cells.push(Place {
                 row: name.clone(),
                 column: column.required("name")?.text,
-                part: part(experiment.text.replace(PLACE, &of), metric, column)?,
+                part: part(of, metric, (column, &suffix))?,
             });
         }
     }
@@ -67,8 +69,13 @@ pub(super) fn read(table: &Table<'_>, metric: &Metric) -> Result<Vec<Place>, Inp
     Ok(cells)
 }
 
-fn part(experiment: String, metric: &Metric, column: &Table<'_>) -> Result<Part, InputError> {
-    let values = column.texts("values")?.iter().map(term).collect::<Result<Vec<_>, _>>()?;
+fn part(
+    experiment: String,
+    metric: &Metric,
+    (column, suffix): (&Table<'_>, &str),
+) -> Result<Part, InputError> {
+    let value = |given: &Given| term(&given.with_text(&given.text.replace(PLACE, suffix)));
+    let values = column.texts("values")?.iter().map(value).collect::<Result<Vec<_>, _>>()?;
     if values.len() != 2 {
         let help = "write `values = [\"mptcp/lrf/olia\", \"average\"]`: a variant, its baseline";
         return Err(column.required("name")?.refuse_whole("a column needs two values", help));

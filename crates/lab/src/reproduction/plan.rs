@@ -8,7 +8,7 @@ use super::judge::{Judged, judge};
 use super::samples::{Sampled, draws};
 use super::timelines;
 use super::values::{Values, key};
-use super::variants::{Used, batches, check_only, shown};
+use super::variants::{Used, batches, check_names, shown};
 use crate::error::{Given, InputError};
 use crate::execution::run_variants;
 use crate::results::ResultFolder;
@@ -125,7 +125,8 @@ impl Plan {
         for unit in &plan.units {
             let scenario = plan.scenario(unit)?;
             if unit.column == Column::Paper {
-                check_only(&scenario, plan.experiment(unit))?;
+                let used = Used::of(&plan.papers[unit.paper], unit.experiment);
+                check_names(&scenario, plan.experiment(unit), &used)?;
             }
         }
         Ok(plan)

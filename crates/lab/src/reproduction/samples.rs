@@ -88,9 +88,8 @@ impl Values {
     ) -> Result<Vec<Option<Vec<f64>>>, String> {
         let (column, _) =
             self.column(metric).ok_or_else(|| format!("no metric {}", metric.name()))?;
-        let is_in = |of: &&VariantValues| {
-            of.is_single && family.is_none_or(|is_sctp| of.is_sctp == is_sctp)
-        };
+        let is_in =
+            |of: &&VariantValues| of.is_alone && family.is_none_or(|is_sctp| of.is_sctp == is_sctp);
         let columns: Vec<&Vec<Option<f64>>> =
             self.variants.iter().filter(is_in).map(|of| &of.columns[column]).collect();
         let rows = columns.iter().map(|column| column.len()).min();

@@ -54,9 +54,9 @@ fn around(centre: f64) -> Vec<Option<f64>> {
     (0..20).map(|run| Some(centre * (1.0 + 0.001 * f64::from(run * 7 % 20)))).collect()
 }
 
-fn variant(name: &str, is_single: bool, centre: f64, share: f64) -> VariantValues {
+fn variant(name: &str, is_alone: bool, centre: f64, share: f64) -> VariantValues {
     let columns = vec![around(centre), around(share)];
-    VariantValues { name: name.to_owned(), is_sctp: false, is_single, packets: 10, columns }
+    VariantValues { name: name.to_owned(), is_sctp: false, is_alone, packets: 10, columns }
 }
 
 /// Values of four variants with these means in seconds.
@@ -296,13 +296,72 @@ fn variants_that_no_claim_and_no_figure_uses_are_not_run() {
     assert!(all.len() == 2 && all.iter().all(|of| of.len() == 3), "the figure draws all: {all:?}");
     let only = |name: &str| {
         let case = "{ name = \"10\",";
-        shown(&HEAD.replace(case, &format!("{case} only = [\"{name}\"],")), &drawn)
+        shown(&HEAD.replace(case, &format!("{case} only = [\"{name}\"],")), figure)
     };
     let found = only("tcp/slow/cubic").unwrap();
     assert_eq!((&*found[0], found[1].len()), (&["tcp/slow/cubic".to_owned()][..], 3));
     let refusal = only("tcp/slow/cubik").unwrap_err().to_string();
     assert!(refusal.contains("`burst/10` has no variant `tcp/slow/cubik`"), "{refusal}");
     assert!(refusal.contains("did you mean `tcp/slow/cubic`?"), "{refusal}");
+}
+
+/// SCTP over both paths, with each as its primary, in place of SCTP over each.
+fn multihomed(only: &str) -> String {
+    let set = "set = { protocols = \"sctp,cmt-sctp\", primary = \"first,fast,slow\" }\n";
+    let only = format!("only = [{only}]\n");
+    HEAD.replace("cases = [", &format!("{set}{only}cases = ["))
+}
+
+#[test]
+fn average_is_over_multi_homed_sctp_where_no_single_path_is_run() {
+    let each = ["fast", "slow"].map(|path| format!("sctp/multihomed/reno/primary={path}"));
+    let listed = each.each_ref().map(|name| format!("\"{name}\"")).join(",");
+    let average = claim(&part(&format!("{ORDER}values = [\"average:sctp\", 1]")));
+    let run = |only: &str| shown(&multihomed(only), &average).unwrap().remove(0);
+    assert_eq!(run(&listed), each);
+    let single = "sctp/fast/reno";
+    assert_eq!(run(&format!("\"{single}\",{listed}")), [single]);
+    let paper = read_with(&multihomed(&listed), &average).unwrap();
+    let plan = Plan::new(vec![paper], asked("all", false)).unwrap();
+    let scenario = plan.scenario(&plan.units[0]).unwrap();
+    let alone = |all: &[Variant]| {
+        let values = Values::without_runs(&scenario, all, &[Metric::Own]).unwrap();
+        values.variants.into_iter().filter(|of| of.is_alone).map(|of| of.name).collect::<Vec<_>>()
+    };
+    assert_eq!(alone(&plan.variants(&plan.units[0], &scenario)), each);
+    assert_eq!(alone(&variants_of(&scenario)), ["sctp/fast/reno", "sctp/slow/reno"]);
+}
+
+/// A table of outcomes with one row.
+fn matrix(row: &str, value: &str) -> String {
+    let column = "{ name = \"MPTCP\", experiment = \"10\", values";
+    format!(
+        "[[figure]]\nid = \"fig2\"\ncaption = \"\"\ndraw = \"matrix\"\nclaims = []\n\
+         rows = [{{ name = \"Burst\", experiment = \"burst/{{}}\"{row} }}]\n\
+         columns = [{column} = [\"{value}\", \"average\"] }}]\n"
+    )
+}
+
+#[test]
+fn rows_of_a_table_end_the_names_of_variants() {
+    let run = |row: &str, value: &str| shown(HEAD, &matrix(row, value));
+    let all = ["tcp/fast/cubic", "tcp/slow/cubic", "mptcp/linux/cubic"];
+    assert_eq!(run("", "mptcp/linux/cubic").unwrap(), [all]);
+    assert_eq!(run(", suffix = \"/cubic\"", "mptcp/linux{}").unwrap(), [all]);
+    assert_eq!(run("", "mptcp/linux/cubic{}").unwrap(), [all], "no suffix is an empty one");
+}
+
+/// A cell of a variant that is not run was left out, and the table of 000 Fig. 19 had no outcomes
+/// of CMT-SCTP for videos and games.
+#[test]
+fn names_of_variants_that_are_not_run_are_refused() {
+    let refusal = |head: &str, text: &str| shown(head, text).unwrap_err().to_string();
+    let absent = refusal(HEAD, &matrix("", "mptcp/linux/cubik"));
+    assert!(absent.contains("a claim or a figure uses `mptcp/linux/cubik`"), "{absent}");
+    assert!(absent.contains("did you mean `mptcp/linux/cubic`?"), "{absent}");
+    let left_out = HEAD.replace("cases = [", "only = [\"tcp/fast/cubic\"]\ncases = [");
+    let alone = claim(&part(&format!("{ORDER}values = [\"mptcp/linux/cubic\", 1]")));
+    assert!(refusal(&left_out, &alone).contains("add it to `only`"));
 }
 
 #[test]

@@ -5,17 +5,18 @@
 
 use super::claims::{self, Metric, Pick, Quantity};
 use super::timelines::Line;
+use super::variants::is_alone;
 use crate::results::BUILD;
 use crate::run::Run;
 use crate::scenario::packet_number;
-use crate::scenario::{Family, Protocol, Scenario, Variant, measures, metric};
+use crate::scenario::{Family, Scenario, Variant, measures, metric};
 use crate::statistics::mean;
 use crate::study::{Study, VariantRuns, hex};
 use serde_json::{Map, Value, json};
 use traffic::Measure;
 
 /// The version of the files.
-const SCHEMA: u64 = 3;
+const SCHEMA: u64 = 4;
 
 /// The numbers of a study.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,7 +43,8 @@ pub struct VariantValues {
     /// Its name.
     pub name: String,
     pub(super) is_sctp: bool,
-    pub(super) is_single: bool,
+    /// Whether `average` and the like are over it.
+    pub(super) is_alone: bool,
     /// Segments with payload that were received, over all runs.
     pub(super) packets: u64,
     /// For each metric the number of every repetition.
@@ -71,7 +73,7 @@ impl Values {
         let variant = |of: &VariantRuns| VariantValues {
             name: of.variant.name.clone(),
             is_sctp: of.variant.family() == Family::Sctp,
-            is_single: is_single(&of.variant),
+            is_alone: is_alone(&of.variant, study.variants.iter().map(|of| &of.variant)),
             packets: of.runs.iter().map(|run| run.data_packets).sum(),
             columns: sources.iter().map(|(source, _)| column(&of.runs, source)).collect(),
         };
@@ -121,7 +123,7 @@ impl Values {
             Quantity::Single(pick, of) => (*pick, of.map(|of| of == Family::Sctp).or(family)),
         };
         let is_in = |of: &&VariantValues| {
-            of.is_single && of_family.is_none_or(|is_sctp| of.is_sctp == is_sctp)
+            of.is_alone && of_family.is_none_or(|is_sctp| of.is_sctp == is_sctp)
         };
         let singles: Vec<&Vec<Option<f64>>> =
             self.variants.iter().filter(is_in).map(|of| &of.columns[column]).collect();
@@ -151,7 +153,7 @@ impl Values {
             json!({
                 "variant": of.name,
                 "sctp": of.is_sctp,
-                "single_path": of.is_single,
+                "alone": of.is_alone,
                 "packets": of.packets,
                 "values": numbers,
             })
@@ -188,7 +190,7 @@ impl Values {
             Some(VariantValues {
                 name: of["variant"].as_str()?.to_owned(),
                 is_sctp: of["sctp"].as_bool()?,
-                is_single: of["single_path"].as_bool()?,
+                is_alone: of["alone"].as_bool()?,
                 packets: of["packets"].as_u64()?,
                 columns: columns.collect::<Option<_>>()?,
             })
@@ -206,11 +208,6 @@ pub(super) fn key(scenario: &Scenario, variants: &[Variant], metrics: &[Metric])
     let variants: Vec<&str> = variants.iter().map(|of| of.name.as_str()).collect();
     let build = BUILD.get(..16).unwrap_or(BUILD);
     format!("{}/{build}/{}/{}", hex(&scenario.hash()), variants.join(","), metrics.join(","))
-}
-
-/// Whether it is a connection over one path that delivers everything.
-fn is_single(variant: &Variant) -> bool {
-    variant.single_path().is_some() && variant.protocol() != Protocol::Udp
 }
 
 fn source(scenario: &Scenario, of: &Metric) -> Result<(Source, Described), String> {

@@ -5,7 +5,7 @@
 
 use super::claims::{Experiment, Metric, Paper, Part, Quantity, Term};
 use crate::error::InputError;
-use crate::scenario::{Family, Scenario, Variant, variants_of};
+use crate::scenario::{Family, Protocol, Scenario, Variant, variants_of};
 use crate::words::nearest_help;
 use std::collections::BTreeSet;
 
@@ -70,13 +70,29 @@ impl Used {
         }
     }
 
-    fn has(&self, variant: &Variant) -> bool {
+    /// Whether it uses this variant of `all`.
+    fn has(&self, variant: &Variant, all: &[Variant]) -> bool {
         let is_sctp = variant.family() == Family::Sctp;
         let of_family = || self.singles.iter().any(|of| of.is_none_or(|of| of == is_sctp));
         self.all
             || self.names.contains(&variant.name)
-            || variant.single_path().is_some() && of_family()
+            || is_alone(variant, all.iter()) && of_family()
     }
+
+    /// The names of variants that it has and `all` lacks.
+    fn lacking<'u>(&'u self, all: &'u [Variant]) -> impl Iterator<Item = &'u str> {
+        let is_there = |name: &String| all.iter().any(|variant| variant.name == *name);
+        self.names.iter().filter(move |name| !is_there(name)).map(String::as_str)
+    }
+}
+
+/// Whether `average` and the like are over this variant of `all`: one over a single path, or,
+/// where its family has none, one that uses one path at a time (multi-homed SCTP).
+pub(super) fn is_alone<'v>(variant: &Variant, mut all: impl Iterator<Item = &'v Variant>) -> bool {
+    let is_single = |of: &Variant| of.single_path().is_some();
+    let is_other = |of: &Variant| of.family() == variant.family() && is_single(of);
+    variant.protocol() != Protocol::Udp
+        && (is_single(variant) || !variant.is_concurrent() && !all.any(is_other))
 }
 
 /// The variants of a scenario that are run; those of the scheduler `added` by the user are, too.
@@ -93,7 +109,9 @@ pub(super) fn shown(
         experiment.only.is_empty() || experiment.only.iter().any(|of| of.text == variant.name)
     };
     let mut all = variants_of(scenario);
-    all.retain(|of| is_added(of) || is_chosen(of) && used.has(of));
+    all.retain(|of| is_added(of) || is_chosen(of));
+    let chosen = all.clone();
+    all.retain(|of| is_added(of) || used.has(of, &chosen));
     all
 }
 
@@ -123,13 +141,26 @@ pub(super) fn batches(
     all.into_iter().map(|(_, scenario, batch)| (scenario, batch)).collect()
 }
 
-/// Refuses names of `only` that the scenario does not have.
-pub(super) fn check_only(scenario: &Scenario, experiment: &Experiment) -> Result<(), InputError> {
+/// Refuses names that the scenario does not have: of `only`, and of variants that claims, figures
+/// and stated numbers use. A claim would be undecided, a cell of a table absent.
+pub(super) fn check_names(
+    scenario: &Scenario,
+    experiment: &Experiment,
+    used: &Used,
+) -> Result<(), InputError> {
     let variants = variants_of(scenario);
     let names: Vec<&str> = variants.iter().map(|of| of.name.as_str()).collect();
     let unknown = experiment.only.iter().find(|of| !names.contains(&of.text.as_str()));
-    unknown.map_or(Ok(()), |given| {
+    if let Some(given) = unknown {
         let problem = format!("`{}` has no variant `{}`", experiment.name, given.text);
-        Err(given.refuse_whole(problem, nearest_help(&given.text, &names)))
-    })
+        return Err(given.refuse_whole(problem, nearest_help(&given.text, &names)));
+    }
+    let run = shown(scenario, experiment, used, None);
+    let Some(name) = used.lacking(&run).next() else { return Ok(()) };
+    let problem = format!("a claim or a figure uses `{name}`, which is not run");
+    let help = match names.contains(&name) {
+        true => "add it to `only`".to_owned(),
+        false => nearest_help(name, &names),
+    };
+    Err(InputError::at(&experiment.name, problem, help))
 }

@@ -87,6 +87,29 @@ impl Conversation {
         Conversation { name, timing, up, down, length }
     }
 
+    /// The same, called `name`, with messages of at most `most` bytes, at least one, each with a
+    /// delay of its own: what one is cut into is sent at its time.
+    #[must_use]
+    pub fn cut(&self, most: u32, name: &str) -> Self {
+        debug_assert_eq!(self.timing, Timing::Paced, "no message waits for a number of others");
+        let most = u64::from(most).max(1);
+        let pieces = |message: &Message| {
+            let (message, count) = (*message, message.len.div_ceil(most));
+            (0..count).map(move |piece| Message {
+                len: (message.len - piece * most).min(most),
+                ..message
+            })
+        };
+        let all = |messages: &[Message]| messages.iter().flat_map(pieces).collect();
+        Conversation {
+            up: all(&self.up),
+            down: all(&self.down),
+            name: name.to_owned(),
+            timing: self.timing,
+            length: self.length,
+        }
+    }
+
     /// The first `length` of a conversation whose messages have times of their own; others, whose
     /// messages answer each other, are whole.
     #[must_use]
@@ -252,6 +275,21 @@ mod tests {
         assert_eq!(game.beginning(Duration::from_secs(9)), game);
         let answered = Conversation::new("x".to_owned(), Timing::Answered, &turns());
         assert_eq!(answered.beginning(Duration::from_millis(1)), answered);
+    }
+
+    #[test]
+    fn long_messages_of_a_game_are_cut_into_messages_of_their_time() {
+        let game = Conversation::new("x".to_owned(), Timing::Paced, &turns());
+        let cut = game.cut(1452, "y");
+        let lens = |of: &Conversation, from| {
+            of.from(from).iter().map(|message| message.len).collect::<Vec<u64>>()
+        };
+        assert_eq!(lens(&cut, Role::Server), [1452, 1452, 1452, 644, 10]);
+        assert_eq!(lens(&cut, Role::Client), [100, 7]);
+        let due = |at| Due::SinceStart(Duration::from_millis(at));
+        assert_eq!(dues(cut.from(Role::Server)), [50, 50, 50, 50, 100].map(due));
+        assert_eq!((cut.name(), cut.length()), ("y", game.length()));
+        assert_eq!(game.cut(5000, "x"), game);
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Traffic {
         match self {
             // Datagrams are measured from the first one on.
             Traffic::Video(video) => {
-                video.frame_bytes() <= datagrams::MOST_BYTES.into() && video.skip.is_zero()
+                video.largest_message() <= datagrams::MOST_BYTES.into() && video.skip.is_zero()
             }
             Traffic::OnOff(_) | Traffic::Udp(_) | Traffic::Call(_) => true,
             Traffic::Conversation(conversation) => conversation.fits(datagrams::MOST_BYTES.into()),
@@ -300,8 +300,8 @@ pub const MODELS: &[ModelInfo] = &[
     ModelInfo {
         name: "video",
         summary: "sends 950 kbit/s or RATE as 30 frames a second for TIME: \
-                  video[:TIME][:RATE][:deadline=TIME][:skip=TIME]; video:adaptive[:TIME] sends \
-                  30 to 950 kbit/s as the delay allows",
+                  video[:TIME][:RATE][:deadline=TIME][:skip=TIME][:message=BYTES]; \
+                  video:adaptive[:TIME] sends 30 to 950 kbit/s as the delay allows",
         source: "000 s4.3.1",
     },
     ModelInfo {

@@ -1,7 +1,8 @@
-//! `video[:TIME][:RATE][:deadline=TIME][:skip=TIME]`: constant bit rate, 950 kbit/s as 30 frames of
-//! 3958 bytes a second, and a player that shows each frame at its deadline.
+//! `video[:TIME][:RATE][:deadline=TIME][:skip=TIME][:message=BYTES]`: constant bit rate, 950 kbit/s
+//! as 30 frames of 3958 bytes a second, and a player that shows each frame at its deadline.
 //!
-//! 000 s4.3.1 (a Skype-like video call). Delays count from the *scheduled* send time, so that the
+//! 000 s4.3.1 (a Skype-like video call). A frame is a message, or is cut into several, each with
+//! a delay of its own, as NetPerfMeter sends them (000 s4.2). Delays count from the *scheduled* send time, so that the
 //! time in which a sender is blocked is included. The thresholds of 100 and 150 ms are those of 000
 //! s3.1. The player's buffer is a constant delay: a frame that is not there by its deadline is not
 //! shown, and the picture before it freezes until a frame is in time again.
@@ -13,9 +14,9 @@ use crate::one_way::Report;
 use crate::outcome::{Metric, Outcome, share_above};
 use base::{Duration, Rate};
 
-/// Messages per second.
-const MESSAGES_PER_SECOND: u64 = 30;
-/// From the request to the first message.
+/// Frames per second.
+const FRAMES_PER_SECOND: u64 = 30;
+/// From the request to the first frame.
 const LEAD_IN: Duration = Duration::from_millis(500);
 /// Delays beyond which the shares of messages are counted.
 pub(crate) const SHARES: &[(&str, Duration)] =
@@ -62,6 +63,8 @@ pub struct Video {
     /// Frames scheduled in this time from the first one on are sent but not measured: the transient
     /// that measuring tools leave out (`resetTime` of INET's NetPerfMeter).
     pub skip: Duration,
+    /// Most bytes of a message, at least one; `None`: a frame is a message.
+    pub message: Option<u32>,
 }
 
 impl Video {
@@ -75,12 +78,29 @@ impl Video {
     /// A call of this length, with the other defaults.
     pub const fn of(time: Duration) -> Video {
         let (rate, deadline) = (Video::DEFAULT_RATE, Video::DEFAULT_DEADLINE);
-        Video { time, rate, deadline, skip: Duration::ZERO }
+        Video { time, rate, deadline, skip: Duration::ZERO, message: None }
     }
 
     /// Whole bytes of a frame.
     pub const fn frame_bytes(&self) -> u64 {
-        self.rate.as_bps() / 8 / MESSAGES_PER_SECOND
+        self.rate.as_bps() / 8 / FRAMES_PER_SECOND
+    }
+
+    /// Bytes of the largest message.
+    pub fn largest_message(&self) -> u64 {
+        self.message.map_or(self.frame_bytes(), |most| self.frame_bytes().min(u64::from(most)))
+    }
+
+    /// Messages of a frame; at least one.
+    fn messages_per_frame(&self) -> u64 {
+        self.frame_bytes().div_ceil(self.largest_message().max(1)).max(1)
+    }
+
+    /// The delays of whole frames: a frame is there with its last message.
+    fn of_frames(&self, delays: &[f64]) -> Vec<f64> {
+        let messages = usize::try_from(self.messages_per_frame()).unwrap_or(usize::MAX);
+        let last = |frame: &[f64]| frame.iter().copied().fold(0.0, f64::max);
+        delays.chunks(messages).map(last).collect()
     }
 
     /// How often the picture freezes, and for how long in all, in seconds: each frame that is not
@@ -91,51 +111,54 @@ impl Video {
         let count = late.iter().filter(|late| **late).count();
         let before = std::iter::once(false).chain(late.iter().copied());
         let begins = late.iter().zip(before).filter(|(late, before)| **late && !before).count();
-        (begins, count as f64 / MESSAGES_PER_SECOND as f64)
+        (begins, count as f64 / FRAMES_PER_SECOND as f64)
     }
 
-    /// The numbers of the player.
+    /// The numbers of the player, from the delays of messages.
     fn shown(&self, delays: &[f64]) -> Vec<(&'static str, f64)> {
         if delays.is_empty() {
             return Vec::new();
         }
-        let (freezes, frozen) = self.freezes(delays);
+        let frames = self.of_frames(delays);
+        let (freezes, frozen) = self.freezes(&frames);
         let own = self.deadline != Video::DEFAULT_DEADLINE;
-        let late = share_above(delays, self.deadline).filter(|_| own);
+        let late = share_above(&frames, self.deadline).filter(|_| own);
         let late = late.map(|share| (LATE_SHARE, share));
         late.into_iter().chain([(FREEZES, freezes as f64), (FROZEN_TIME, frozen)]).collect()
     }
 
     /// Messages due within `time`.
-    fn messages(&self) -> u64 {
-        within(self.time)
+    pub fn messages(&self) -> u64 {
+        frames_within(self.time).saturating_mul(self.messages_per_frame())
     }
 
     /// Messages that are not measured.
     fn skipped(&self) -> u64 {
-        within(self.skip)
+        frames_within(self.skip).saturating_mul(self.messages_per_frame())
     }
 }
 
-/// Messages due within a time.
-fn within(time: Duration) -> u64 {
-    let whole = u128::from(time.as_nanos()) * u128::from(MESSAGES_PER_SECOND);
+/// Frames due within a time.
+fn frames_within(time: Duration) -> u64 {
+    let whole = u128::from(time.as_nanos()) * u128::from(FRAMES_PER_SECOND);
     u64::try_from(whole / 1_000_000_000).unwrap_or(u64::MAX)
 }
 
 impl TrafficModel for Video {
     fn message(&self, index: u64) -> Option<Message> {
-        // Computed from the index, not by adding 33.333 ms: 1800 messages take exactly 60 s.
-        let nanos = u128::from(index) * 1_000_000_000 / u128::from(MESSAGES_PER_SECOND);
+        let (frame, part) = (index / self.messages_per_frame(), index % self.messages_per_frame());
+        // Computed from its number, not by adding 33.333 ms: 1800 frames take exactly 60 s.
+        let nanos = u128::from(frame) * 1_000_000_000 / u128::from(FRAMES_PER_SECOND);
         let offset = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        let largest = self.largest_message();
         (index < self.messages()).then_some(Message {
             due: Due::SinceStart(LEAD_IN + offset),
-            len: self.frame_bytes(),
+            len: (self.frame_bytes() - part * largest).min(largest),
             measured: index >= self.skipped(),
         })
     }
 
-    /// A frame is a message.
+    /// They are written whole.
     fn message_bytes(&self) -> Option<u32> {
         Some(u32::MAX)
     }
@@ -226,6 +249,37 @@ mod tests {
         let outcome = video.outcome(&Report::default(), &report(1800), &receiver);
         assert!(outcome.is_complete(), "60 s of 78 s are measured");
         assert!(!Traffic::Video(video).fits_datagrams());
+    }
+
+    #[test]
+    fn messages_of_a_frame_are_sent_at_its_time_and_have_its_bytes() {
+        let whole = Video::of(Duration::from_secs(1));
+        let skip = Duration::from_millis(500);
+        let cut = Video { message: Some(1452), skip, ..whole };
+        let all: Vec<Message> = (0..).map_while(|index| cut.message(index)).collect();
+        assert_eq!(all.len(), 90);
+        assert_eq!(cut.messages(), 90);
+        for (frame, messages) in all.chunks(3).enumerate() {
+            let frame = whole.message(frame as u64).expect("30 frames");
+            assert!(messages.iter().all(|message| message.due == frame.due));
+            let lens: Vec<u64> = messages.iter().map(|message| message.len).collect();
+            assert_eq!(lens, [1452, 1452, 1054]);
+        }
+        assert_eq!(all.iter().position(|message| message.measured), Some(45), "half a second");
+        let large = Video { message: Some(5000), ..whole };
+        assert_eq!(large.message(29), whole.message(29), "a frame is smaller");
+        let rate = Rate::from_mbit(20);
+        assert!(!Traffic::Video(Video { rate, ..whole }).fits_datagrams(), "83,333 bytes");
+        let small = Video { rate, message: Some(1452), ..whole };
+        assert!(Traffic::Video(small).fits_datagrams());
+    }
+
+    #[test]
+    fn a_frame_is_late_if_one_of_its_messages_is() {
+        let cut = Video { message: Some(1452), ..Video::of(Duration::from_secs(1)) };
+        let delays = [0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.3, 0.1];
+        assert_eq!(cut.of_frames(&delays), [0.2, 0.1, 0.3]);
+        assert_eq!(cut.shown(&delays), [("freezes", 2.0), ("frozen_time", 2.0 / 30.0)]);
     }
 
     #[test]
