@@ -102,6 +102,8 @@ fn mistakes_in_claims() {
     let file = "file = \"burst.toml\"";
     let further = [
         only.replace(file, &format!("{file}\nonly = [\"tcp/quick/reno\"]")),
+        only.replace("\"best\"", "\"mptcp/lrf/reno\"")
+            .replace(file, &format!("{file}\nonly = [\"tcp/fast/reno\"]")),
         number("experiment = \"burst\"\nvalues = [\"best\"]\npaper = [1, 2]"),
         number("experiment = \"burst\"\nvalues = [\"best\"]\npaper = [\"much\"]"),
         number("experiment = \"burst\"\npaper = [1]"),

@@ -43,6 +43,7 @@ fn generated_traffic() {
     let mut session = Session::new("generated");
     for traffic in [
         "video:2s:2mbit:deadline=100ms:skip=500ms",
+        "video:2s:message=1452",
         "video:adaptive:5s",
         "call:5s",
         "onoff:1mbit:5s",
