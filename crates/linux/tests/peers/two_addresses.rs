@@ -82,14 +82,22 @@ impl Ends {
     }
 
     /// Until the association is open and the peer has verified our second address. The peer is
-    /// asked for its state: on a busy machine its notification is lost at times.
+    /// asked for its state: on a busy machine its notification is lost at times. So is its
+    /// heartbeat; the next one would follow after 30 s, and is requested after 3 s.
     fn await_verification(&mut self) {
-        let verified = format!("state {} active", address(1, 1));
+        let (ours, second) = (address(1, 1), base::Duration::from_secs(1));
+        let verified = format!("state {ours} active");
         let mut next = self.sockets.now();
-        self.run("verification", |ours, peer| {
-            if ours.is_open() && ours.now >= next {
+        let mut late = next + second * 3;
+        self.run("verification", |end, peer| {
+            if end.is_open() && end.now >= next {
                 peer.tell("state");
-                next = ours.now + base::Duration::from_millis(200);
+                next = end.now + base::Duration::from_millis(200);
+            }
+            if end.is_open() && end.now >= late {
+                println!("{:?}: a heartbeat is requested", end.now);
+                peer.tell(&format!("heartbeat {ours}"));
+                late = end.now + second;
             }
             peer.has_said(&verified)
         });

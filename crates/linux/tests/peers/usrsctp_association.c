@@ -15,8 +15,8 @@
  * wait=0|1         send nothing before the command `send`
  *
  * Standard input takes `send`, `shutdown`, `abort`, `add ADDRESS`, `remove ADDRESS`,
- * `primary ADDRESS`, `state` and `quit`; its end is `quit`. Each line of standard output begins
- * with a word for what it says.
+ * `primary ADDRESS`, `heartbeat ADDRESS`, `state` and `quit`; its end is `quit`. Each line of
+ * standard output begins with a word for what it says.
  */
 #define INET 1
 #include "usrsctp_program.h"
@@ -309,6 +309,18 @@ static void say_state(void)
 	say("state-end");
 }
 
+/* Sends a heartbeat to an address of the peer now. */
+static void send_heartbeat(char *text)
+{
+	struct addresses one = parse(text);
+	struct sctp_paddrparams path = { .spp_flags = SPP_HB_DEMAND };
+	at_port(&one, peer_port);
+	memcpy(&path.spp_address, &one.list[0], sizeof one.list[0]);
+	int result = usrsctp_setsockopt(association, IPPROTO_SCTP, SCTP_PEER_ADDR_PARAMS, &path,
+		sizeof path);
+	say("heartbeat %s", result == 0 ? "done" : "failed");
+}
+
 static void on_address_command(const char *verb, char *text)
 {
 	struct addresses one = parse(text);
@@ -342,6 +354,8 @@ static void obey(void)
 			aborting = 1;
 		} else if (!strcmp(verb, "state")) {
 			say_state();
+		} else if (!strcmp(verb, "heartbeat")) {
+			send_heartbeat(address);
 		} else {
 			on_address_command(verb, address);
 		}
