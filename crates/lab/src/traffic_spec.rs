@@ -88,9 +88,9 @@ pub(crate) const FILE_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SE
 pub(crate) const ARGUMENT_HELP: &str = "What to send: bulk:SIZE, bulk:TIME, burst:SEGMENTS, \
     video[:TIME][:RATE][:deadline=TIME][:skip=TIME][:message=BYTES], \
     video:adaptive[:TIME], call[:TIME], vod:netflix (youtube, dash), onoff[:RATE][:TIME], \
-    udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3)[:message=BYTES] or game:FILE, messages of table:FILE[:paced] (time, direction, size) or \
-    pcap:FILE[:N|:udp], or a page to load: web:FILE (HAR, dependency graph) or web:NAME, or \
-    maps[:TIME]";
+    udp:RATE[:TIME][:bytes=N], game:aoc-1 (2, 3)[:message=BYTES] or game:FILE, messages of \
+    table:FILE[:paced] (time, direction, size) or pcap:FILE[:N|:udp], or a page to load: \
+    web:FILE (HAR, dependency graph) or web:NAME, or maps[:TIME]";
 /// Help on the key of a competing connection.
 pub(crate) const FLOW_HELP: &str = "bulk:SIZE, bulk:TIME, burst:SEGMENTS, video[:TIME], \
      onoff[:RATE][:TIME] or udp:RATE[:TIME][:bytes=N]. Default: saturating to the end; udp needs \

@@ -2,10 +2,10 @@
 //! as 30 frames of 3958 bytes a second, and a player that shows each frame at its deadline.
 //!
 //! 000 s4.3.1 (a Skype-like video call). A frame is a message, or is cut into several, each with
-//! a delay of its own, as NetPerfMeter sends them (000 s4.2). Delays count from the *scheduled* send time, so that the
-//! time in which a sender is blocked is included. The thresholds of 100 and 150 ms are those of 000
-//! s3.1. The player's buffer is a constant delay: a frame that is not there by its deadline is not
-//! shown, and the picture before it freezes until a frame is in time again.
+//! a delay of its own, as NetPerfMeter sends them (000 s4.2). Delays count from the *scheduled*
+//! send time, so that the time in which a sender is blocked is included. The thresholds of 100 and
+//! 150 ms are those of 000 s3.1. The player's buffer is a constant delay: a frame that is not there
+//! by its deadline is not shown, and the picture before it freezes until a frame is in time again.
 
 use crate::measure::{Measure, Silence};
 use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution_of, late, of_messages};
