@@ -6,7 +6,7 @@
 //! policy and fail-over rule. A style is a function of names and of the position of a path in its
 //! scenario; `draw` has the forms for plotly.js and SVG.
 
-use lab::scenario::{Carrier, Protocol, Scenario, SctpFailover, Variant, variants_of};
+use lab::scenario::{Carrier, Primary, Protocol, Scenario, SctpFailover, Variant, variants_of};
 use transport::choice::Row;
 use transport::congestion::{ControllerChoice, ControllerRow};
 use transport::path_policy::PolicyRow;
@@ -95,7 +95,7 @@ const SCHEDULERS: [(&str, Marker); 18] = [
     (PURPLE, Square),
     (GREEN, Square),
 ];
-/// Colour and marker of SCTP over all paths, one at a time.
+/// Colour and marker of SCTP over all paths, but where it begins with a named one.
 const MULTIHOMED: (&str, Marker) = (SKY_BLUE, Hourglass);
 /// Markers of variants of one scheduler beyond those that dash and fill distinguish.
 const FURTHER: [Marker; 4] = [Pentagon, Hexagon, Hourglass, Bowtie];
@@ -145,9 +145,17 @@ fn further(name: &str, own: &str) -> usize {
     }
 }
 
+/// The path of a variant that uses one at a time: the only one, or the named primary of SCTP.
+fn path(variant: &Variant) -> Option<usize> {
+    match variant.primary {
+        Primary::Path(place) if !variant.is_concurrent() => Some(place),
+        _ => variant.single_path(),
+    }
+}
+
 /// Colour and marker of the path or the scheduler of a variant.
 fn base(variant: &Variant) -> (&'static str, Marker) {
-    match (variant.single_path(), variant.scheduler()) {
+    match (path(variant), variant.scheduler()) {
         (None, None) if variant.protocol().is_sctp() => MULTIHOMED,
         (Some(path), _) => (of_path(path).colour, of_path(path).marker),
         (None, scheduler) => scheduler.map_or((BLACK, Circle), of_scheduler),
@@ -269,6 +277,27 @@ mod tests {
             (Key::Failover, "rto,stale,probe"),
         ];
         assert_distinct(&scenario(&many));
+    }
+
+    #[test]
+    fn sctp_with_a_named_primary_has_the_colour_of_its_path() {
+        let all = [(Key::Protocols, "tcp,sctp,cmt-sctp"), (Key::Primary, "first,wlan,lte")];
+        let paths = Options::default().with(Key::Path, "wlan").with(Key::Path, "lte");
+        let all = all.iter().fold(paths, |of, (key, text)| of.with(*key, text));
+        let scenario = all.with(Key::Traffic, "bulk:1MB").resolve().unwrap();
+        let of = |wanted: &str| {
+            let all = looks(&scenario);
+            all.into_iter().find(|(name, _)| name == wanted).map(|(_, look)| look).unwrap()
+        };
+        for (index, path) in ["wlan", "lte"].into_iter().enumerate() {
+            let named = of(&format!("sctp/multihomed/reno/primary={path}"));
+            let alone = of(&format!("sctp/{path}/reno"));
+            assert_eq!((named.colour, named.marker), (alone.colour, alone.marker));
+            assert_eq!(named.colour, of_path(index).colour);
+            assert!(named != alone && named != of(&format!("tcp/{path}/cubic")));
+            let concurrent = of(&format!("cmt-sctp/send-all/reno/primary={path}"));
+            assert_eq!(concurrent.colour, of("sctp/multihomed/reno").colour);
+        }
     }
 
     #[test]
