@@ -197,6 +197,7 @@ fn game(folders: Folders<'_>, value: &str) -> Result<(Traffic, Option<TrafficSou
     let options = format!(":{MESSAGE}{most}");
     let cut = match traffic {
         Traffic::Conversation(whole) => {
+            check_messages(value, whole.messages_of(most))?;
             Traffic::Conversation(Arc::new(whole.cut(most, &format!("{}{options}", whole.name()))))
         }
         other => other,
@@ -365,13 +366,17 @@ fn video(value: &str) -> Result<Video, Refusal> {
         let help = "skip less than its length: `video:78s:skip=18s`";
         return Err(Refusal::new(value, problem, help));
     }
-    match video.messages() {
-        0..=MOST_MESSAGES => Ok(video),
-        count => {
-            let problem = format!("these are {count} messages, more than {MOST_MESSAGES}");
-            Err(Refusal::new(value, problem, "write larger messages or a shorter time"))
-        }
+    check_messages(value, video.messages())?;
+    Ok(video)
+}
+
+/// Refuses a traffic of too many messages after they were cut.
+fn check_messages(value: &str, count: u64) -> Result<(), Refusal> {
+    if count <= MOST_MESSAGES {
+        return Ok(());
     }
+    let problem = format!("these are {count} messages, more than {MOST_MESSAGES}");
+    Err(Refusal::new(value, problem, "write larger messages"))
 }
 
 /// The most bytes of a message.

@@ -165,6 +165,22 @@ fn named_game_is_its_recording_where_the_folder_of_data_has_it() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// A table of a few bytes has any number of messages of one byte.
+#[test]
+fn a_game_that_is_cut_into_too_many_messages_is_refused() {
+    let folder = folder("cut");
+    fs::write(folder.join("large.csv"), "gap_s,message_bytes\n1,900000000\n").unwrap();
+    let folders = Folders { relative_to: Some(&folder), data: None };
+    let read = |text: &str| parse_traffic(text, Profile::Linux, folders, Fetching::USUAL);
+    let refusal = read("game:large.csv:message=1").unwrap_err();
+    assert_eq!(refusal.problem, "these are 900000000 messages, more than 10000000");
+    let Traffic::Conversation(cut) = read("game:large.csv:message=9000").unwrap().0 else {
+        panic!("a game is a conversation")
+    };
+    assert_eq!(cut.from(Role::Server).len(), 100_000);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// Number of messages, mean gap in milliseconds, mean size, and rate in bit/s.
 fn means(turns: &[Turn]) -> [f64; 3] {
     let (count, gaps) = (turns.len() as f64, turns.len() as f64 - 1.0);

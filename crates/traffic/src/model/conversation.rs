@@ -87,6 +87,12 @@ impl Conversation {
         Conversation { name, timing, up, down, length }
     }
 
+    /// The number of messages of at most `most` bytes, at least one, into which it can be cut.
+    pub fn messages_of(&self, most: u32) -> u64 {
+        let most = u64::from(most).max(1);
+        self.up.iter().chain(&self.down).map(|message| message.len.div_ceil(most)).sum()
+    }
+
     /// The same, called `name`, with messages of at most `most` bytes, at least one, each with a
     /// delay of its own: what one is cut into is sent at its time.
     #[must_use]
@@ -286,6 +292,7 @@ mod tests {
         };
         assert_eq!(lens(&cut, Role::Server), [1452, 1452, 1452, 644, 10]);
         assert_eq!(lens(&cut, Role::Client), [100, 7]);
+        assert_eq!((game.messages_of(1452), game.messages_of(1)), (7, 5117));
         let due = |at| Due::SinceStart(Duration::from_millis(at));
         assert_eq!(dues(cut.from(Role::Server)), [50, 50, 50, 50, 100].map(due));
         assert_eq!((cut.name(), cut.length()), ("y", game.length()));
