@@ -4,7 +4,7 @@
 //! and where the packet goes next is left to `network`.
 
 use crate::capture::Capture;
-use crate::departures::{Departure, Departures, UNKNOWN};
+use crate::departures::{Departure, Departures};
 use crate::event_queue::{EventQueue, Target};
 use crate::guard::Guard;
 use crate::nic::{Leaving, Nic};
@@ -352,16 +352,15 @@ impl Fabric {
     ) -> Sent {
         let card = &mut self.nics[nic];
         let Some(at) = card.admit(cx, len) else { return Sent::Queued };
-        let (link, flow) = (card.next, packet.flow);
+        let flow = packet.flow;
         let passes = card.may_pass() && at <= self.horizon && !self.departures.is_full();
         if !passes || begins_or_resets(&packet) {
             self.wait_in_nic(nic, packet, len);
             return Sent::Queued;
         }
         // Half of the events of a packet were departures.
-        let number = if card.pass() { self.queue.next_number() } else { UNKNOWN };
-        let nic = nic as u32;
-        self.departures.insert(Departure { at, number, packet, nic, link, len });
+        card.pass(&mut self.queue);
+        self.departures.insert(Departure { at, packet, nic: nic as u32, len });
         Sent::Departs { flow, at }
     }
 
@@ -378,13 +377,15 @@ impl Fabric {
     #[cold]
     pub(crate) fn recall(&mut self, host: HostId, flows: &[u32]) {
         let mut index = 0;
-        while let Some(Departure { nic, packet, .. }) = self.departures.get(index) {
-            let card = &mut self.nics[*nic as usize];
+        while let Some((nic, packet)) = self.departures.get(index) {
+            let card = &mut self.nics[nic as usize];
             if card.host != host || !flows.contains(&packet.flow) {
                 index += 1;
-            } else if let Some(recalled) = self.departures.remove(index) {
-                let number = recalled.number;
-                card.recall(recalled);
+                continue;
+            }
+            let is_first = !self.departures.any_before(index, nic);
+            if let Some(recalled) = self.departures.remove(index) {
+                let number = card.recall(recalled, is_first);
                 self.queue.set_with(card.target, card.await_departure(), number);
             }
         }
@@ -417,11 +418,11 @@ impl Fabric {
         cx: &mut Context<'_>,
         limit: Instant,
     ) -> Option<(Instant, Target)> {
-        while let Some(first) = self.departures.first()
-            && first.at <= limit
+        while let Some((departs_at, nic)) = self.departures.first()
+            && departs_at <= limit
         {
-            let departs_at = first.at;
-            if let Some((at, target)) = self.queue.pop_before(departs_at, first.number) {
+            let number = self.nics[nic as usize].number();
+            if let Some((at, target)) = self.queue.pop_before(departs_at, number) {
                 cx.departures_follow = at == departs_at;
                 return Some((at, target));
             }
@@ -434,17 +435,16 @@ impl Fabric {
     #[inline(always)]
     fn depart(&mut self, cx: &mut Context<'_>) {
         let Some(departure) = self.departures.pop_first() else { return };
-        let Departure { at, nic, link, len, packet, .. } = departure;
+        let Departure { at, nic, len, packet } = departure;
         let now = std::mem::replace(&mut cx.now, at);
-        let attached = &mut self.links[link.index()];
+        let nic = &mut self.nics[nic as usize];
+        let attached = &mut self.links[nic.next.index()];
         debug_assert!(!attached.is_special);
         if let Some(next) = attached.link.take(cx, packet, len) {
             self.queue.set_at(attached.target, next);
         }
         cx.now = now;
-        if self.nics[nic as usize].leave() {
-            self.departures.set_number(nic, self.queue.next_number());
-        }
+        nic.leave(&mut self.queue);
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.

@@ -5,7 +5,7 @@
 //! thousands.
 
 use crate::departures::Departure;
-use crate::event_queue::Target;
+use crate::event_queue::{EventQueue, Target};
 use base::{
     ChunkQueue, Context, DropReason, Event, EventMask, HostId, Instant, LinkId, Serialiser,
     chunked, prefetch,
@@ -39,7 +39,12 @@ pub(crate) struct Nic {
     passing: u8,
     /// Most of them.
     most_passing: u8,
+    /// The insertion number that an event would have for the next one of them to leave.
+    number: u64,
 }
+
+/// `Nic::number` where it is unknown.
+const UNKNOWN: u64 = u64::MAX;
 
 /// A packet with its departure time and its length.
 #[derive(Debug, Default)]
@@ -69,6 +74,7 @@ impl Nic {
             is_awaited: false,
             passing: 0,
             most_passing: KNOWN_DEPARTURES as u8,
+            number: UNKNOWN,
         }
     }
 
@@ -108,27 +114,39 @@ impl Nic {
         self.most_passing = 0;
     }
 
-    /// The packet that was admitted last passes without the queue. Returns whether it leaves next.
+    /// The packet that was admitted last passes without the queue.
     #[inline]
-    pub(crate) fn pass(&mut self) -> bool {
+    pub(crate) fn pass(&mut self, queue: &mut EventQueue) {
         debug_assert!(self.may_pass());
         self.passing += 1;
-        self.passing == 1
+        if self.passing == 1 {
+            self.number = queue.next_number();
+        }
     }
 
-    /// A packet that passed without the queue leaves. Returns whether another one is to leave.
+    /// A packet that passed without the queue leaves.
     #[inline]
-    pub(crate) const fn leave(&mut self) -> bool {
+    pub(crate) const fn leave(&mut self, queue: &mut EventQueue) {
         self.passing -= 1;
-        self.passing > 0
+        if self.passing > 0 {
+            self.number = queue.next_number();
+        }
     }
 
-    /// A packet that passed is in the queue from now on.
-    pub(crate) fn recall(&mut self, departure: Departure) {
+    /// The insertion number that an event would have for the next packet of those that passed.
+    #[inline]
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// A packet that passed, as the first one of those or not, is in the queue from now on. Returns
+    /// the insertion number that its departure would have had.
+    pub(crate) fn recall(&mut self, departure: Departure, is_first: bool) -> u64 {
         self.passing -= 1;
         let Departure { at, len, packet, .. } = departure;
         self.insert(Leaving { at, len, packet: Some(packet) });
         self.first_at = self.queue.front().map_or(Instant::FAR_FUTURE, |first| first.at);
+        if is_first { std::mem::replace(&mut self.number, UNKNOWN) } else { UNKNOWN }
     }
 
     /// Inserts one behind all that depart by then. Rare: takes them all out and puts them back.
@@ -186,6 +204,7 @@ mod tests {
     use base::{Chance, Rate};
     use network::{Capacity, Limit, Link, LinkConfig};
     use proptest::prelude::*;
+    use std::cell::RefCell;
     use wire::{Body, Payload, UdpDatagram};
 
     fn packet(len: u32, number: u16) -> Box<Packet> {
@@ -247,15 +266,19 @@ mod tests {
             let (mut nic, mut link) = alike(queue_packets);
             let (mut ours, mut theirs) = (Vec::new(), Vec::new());
             let mut passing = Departures::new();
+            let events = RefCell::new(EventQueue::new());
             let mut serve =
                 |nic: &mut Nic, passing: &mut Departures, link: &mut Link, until: Instant| {
                     while nic.first_at <= until {
                         let at = nic.first_at;
                         ours.extend(nic.poll(at).map(|left| (at, left.len)));
                     }
-                    while passing.first().is_some_and(|first| first.at <= until) {
+                    while passing.first().is_some_and(|first| first.0 <= until) {
                         ours.extend(passing.pop_first().map(|left| (left.at, left.len)));
-                        assert_eq!(nic.leave(), !passing.is_empty());
+                        let mut events = events.borrow_mut();
+                        let number = events.next_number() + 1;
+                        nic.leave(&mut events);
+                        assert_eq!(nic.number() == number, !passing.is_empty());
                     }
                     while link.next_poll() <= until {
                         let at = link.next_poll();
@@ -274,15 +297,20 @@ mod tests {
                 link.enqueue(&mut cx, first.clone());
                 let Some(at) = nic.admit(&mut cx, len) else { continue };
                 if passes && nic.may_pass() {
-                    prop_assert_eq!(nic.pass(), passing.is_empty());
-                    let link = LinkId(0);
-                    passing.insert(Departure { at, number: 0, packet: first, nic: 0, link, len });
+                    let mut events = events.borrow_mut();
+                    let number = events.next_number() + 1;
+                    nic.pass(&mut events);
+                    prop_assert_eq!(nic.number() == number, passing.is_empty());
+                    passing.insert(Departure { at, packet: first, nic: 0, len });
                 } else {
                     nic.enqueue(first, len);
                 }
                 for index in (0..KNOWN_DEPARTURES).rev().filter(|_| recalls) {
-                    if passing.get(index).is_some_and(|other| other.packet.flow == flow) {
-                        nic.recall(passing.remove(index).expect("it is there"));
+                    if passing.get(index).is_some_and(|(_, other)| other.flow == flow) {
+                        let (number, is_first) = (nic.number(), !passing.any_before(index, 0));
+                        let recalled = passing.remove(index).expect("it is there");
+                        let returned = nic.recall(recalled, is_first);
+                        prop_assert_eq!(returned, if is_first { number } else { UNKNOWN });
                     }
                 }
             }

@@ -248,9 +248,9 @@ fn piece(shape: &Shape, seconds: u64) -> Result<(), String> {
 }
 
 /// A piece of `sim/connections-N` for a profiler to look at; prints its packets.
-pub(crate) fn work_connections(count: u16) -> Result<(), String> {
+pub(crate) fn work_connections(count: u16, seconds: u64) -> Result<(), String> {
     let mut world = build(&slow_connections(count, FOREVER))?;
-    run_to(&mut world, 4)?;
+    run_to(&mut world, seconds)?;
     println!("{}", world.counters(CLIENT).data_packets);
     Ok(())
 }

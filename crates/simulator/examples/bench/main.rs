@@ -50,7 +50,10 @@ const FIGURES: &[(&str, Take)] = &[
     ("work/tcp-recorded-6s", || figures::work_recorded_tcp(6)),
     ("work/mptcp-recorded-10s", || figures::work_recorded_mptcp(10)),
     ("work/mptcp-recorded-30s", || figures::work_recorded_mptcp(30)),
-    ("work/connections-1000", || figures::work_connections(1000)),
+    ("work/connections-1-1000s", || figures::work_connections(1, 1000)),
+    ("work/connections-1-3000s", || figures::work_connections(1, 3000)),
+    ("work/connections-1000-4s", || figures::work_connections(1000, 4)),
+    ("work/connections-1000-6s", || figures::work_connections(1000, 6)),
 ];
 
 /// Only run by another figure.

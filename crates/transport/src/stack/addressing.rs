@@ -133,13 +133,14 @@ impl Flows {
     #[inline(never)]
     fn find_another(&mut self, addresses: u64, rest: u64) -> Option<FlowRef> {
         // The table has two cache misses in a large world; this entry is prefetched.
-        let expected = self.by_socket.get(self.expected.index()).copied();
-        let found = match expected.filter(|expected| expected.is(addresses, rest)) {
-            Some(expected) => expected,
-            None => Bound { addresses, rest, flow: self.v4.get(&(addresses, rest)).copied()? },
-        };
-        self.last = [found, self.last[0]];
-        Some(found.flow)
+        if let Some(expected) = self.by_socket.get(self.expected.index())
+            && expected.is(addresses, rest)
+        {
+            return Some(expected.flow);
+        }
+        let flow = self.v4.get(&(addresses, rest)).copied()?;
+        self.last = [Bound { addresses, rest, flow }, self.last[0]];
+        Some(flow)
     }
 
     fn get(&self, key: FlowKey) -> Option<FlowRef> {
