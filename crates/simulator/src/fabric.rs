@@ -49,7 +49,8 @@ pub(crate) struct Fabric {
     pub fault: Option<Fault>,
     guard: Guard,
     proxies: Vec<ProxyPoint>,
-    /// The world is asked to look at its state: an application was called, or there is a defect.
+    /// The world is to examine its state: an application that was called is done, or there is a
+    /// defect.
     pub asks: bool,
     /// A departure by then needs no event.
     pub horizon: Instant,

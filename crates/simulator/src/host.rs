@@ -382,7 +382,6 @@ impl<A: Application> Host<A> {
         what: impl FnOnce(&mut A, &mut dyn StreamHost),
     ) {
         cx.host = self.id;
-        fabric.asks = true;
         let Running { application, target, started } = &mut self.applications[number];
         let stack = &mut self.stack;
         let Endpoint { local, remote, socket: protocol, .. } = &self.endpoints[number];
@@ -391,6 +390,7 @@ impl<A: Application> Host<A> {
         if *started {
             fabric.queue.set(*target, application.poll_deadline());
         }
+        fabric.asks |= application.is_done();
     }
 }
 

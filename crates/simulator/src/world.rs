@@ -276,7 +276,8 @@ impl<A: Application> World<A> {
         self.fabric.set_through_codec(on);
     }
 
-    /// Let time pass until `limit`, or until `condition` holds after an application was called.
+    /// Let time pass until `limit`, or until `condition` holds after an application was called that
+    /// is done.
     pub fn run_until(
         &mut self,
         limit: Instant,
@@ -301,7 +302,7 @@ impl<A: Application> World<A> {
     }
 
     /// Handle the event of `target`, then those that follow by `limit`, as long as nobody asks for
-    /// the state of the world: until an application was called.
+    /// the state of the world: until an application that was called is done.
     // One context for several events: building it was a tenth of the cost of an event.
     #[inline(always)]
     fn handle_from(&mut self, mut target: Target, limit: Instant, departures_follow: bool) {
