@@ -21,15 +21,20 @@ const CAPTION: &str = "<p class=\"small\">A claim holds where its interval shows
      mechanism; soft ones depend on the networks of the authors. Linux 6.18: the same claim with \
      the model of today's kernel.</p>";
 
-/// HTML of the page.
+const QUICK: &str = "<p><b>Quick:</b> few repetitions of short runs, a first impression.</p>\n";
+
+/// HTML of the page, of a quick run or of a full one.
 pub(crate) fn reproduction_page(
-    paper: &Paper,
+    (paper, is_quick): (&Paper, bool),
     rows: &[&Row<'_>],
     numbers: &[Compared<'_>],
     drawn: &[&Drawn<'_>],
 ) -> String {
     let title = format!("{} {}", paper.number, paper.title);
     let mut page = head(&title);
+    if is_quick {
+        page.push_str(QUICK);
+    }
     page.push_str(&table(rows));
     page.push_str(CAPTION);
     page.push_str(&reasons(rows));

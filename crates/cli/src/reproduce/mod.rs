@@ -9,6 +9,7 @@ mod record;
 mod shard;
 mod table;
 
+use crate::by_hand;
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::figures::{self, Format};
 use crate::output::{Screen, error, message, print};
@@ -45,7 +46,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "WHAT", required_unless_present = "list")]
     pub what: Option<String>,
     /// List the papers' figures and claims, with the studies and runs they need
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "markdown", "write"])]
     pub list: bool,
     /// Few repetitions of short runs: a first impression
     #[arg(long)]
@@ -94,6 +95,9 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     pub no_color: bool,
 }
+
+/// Endings of the files of a figure.
+const FIGURE_FILES: [&str; 4] = ["csv", "parquet", "svg", "pdf"];
 
 /// Validated inputs.
 struct Prepared<'a> {
@@ -150,13 +154,23 @@ fn prepare(args: &ReproduceArgs) -> Result<Prepared<'_>, Failure> {
     let papers = args.claims.as_deref().map_or_else(Paper::all, Paper::in_folder)?;
     let plan = Plan::new(papers, asked)?;
     let overwrite = Overwrite { force: args.force };
-    let pages = plan.papers.iter().map(|paper| page_name(&paper.number));
-    let files = || [DOCUMENT.to_owned()].into_iter().chain(pages.clone());
-    let folder = |name: &String| overwrite.folder("--out", name, files());
+    let files = files(&plan);
+    let folder = |name: &String| overwrite.folder("--out", name, files.iter().cloned());
     let out = args.out.as_ref().map(folder).transpose()?;
+    if let Some(file) = &args.write {
+        by_hand::allow("--write", file.as_ref(), args.force)?;
+    }
     let merged = args.merge.iter().flat_map(|names| names.split(','));
     let merged = merged.map(|name| shard::existing(name.trim())).collect::<Result<_, _>>()?;
     Ok(Prepared { args, plan, shard, out, merged })
+}
+
+/// Names of the files that a folder of results may have.
+fn files(plan: &Plan) -> Vec<String> {
+    let (values, figures) = plan.files();
+    let pages = plan.papers.iter().map(|paper| page_name(&paper.number));
+    let drawn = figures.iter().flat_map(|name| FIGURE_FILES.map(|end| format!("{name}.{end}")));
+    [DOCUMENT.to_owned()].into_iter().chain(pages).chain(drawn).chain(values).collect()
 }
 
 fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
@@ -275,7 +289,8 @@ fn save(
             let figures = drawn.iter().filter(|(of, _)| *of == number).map(|(_, of)| of);
             let figures: Vec<_> = figures.collect();
             if !claims.is_empty() || !figures.is_empty() {
-                let page = reproduction_page(paper, &claims, &numbers[number].1, &figures);
+                let shown = (paper, args.quick);
+                let page = reproduction_page(shown, &claims, &numbers[number].1, &figures);
                 folder.write(&page_name(&paper.number), page.as_bytes())?;
             }
         }

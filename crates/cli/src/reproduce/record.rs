@@ -2,7 +2,7 @@
 //!
 //! Text that was written by hand below a mark is kept when the document is written again.
 
-use super::table::{Numbers, assumptions, numbers_of, of_paper, summary};
+use super::table::{Numbers, assumptions, numbers_of, of_paper, reason, summary};
 use crate::by_hand;
 use crate::report::{differences_of, holds, utc};
 use lab::reproduction::{Differences, Plan, Row};
@@ -76,7 +76,7 @@ fn notes(text: &mut String, row: &Row<'_>) {
         let _ = writeln!(text, "- {id}: {content}");
     };
     if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
-        line(&format!("{}: {}", holds(&row.ours), row.ours.why));
+        line(&format!("{}: {}", holds(&row.ours), reason(&row.ours)));
     }
     if let Some(because) = &row.ours.because {
         line(&format!("why: {because}"));

@@ -48,8 +48,12 @@ pub(super) fn existing(name: &str) -> Result<ResultFolder, InputError> {
 /// The message for studies that no part has.
 pub(super) fn lacking(labels: &[String]) -> InputError {
     let first = labels.first().map_or("", String::as_str);
-    let problem = format!("the parts lack {} studies, such as {first}", labels.len());
-    let help = "run the missing part with the same options and build, and name its folder, too";
+    let problem = match labels.len() {
+        1 => format!("the parts lack the study {first}"),
+        count => format!("the parts lack {count} studies, such as {first}"),
+    };
+    let help = "run the missing part with the same options and build, and name its folder, too; a \
+                file of values that cannot be read counts as missing";
     InputError::at("--merge", problem, help)
 }
 

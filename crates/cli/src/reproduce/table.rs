@@ -13,14 +13,21 @@ use std::fmt::Write;
 /// The numbers of papers that were compared, by the number of the paper.
 pub(super) type Numbers<'a> = Vec<(&'a str, Vec<Compared<'a>>)>;
 
+/// In place of the table where a selection has figures only.
+const NO_CLAIM: &str = "no claim is selected; `--out DIR` draws the figures\n";
+
 /// Text output.
 pub(super) fn text(rows: &[Row<'_>], numbers: &Numbers<'_>, screen: Screen) -> String {
+    if rows.is_empty() {
+        return NO_CLAIM.to_owned();
+    }
     let mut text = table(rows).render(screen.of_tables());
     text.push('\n');
     for row in rows {
         if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
             let holds = holds(&row.ours);
-            screen.wrap(&mut text, &format!("{} ({holds}): ", row.claim.id), &row.ours.why, "");
+            let why = reason(&row.ours);
+            screen.wrap(&mut text, &format!("{} ({holds}): ", row.claim.id), why, "");
         }
         if let Some(because) = &row.ours.because {
             screen.wrap(&mut text, &format!("{} why: ", row.claim.id), because, "");
@@ -41,6 +48,11 @@ pub(super) fn text(rows: &[Row<'_>], numbers: &Numbers<'_>, screen: Screen) -> S
     text.push('\n');
     screen.wrap(&mut text, "", &summary(rows), "1");
     text
+}
+
+/// Why a claim does not hold, without the word that is before it.
+pub(super) fn reason(judged: &Judged) -> &str {
+    judged.why.strip_prefix("undecided: ").unwrap_or(&judged.why)
 }
 
 /// What is assumed of the traffic, with the claims that it concerns.
@@ -142,6 +154,10 @@ pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
     let mut text = String::new();
     let all = plan.costs()?;
     for (number, paper) in plan.papers.iter().enumerate() {
+        let mut selected = plan.claims.iter().chain(&plan.figures);
+        if !selected.any(|(paper, _)| *paper == number) {
+            continue;
+        }
         let title = format!("{} {}", paper.number, paper.title);
         screen.wrap(&mut text, "", &title, "1");
         totals(&mut text, &all, Some(number), screen);
@@ -149,13 +165,21 @@ pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
             let known = estimate(cost).filter(|_| cost.studies > 0);
             known.map_or(String::new(), |known| format!(" ({known})"))
         };
-        for figure in &paper.figures {
+        let is_shown = |index| plan.figures.contains(&(number, index));
+        let figures = paper.figures.iter().enumerate().filter(|(index, _)| is_shown(*index));
+        for (_, figure) in figures {
             let name = figure_name(paper, figure);
             let cost = all.of_figure(&plan.papers, (number, figure));
             let content = format!("{}{}", figure.caption, costing(&cost));
             screen.wrap(&mut text, &format!("  {name}: "), &content, "");
         }
-        for claim in &paper.claims {
+        for (source, cost) in all.of_sources(&plan.papers, number) {
+            let content = format!("the paper's numbers beside ours{}", costing(&cost));
+            screen.wrap(&mut text, &format!("  {source}: "), &content, "");
+        }
+        let is_shown = |index| plan.claims.contains(&(number, index));
+        let claims = paper.claims.iter().enumerate().filter(|(index, _)| is_shown(*index));
+        for (_, claim) in claims {
             let first = format!("  {} ({}, {}): ", claim.id, claim.kind.name(), claim.source);
             let cost = all.of_claim(&plan.papers, (number, claim));
             screen.wrap(&mut text, &first, &format!("{}{}", claim.paper, costing(&cost)), "");

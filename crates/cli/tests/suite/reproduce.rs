@@ -210,3 +210,40 @@ fn a_claim_is_judged_with_the_model_of_a_game_and_with_its_recording() {
     assert!(recorded.1.contains("as recorded in"), "{}", recorded.1);
     assert_ne!(model.0, recorded.0);
 }
+
+/// Regression: figures and `--write` overwrote files of others.
+#[test]
+fn files_of_others_are_overwritten_with_force_only() {
+    let scratch = Scratch::new("reproduce-others");
+    let [out, text] = ["out", "text.md"].map(|of| scratch.path(of));
+    fs::create_dir(&out).expect("a folder");
+    let figure = format!("{out}/009-fig1.svg");
+    let call = ["reproduce", "all", "--claims", SAMPLE, "--quick", "--quiet"];
+    for (file, more) in [(&figure, ["--out", &*out]), (&text, ["--write", &*text])] {
+        fs::write(file, "mine").expect("written");
+        let output = anabranch(&[&call[..], &more].concat());
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("was not written by anabranch"), "{message}");
+        assert_eq!(fs::read_to_string(file).expect("a file"), "mine");
+        for _ in 0..2 {
+            sample(&[&more[..], &["--force"]].concat());
+        }
+        sample(&more);
+        assert_ne!(fs::read_to_string(file).expect("a file"), "mine");
+    }
+}
+
+#[test]
+fn list_has_the_tables_and_only_what_is_selected() {
+    let all = succeeds(&["reproduce", "--list", "--claims", SAMPLE]);
+    for part in ["009/fig1: ", "Table 1: ", "009-C1 (hard, s1): "] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    let one = succeeds(&["reproduce", "009-C2", "--list", "--claims", SAMPLE]);
+    assert!(one.contains("009-C2") && !one.contains("009-C1") && !one.contains("fig1"), "{one}");
+    let drawn = succeeds(&["reproduce", "009/fig4", "--claims", SAMPLE, "--quick", "--quiet"]);
+    assert!(drawn.starts_with("no claim is selected"), "{drawn}");
+    let output = anabranch(&["reproduce", "--list", "--json", "--claims", SAMPLE]);
+    assert_eq!(output.status.code(), Some(2), "a list is no document");
+}

@@ -76,6 +76,22 @@ impl Costs {
         self.of_experiments(paper, &experiments_of(&papers[paper], claim))
     }
 
+    /// Of the tables and texts of a paper whose numbers are compared, on its kernel; of those whose
+    /// studies are planned.
+    pub fn of_sources<'a>(&self, papers: &'a [Paper], paper: usize) -> Vec<(&'a str, Cost)> {
+        let of = &papers[paper];
+        let mut sources: Vec<(&str, BTreeSet<usize>)> = Vec::new();
+        for number in &of.numbers {
+            let experiments = of.experiments_of(&number.part);
+            match sources.iter_mut().find(|(source, _)| *source == number.source) {
+                Some((_, all)) => all.extend(experiments),
+                None => sources.push((&number.source, experiments.into_iter().collect())),
+            }
+        }
+        let costs = sources.iter().map(|(source, all)| (*source, self.of_experiments(paper, all)));
+        costs.filter(|(_, cost)| cost.studies > 0).collect()
+    }
+
     /// Of a figure of a paper.
     pub fn of_figure(&self, papers: &[Paper], (paper, figure): (usize, &Figure)) -> Cost {
         let found = figure.experiments.iter().filter_map(|name| papers[paper].find(name));

@@ -145,7 +145,15 @@ impl Plan {
             let rows = 0..claim.sensitivity.len();
             for row in rows.filter(|_| !self.asked.quick) {
                 let column = Column::Sensitivity(index, row);
-                units.extend(experiments.iter().map(|e| Unit { paper, column, experiment: *e }));
+                let meant = experiments.iter().map(|e| Unit { paper, column, experiment: *e });
+                let before = units.len();
+                units.extend(meant.filter(|unit| self.neighbour(unit).is_some()));
+                if units.len() == before {
+                    let says = &claim.sensitivity[row].says;
+                    let problem = format!("`{says}` changes nothing of any of its experiments");
+                    let help = "name a path, link or flow that one of them has".to_owned();
+                    return Err(InputError::at(&claim.id, problem, help));
+                }
             }
         }
         for &(paper, index) in &self.figures {
@@ -200,6 +208,23 @@ impl Plan {
         options.resolve()
     }
 
+    /// The neighbouring value of a study's column: of paths, links and flows only those that its
+    /// experiment has. `None` if that is nothing, or the column is another one.
+    fn neighbour(&self, unit: &Unit) -> Option<Options> {
+        let Column::Sensitivity(claim, row) = unit.column else { return None };
+        let paper = &self.papers[unit.paper];
+        let set = paper.claims[claim].sensitivity[row].set.clone();
+        set.replacing(&paper.experiments[unit.experiment].base)
+    }
+
+    /// The study whose values a column has of an experiment: that of the paper's kernel where a
+    /// neighbouring value changes nothing.
+    fn with_values(&self, unit: Unit) -> Unit {
+        let is_same =
+            matches!(unit.column, Column::Sensitivity(..)) && self.neighbour(&unit).is_none();
+        if is_same { Unit { column: Column::Paper, ..unit } } else { unit }
+    }
+
     fn options(&self, unit: &Unit) -> Options {
         let experiment = &self.papers[unit.paper].experiments[unit.experiment];
         let mut options = experiment.base.clone();
@@ -213,9 +238,8 @@ impl Plan {
                 };
                 options = today.over(options);
             }
-            Column::Sensitivity(claim, row) => {
-                let set = &self.papers[unit.paper].claims[claim].sensitivity[row].set;
-                options = set.clone().over(options);
+            Column::Sensitivity(..) => {
+                options = self.neighbour(unit).unwrap_or_default().over(options);
             }
         }
         if self.asked.quick {
@@ -299,6 +323,16 @@ impl Plan {
             Column::Sensitivity(claim, row) => format!("{}-{}", paper.claims[claim].id, row + 1),
         };
         format!("values-{}-{column}-{name}.json", paper.number)
+    }
+
+    /// Names of all files of values, and of the figures without their endings.
+    pub fn files(&self) -> (Vec<String>, Vec<String>) {
+        let values = self.units.iter().map(|unit| self.file(unit));
+        let figures = self.figures.iter().map(|&(paper, figure)| {
+            let paper = &self.papers[paper];
+            figure_name(paper, &paper.figures[figure]).replace('/', "-")
+        });
+        (values.collect(), figures.collect())
     }
 
     /// Runs planned in a study: repetitions times variants.
@@ -420,7 +454,8 @@ impl Plan {
             let of = &self.papers[paper];
             let claim = &of.claims[index];
             let judged = |column: Column| {
-                let lookup = |experiment| results.sampled(&Unit { paper, column, experiment });
+                let unit = |experiment| self.with_values(Unit { paper, column, experiment });
+                let lookup = |experiment| results.sampled(&unit(experiment));
                 let mut judged = judge(of, claim, &lookup, DEFAULT_SEED);
                 // Its numbers are not those beside it then.
                 let of_full_run = |because| format!("in a full run: {because}");
@@ -431,7 +466,8 @@ impl Plan {
             };
             let is_run = |column: Column| {
                 let all = experiments_of(of, claim);
-                let has = |experiment| results.has(&Unit { paper, column, experiment });
+                let unit = |experiment| self.with_values(Unit { paper, column, experiment });
+                let has = |experiment| results.has(&unit(experiment));
                 !all.is_empty() && all.into_iter().all(has)
             };
             let has_today = is_run(Column::Linux);

@@ -275,6 +275,34 @@ fn a_plan_has_the_studies_of_its_claims_with_the_options_of_cases_and_columns() 
     assert_eq!(names(&with, 0).last().unwrap(), "mptcp/blest/cubic", "it is run all the same");
 }
 
+/// Regression: a path of a neighbouring value was added to experiments that have no such path.
+#[test]
+fn a_neighbouring_value_replaces_paths_only_where_they_are() {
+    let more = "[experiment.more]\nfile = \"burst.toml\"\n\
+        set = { path = { third = \"rate 10mbit delay 5ms\" } }\n";
+    let head = format!("{HEAD}{more}");
+    let parts = part(
+        "check = \"order\"\nexperiment = [\"burst/*\", \"more\"]\nvalues = [\"best\", 1]",
+    );
+    let row = |path: &str| {
+        format!(
+            "[[claim.sensitivity]]\nsays = \"slower\"\n\
+             set = {{ path = {{ {path} = \"rate 9mbit delay 5ms\" }} }}\n"
+        )
+    };
+    let plan = |path: &str| {
+        let paper = read_with(&head, &claim(&format!("{parts}{}", row(path)))).unwrap();
+        Plan::new(vec![paper], asked("all", false))
+    };
+    let with_third = plan("third").unwrap();
+    let units: Vec<&Unit> = with_third.units_of(0, Column::Sensitivity(0, 0)).collect();
+    let [unit] = units[..] else { panic!("one experiment has the path: {units:?}") };
+    let scenario = with_third.scenario(unit).unwrap();
+    assert!(scenario.paths.len() == 3 && scenario.paths[2].anchored.contains("9mbit"));
+    let refusal = plan("fourth").unwrap_err().to_string();
+    assert!(refusal.contains("changes nothing of any of its experiments"), "{refusal}");
+}
+
 /// The variants of the studies of a claims file.
 fn shown(head: &str, claims: &str) -> Result<Vec<Vec<String>>, InputError> {
     let plan = Plan::new(vec![read_with(head, claims)?], asked("all", false))?;

@@ -3,8 +3,9 @@
 //! A page has a `generator` element, a capture names its application, a figure its producer, and a
 //! manual page begins with a comment. The
 //! other files of a result folder have no room for a mark: they are ours beside a `run.json` of
-//! ours, or a journal of runs, those of a matrix beside a `matrix.json` of ours;
-//! the document of a reproduction has claims.
+//! ours, or a journal of runs, those of a matrix beside a `matrix.json` of ours; the document of a
+//! reproduction has claims, its values name their metrics, and the data of its figures are ours
+//! beside that document.
 
 use super::REPRODUCTION;
 use super::folder::FILES;
@@ -74,8 +75,20 @@ fn is_result(path: &Path) -> bool {
     if name == REPRODUCTION {
         return has_list(path, "claims");
     }
+    if is_values(name) {
+        return has_list(path, "metrics");
+    }
+    let is_data = [".csv", ".parquet"].iter().any(|end| name.ends_with(end));
+    if is_data && has_list(&folder.join(REPRODUCTION), "claims") {
+        return true;
+    }
     // A later study in the folder may name fewer files.
     FILES.contains(&name) && run.is_object() || named.is_string() || has_journal(folder)
+}
+
+/// Whether a file of this name has the values of a study of a reproduction.
+fn is_values(name: &str) -> bool {
+    name.starts_with("values-") && name.ends_with(".json")
 }
 
 /// Whether the folder has the document of a matrix.

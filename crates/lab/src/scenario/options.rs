@@ -94,6 +94,18 @@ impl Options {
         self.or(base)
     }
 
+    /// Those of these options that replace something of `base`: paths, links and flows of other
+    /// names are left out. `None` if nothing is left.
+    pub(crate) fn replacing(mut self, base: &Options) -> Option<Options> {
+        self.said.retain(|key, said| {
+            let Said::Described(own) = said else { return true };
+            let has = |one: &PathOption| base.described(*key).iter().any(|o| o.name() == one.name());
+            own.retain(has);
+            !own.is_empty()
+        });
+        (!self.said.is_empty()).then_some(self)
+    }
+
     /// The same with this text for `key`, as from an argument.
     #[must_use]
     pub fn with(mut self, key: Key, text: &str) -> Options {
