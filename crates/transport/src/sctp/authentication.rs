@@ -4,6 +4,7 @@
 //! users: the key consists of what INIT and INIT ACK say. Formats and HMACs are left to `wire`.
 
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use wire::SctpPacket;
 use wire::sctp::{Auth, AuthHmac, AuthKey, Cause, Chunk, KeyVector, Parameter};
 
@@ -74,7 +75,9 @@ impl Authentication {
         })?;
         let required = peer.iter().find_map(|parameter| match parameter {
             Parameter::AuthenticatedChunks(types) => {
-                Some(types.iter().copied().filter(|kind| !NEVER.contains(kind)).collect())
+                let listed = types.iter().copied().filter(|kind| !NEVER.contains(kind));
+                // A list as long as a packet would be searched for every chunk.
+                Some(listed.collect::<BTreeSet<u8>>().into_iter().collect())
             }
             _ => None,
         });

@@ -1,17 +1,18 @@
 //! Attacks of RFC 5062 and what any peer can send: the table is in `docs/security.md`.
 
 use crate::pair::{Client, Fate, PORT, Pair, Passing, Server, address, config, message};
-use base::Duration;
+use base::{Duration, InterfaceId};
+use bytes::Bytes;
 use proptest::prelude::any;
 use proptest::{prop_assert, proptest};
 use std::net::IpAddr;
-use transport::SocketEventKind;
 use transport::sctp::{SctpConfig, SctpProfile};
+use transport::{Input, SocketEventKind};
 use wire::sctp::{
     AuthHmac, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, Init, Parameter, RawChunk, Sack,
     Tsn, VerificationTag,
 };
-use wire::{Packet, SctpPacket};
+use wire::{Body, Packet, SctpPacket};
 
 /// Somebody who has nothing to do with the association.
 const VICTIM: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 66, 6));
@@ -50,6 +51,26 @@ fn init(listed: &[IpAddr]) -> SctpPacket {
 
 fn inject(pair: &mut Pair, src: IpAddr, packet: SctpPacket) {
     pair.inject(Server, src, address(Server, 0), packet);
+}
+
+/// Bytes of the server's answer to an INIT with these parameters, as long as UDP takes.
+fn answer_to_init_with(parameters: Vec<Parameter>) -> Option<(u32, u32)> {
+    let mut pair = Pair::apart([1, 1]);
+    pair.stack(Server).listen(PORT, config()).expect("a free port");
+    let mut packet = init(&[]);
+    if let Some(Chunk::Init(init)) = packet.chunks.first_mut() {
+        init.parameters = parameters;
+    }
+    let len = packet.wire_len();
+    assert!(len <= 65_507, "{len} bytes");
+    pair.now += Duration::from_secs(1);
+    let packet = Packet::new(address(Client, 0), address(Server, 0), Body::Sctp(packet));
+    let (interface, packet) = (InterfaceId(0), Box::new(packet));
+    let mut cx = pair.cx(Server);
+    pair.stack(Server).handle(&mut cx, Input::Packet { interface, packet });
+    let answer = pair.stack(Server).poll_transmit(&mut cx)?.packet;
+    assert_eq!(answer.roundtrip().expect("what was emitted"), *answer);
+    Some((len, answer.wire_len()))
 }
 
 /// The server's tag and cookie in its last INIT ACK.
@@ -266,6 +287,35 @@ fn flood_of_inits_is_answered_100_times_a_second_and_leaves_no_state() {
     // Somebody from another network is not affected.
     inject(&mut pair, VICTIM, init(&[]));
     assert_eq!(to_victim(&pair).len(), 1);
+}
+
+#[test]
+fn init_full_of_unknown_parameters_is_answered_with_some_reports() {
+    let unknown = |count| vec![Parameter::Unknown { kind: 0xC123, value: Bytes::new() }; count];
+    let bare = answer_to_init_with(vec![]).expect("an INIT ACK").1;
+    let few = answer_to_init_with(unknown(20)).expect("an INIT ACK").1;
+    assert_eq!(few, bare + 20 * 8, "each is reported");
+    for (count, len) in [(9000, 0), (1, 60_000)] {
+        let value = Bytes::from(vec![7; len]);
+        let parameters = vec![Parameter::Unknown { kind: 0xC123, value }; count];
+        let (request, answer) = answer_to_init_with(parameters).expect("an INIT ACK");
+        assert!(answer <= bare + 1500, "{answer} bytes answer {request}");
+    }
+}
+
+#[test]
+fn init_whose_answer_would_be_too_long_is_discarded() {
+    let with_chunks = |len| {
+        let parameters = vec![
+            Parameter::Random(vec![1; 32].into()),
+            Parameter::AuthenticatedChunks(vec![0xC1; len].into()),
+            Parameter::HmacAlgorithms([AuthHmac::Sha1.id()].into()),
+            Parameter::SupportedExtensions(vec![0x0F].into()),
+        ];
+        answer_to_init_with(parameters)
+    };
+    assert!(with_chunks(256).is_some());
+    assert_eq!(with_chunks(65_300), None, "its cookie has a copy");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! after the other. What an INIT of the peer means is left to `responder`.
 
 use super::agreement::lacks_auth;
+use super::responder::fitting;
 use super::{Agreement, CookieAction, Offer, Tags, compare};
 use crate::sctp::rto::{Rto, RtoBounds};
 use base::{Duration, Instant};
@@ -323,12 +324,13 @@ impl Initiator {
 
 /// The ERROR that reports unknown parameters of an INIT ACK behind COOKIE ECHO (RFC 9260 s3.2.2).
 fn report_of(ack: &Init) -> Option<Chunk> {
-    let unrecognized = ack.admitted().unrecognized;
+    let unrecognized = ack.admitted().unrecognized.into_iter();
     let mut copies = Vec::new();
-    for copy in &unrecognized {
+    for copy in fitting(unrecognized, |copy| copy.len() as u32) {
         copies.resize(copies.len().next_multiple_of(4), 0);
-        copies.extend_from_slice(copy);
+        copies.extend_from_slice(&copy);
     }
+    let is_empty = copies.is_empty();
     let report = || Chunk::Error(vec![Cause::UnrecognizedParameters(Bytes::from(copies))]);
-    (!unrecognized.is_empty()).then(report)
+    (!is_empty).then(report)
 }

@@ -12,6 +12,12 @@ use wire::sctp::{
     Cause, Chunk, Chunks, CookieError, Init, Parameter, StateCookie, Tsn, UdpPorts, VerificationTag,
 };
 
+/// Bytes of reports of unknown parameters in an answer at most, each of which may be twice as long
+/// as the parameter: further ones are left out (Linux `sctp_make_op_error_limited`).
+const MAX_REPORTS: u32 = 1500;
+/// Bytes of an INIT ACK at most: those of a UDP datagram over IPv4 less the common header.
+const MAX_INIT_ACK: u32 = 65_507 - SctpPacket::HEADER;
+
 /// A packet with the addresses of its datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'a> {
@@ -133,8 +139,23 @@ pub fn answer_init(
     };
     let mut ack = offer.init(source.tag, source.initial_tsn, vec![]);
     ack.parameters.push(Parameter::StateCookie(cookie.seal(secrets.current())));
-    ack.parameters.extend(init.admitted().unrecognized.into_iter().map(Parameter::Unrecognized));
-    back(Chunk::InitAck(Box::new(ack)))
+    let reports = init.admitted().unrecognized.into_iter().map(Parameter::Unrecognized);
+    ack.parameters.extend(fitting(reports, Parameter::wire_len));
+    let ack = Chunk::InitAck(Box::new(ack));
+    // The cookie has copies of parameters that may be as long as the INIT.
+    if ack.padded_len() > MAX_INIT_ACK { Answer::Nothing } else { back(ack) }
+}
+
+/// The first of several reports, as far as an answer has room for them.
+pub(super) fn fitting<T>(
+    reports: impl Iterator<Item = T>,
+    len: impl Fn(&T) -> u32,
+) -> impl Iterator<Item = T> {
+    let mut left = MAX_REPORTS;
+    reports.map_while(move |report| {
+        left = left.checked_sub(len(&report).next_multiple_of(4))?;
+        Some(report)
+    })
 }
 
 /// What a cookie has of the keys: RANDOM, CHUNKS and HMAC-ALGO of the peer, and the own RANDOM.
