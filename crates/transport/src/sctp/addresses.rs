@@ -19,6 +19,12 @@ use wire::sctp::{AddressRequest, Asconf, AsconfAck, Cause, Chunk, Parameter};
 const MAX_ADDRESSES: usize = 32;
 /// Requests that wait at most.
 const MAX_QUEUED: usize = 64;
+/// Bytes of the responses in an ASCONF ACK at most, which a packet takes.
+const MAX_RESPONSES: u32 = 1200;
+/// Bytes of an error with the copy of a request that names an IPv6 address.
+const ERROR_WITH_COPY: u32 = BARE_ERROR + 28;
+/// Bytes of an error without: parameter, correlation number and cause.
+const BARE_ERROR: u32 = 12;
 
 /// A change that this side asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +66,26 @@ struct Outstanding {
     deadline: Instant,
 }
 
+/// A request of the peer.
+#[derive(Clone, Copy, Debug)]
+struct Asked<'a> {
+    request: &'a Parameter,
+    /// An earlier one has failed, and no further address is added or deleted.
+    failed: bool,
+    /// An error has a copy of it.
+    copies: bool,
+}
+
+/// Responses to an ASCONF. Requests before the first error need none if they succeeded, and those
+/// behind it need none if they failed (RFC 5061 s5.2).
+struct Responses {
+    list: Vec<Parameter>,
+    /// Bytes that are left for more.
+    room: u32,
+    /// There is an error.
+    any: bool,
+}
+
 /// Where a chunk came from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct From {
@@ -74,6 +100,40 @@ impl Change {
             Change::Add(local) => local.address == wanted,
             Change::Delete(address) => *address == wanted,
             Change::SetPrimary(_) => false,
+        }
+    }
+}
+
+impl Responses {
+    const fn new() -> Responses {
+        Responses { list: Vec::new(), room: MAX_RESPONSES, any: false }
+    }
+
+    /// No outcome but a failure needs no response: further requests are not carried out.
+    const fn is_full(&self) -> bool {
+        self.any && self.room < BARE_ERROR
+    }
+
+    /// Whether an error may have a copy of its request.
+    const fn has_copies(&self) -> bool {
+        !self.any || self.room >= ERROR_WITH_COPY
+    }
+
+    fn add(&mut self, correlation: u32, outcome: Result<(), Cause>) {
+        let response = match outcome {
+            Ok(()) => Parameter::Success { correlation },
+            Err(cause) => {
+                if !self.any && self.room < ERROR_WITH_COPY {
+                    self.list.clear();
+                    self.room = MAX_RESPONSES;
+                }
+                self.any = true;
+                Parameter::ErrorIndication { correlation, causes: vec![cause] }
+            }
+        };
+        if let Some(room) = self.room.checked_sub(response.wire_len()) {
+            self.room = room;
+            self.list.push(response);
         }
     }
 }
@@ -303,25 +363,22 @@ impl AddressChanges {
         }
         self.expected = self.expected.wrapping_add(1);
         let before = ends.remotes().to_vec();
-        let mut responses = Vec::new();
-        let (mut failed, mut any) = (false, false);
+        let mut responses = Responses::new();
+        let mut failed = false;
         for request in &asconf.requests {
-            let Some((correlation, outcome)) =
-                self.carry_out(cx, transfer, ends, from, (request, failed))
+            if responses.is_full() {
+                break;
+            }
+            let asked = Asked { request, failed, copies: responses.has_copies() };
+            let Some((correlation, outcome)) = self.carry_out(cx, transfer, ends, from, asked)
             else {
                 continue;
             };
-            responses.push(match outcome {
-                Ok(()) => Parameter::Success { correlation },
-                Err(cause) => {
-                    any = true;
-                    failed |= !matches!(request, Parameter::SetPrimary(_));
-                    Parameter::ErrorIndication { correlation, causes: vec![cause] }
-                }
-            });
+            failed |= outcome.is_err() && !matches!(request, Parameter::SetPrimary(_));
+            responses.add(correlation, outcome);
         }
         // Without responses everything has succeeded.
-        let responses = if any { responses } else { vec![] };
+        let responses = if responses.any { responses.list } else { vec![] };
         let ack = AsconfAck { serial: asconf.serial, responses };
         self.cached = Some(ack.clone());
         // Numbers of pairs that are no paths change with the paths.
@@ -331,19 +388,20 @@ impl AddressChanges {
         before != ends.remotes()
     }
 
-    /// One request: its correlation number and outcome. `failed`: an earlier one has failed, and no
-    /// further address is added or deleted.
+    /// One request: its correlation number and outcome.
     fn carry_out(
         &mut self,
         cx: &mut Context<'_>,
         transfer: &mut Transfer,
         ends: &mut Ends,
         from: From,
-        (request, failed): (&Parameter, bool),
+        Asked { request, failed, copies }: Asked<'_>,
     ) -> Option<(u32, Result<(), Cause>)> {
         let copy = || {
             let mut copy = Vec::new();
-            request.emit(&mut copy);
+            if copies {
+                request.emit(&mut copy);
+            }
             Bytes::from(copy)
         };
         let or_source = |address: IpAddr| match address.is_unspecified() {
@@ -496,6 +554,37 @@ fn is_unicast(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn responses_fit_a_packet_and_say_the_outcome_of_every_request() {
+        let error = || Err(Cause::ResourceShortage(vec![7; 28].into()));
+        let list_of = |outcomes: &[bool]| {
+            let mut responses = Responses::new();
+            let mut carried_out = 0;
+            for (correlation, ok) in (0..).zip(outcomes) {
+                if responses.is_full() {
+                    break;
+                }
+                let bare = || Err(Cause::ResourceShortage(Bytes::new()));
+                let error = if responses.has_copies() { error() } else { bare() };
+                responses.add(correlation, if *ok { Ok(()) } else { error });
+                carried_out += 1;
+            }
+            let len: u32 = responses.list.iter().map(Parameter::wire_len).sum();
+            assert!(len <= MAX_RESPONSES, "{len} bytes");
+            for (correlation, ok) in (0..).zip(outcomes) {
+                let ok = *ok && correlation < carried_out;
+                assert_eq!(succeeded(&responses.list, correlation), ok, "of {correlation}");
+            }
+            carried_out
+        };
+        let late = |at: usize| (0..400).map(|n| n != at).collect::<Vec<bool>>();
+        assert_eq!(list_of(&late(399)), 400, "of 399 successes none needs a response");
+        assert!(list_of(&late(0)) > 140);
+        assert!(list_of(&late(140)) > 140);
+        let carried_out = list_of(&[false; 3900]);
+        assert!((30..3900).contains(&carried_out), "{carried_out}");
+    }
 
     #[test]
     fn outcome_of_a_request_follows_from_the_responses() {

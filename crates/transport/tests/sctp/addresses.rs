@@ -8,7 +8,8 @@ use transport::InterfaceEvent::{AddressAdded, AddressRemoved};
 use transport::sctp::{Addresses, SctpConfig};
 use transport::{InterfaceEvent, SocketEventKind};
 use wire::sctp::{
-    AddressRequest, Asconf, AsconfAck, Auth, AuthHmac, Cause, Chunk, Features, Parameter,
+    AddressRequest, Asconf, AsconfAck, Auth, AuthHmac, AuthKey, Cause, Chunk, Features, KeyVector,
+    Parameter,
 };
 
 const NEW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 9, 1));
@@ -271,7 +272,34 @@ fn unauthenticated_asconf_changes_nothing_and_is_not_answered() {
     assert_eq!(pair.info(Server).paths.len(), 2);
 }
 
-/// The first TSN of the client.
+#[test]
+fn asconf_full_of_requests_that_fail_is_answered_within_a_packet() {
+    let mut pair = Pair::open(1);
+    let parameters = |side| {
+        let mut all = pair.chunks(side);
+        let found = all.find_map(|(_, chunk)| match chunk {
+            Chunk::Init(init) | Chunk::InitAck(init) => Some(init.parameters.clone()),
+            _ => None,
+        });
+        KeyVector::of(&found.expect("INIT or INIT ACK"))
+    };
+    let key = AuthKey::new(&[], &parameters(Client), &parameters(Server));
+    let add = |correlation| AddressRequest { correlation, address: [127, 0, 0, 1].into() };
+    let asconf = Asconf {
+        serial: pair.first_tsn().0,
+        address: address(Client, 0),
+        requests: (0..3900).map(|at| Parameter::AddAddress(add(at))).collect(),
+    };
+    let auth = Chunk::Auth(Auth::unsigned(0, AuthHmac::Sha256));
+    let mut packet = pair.forged(Server, vec![auth, Chunk::Asconf(Box::new(asconf))]);
+    packet.sign(&key);
+    assert!(packet.wire_len() <= 65_507, "a datagram takes it");
+    pair.inject(Server, address(Client, 0), address(Server, 0), packet);
+    let responses = &acks(&pair)[0].responses;
+    assert!(!responses.is_empty(), "{}", pair.describe());
+    let is_error = |one: &Parameter| matches!(one, Parameter::ErrorIndication { .. });
+    assert!(responses.iter().all(is_error));
+}
 
 #[test]
 fn asconf_without_auth_in_the_offer_is_refused() {
