@@ -310,12 +310,13 @@ impl Association {
         match step {
             Step::Nothing => {}
             Step::Send(address, packet) => {
+                if let Phase::Opening(initiator) = &self.phase {
+                    // None again when the cookie was stale.
+                    self.tags.peer = initiator.tags().peer;
+                }
                 if matches!(packet.chunks.first(), Some(Chunk::CookieEcho(_))) {
                     self.record_state(cx, "COOKIE-ECHOED");
-                    if let Phase::Opening(initiator) = &self.phase {
-                        let tags = initiator.tags();
-                        (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, tags);
-                    }
+                    (self.tags.local_tie, self.tags.peer_tie) = tie_tags(cx, self.tags);
                 }
                 let pair = self.ends.path_with(address).unwrap_or(PathId(0));
                 self.outbox.push_back((pair, packet));

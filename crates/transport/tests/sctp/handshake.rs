@@ -436,3 +436,38 @@ fn paths_have_their_own_addresses_after_a_cookie_on_another_path_than_init() {
     pair.pass(Duration::from_secs(400));
     assert_eq!(pair.host(Client).lens(), [3000], "{}", pair.describe());
 }
+
+/// A client in COOKIE-ECHOED: packets that `is_lost` accepts are lost.
+fn in_cookie_echoed(is_lost: fn(&Chunk) -> bool) -> Pair {
+    let mut pair = Pair::new([1, 1], [config(), config()]);
+    pair.rule =
+        Some(Box::new(move |passing| if passing.has(is_lost) { Fate::Drop } else { Fate::Pass }));
+    pair.pass(Duration::from_millis(100));
+    assert!(pair.sent(Client).any(|passing| passing.has(is_cookie_echo)));
+    assert!(!pair.host(Client).is_open());
+    pair
+}
+
+#[test]
+fn abort_with_the_tag_of_the_cookie_echo_ends_cookie_echoed() {
+    for (flip, ends) in [(1, false), (0, true)] {
+        let mut pair = in_cookie_echoed(is_cookie_echo);
+        let echo = pair.sent(Client).find(|passing| passing.has(is_cookie_echo)).expect("one");
+        let mut abort = echo.packet.clone();
+        std::mem::swap(&mut abort.src_port, &mut abort.dst_port);
+        abort.tag.0 ^= flip;
+        abort.chunks = vec![Chunk::Abort { reflected: true, causes: vec![] }].into();
+        pair.inject(Client, address(Server, 0), address(Client, 0), abort);
+        let refused = SocketEventKind::Failed(SocketError::Refused);
+        assert_eq!(pair.host(Client).has(refused), ends, "RFC 9260 s8.5.1 B");
+    }
+}
+
+#[test]
+fn abort_of_the_user_in_cookie_echoed_reaches_the_peer() {
+    let mut pair = in_cookie_echoed(is_cookie_ack);
+    assert!(pair.host(Server).is_open());
+    pair.abort(Client);
+    pair.pass(Duration::from_millis(100));
+    assert!(pair.host(Server).has(SocketEventKind::Failed(SocketError::Reset)));
+}
