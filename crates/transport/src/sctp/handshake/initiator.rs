@@ -51,6 +51,8 @@ pub struct Initiator {
     turn: usize,
     /// Round trip of an INIT that was sent once.
     round_trip: Option<Duration>,
+    /// Cookies that were stale.
+    stale: u32,
     /// Milliseconds to ask for because a cookie was stale.
     preservative_ms: Option<u32>,
 }
@@ -110,6 +112,7 @@ impl Initiator {
             sent_at: now,
             turn: 0,
             round_trip: None,
+            stale: 0,
             preservative_ms: None,
         };
         let step = initiator.send(now);
@@ -236,13 +239,18 @@ impl Initiator {
         self.send(now)
     }
 
-    /// A stale cookie is asked for again, with a longer life (RFC 9260 s5.2.6).
+    /// A stale cookie is asked for again, with a longer life (RFC 9260 s5.2.6), as often as an INIT
+    /// is sent again (Linux `sctp_sf_do_5_2_6_stale`).
     fn handle_error(&mut self, now: Instant, causes: &[Cause]) -> Step {
         let stale = causes.iter().any(|cause| matches!(cause, Cause::StaleCookie(_)));
         let State::CookieEchoed { rtt_ms, .. } = self.state else { return Step::Nothing };
         if !stale {
             return Step::Nothing;
         }
+        if self.stale >= self.opening.retransmissions {
+            return self.fail(Failure::TimedOut, None);
+        }
+        self.stale += 1;
         self.preservative_ms = Some(rtt_ms.saturating_add(PRESERVATIVE_MARGIN_MS));
         self.state = State::CookieWait;
         self.send(now)

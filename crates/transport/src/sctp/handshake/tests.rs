@@ -249,6 +249,22 @@ fn stale_cookie_is_asked_for_again_with_a_longer_life() {
 }
 
 #[test]
+fn initiator_gives_up_when_every_cookie_is_stale() {
+    let (mut initiator, mut init) = open();
+    let stale =
+        SctpPacket { chunks: Chunk::Error(vec![Cause::StaleCookie(9)]).into(), ..cookie_ack() };
+    for n in 0..opening().retransmissions {
+        let now = at(100 * u64::from(n));
+        sent(initiator.handle(now, Z, &init_ack(&init)));
+        init = sent(initiator.handle(now, Z, &stale)).1;
+    }
+    sent(initiator.handle(at(2000), Z, &init_ack(&init)));
+    let failed = Step::Failed(Failure::TimedOut, None);
+    assert_eq!(initiator.handle(at(2000), Z, &stale), failed);
+    assert_eq!(initiator.deadline(), None);
+}
+
+#[test]
 fn life_of_a_cookie_is_at_most_doubled() {
     let (_, mut init) = open();
     init_of(&mut init).parameters.push(Parameter::CookiePreservative(u32::MAX));
