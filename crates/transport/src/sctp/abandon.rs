@@ -7,6 +7,7 @@
 
 use super::binding::{Binding, Bound};
 use super::outstanding::UserData;
+use super::path::Path;
 use super::sender::{Sender, Sent};
 use super::streams::{Dropped, Fragment, Framing, MessageKey, Reliability, Sequence};
 use crate::socket::SendFailure;
@@ -284,11 +285,15 @@ impl Sender {
         failed
     }
 
-    /// What is acknowledged cumulatively cannot be abandoned any more.
-    pub(super) fn forget_acknowledged(&mut self) {
+    /// What is acknowledged cumulatively cannot be abandoned any more. A chunk that was abandoned
+    /// is never acknowledged: another one measures the round trip of its path.
+    pub(super) fn forget_acknowledged(&mut self, paths: &mut [Path]) {
         if self.abandonment.enabled {
             cold_path();
             self.abandonment.forget(self.outstanding.cum_tsn());
+            for path in paths {
+                path.timed = path.timed.filter(|tsn| self.outstanding.data(*tsn).is_some());
+            }
         }
     }
 

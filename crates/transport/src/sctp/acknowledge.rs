@@ -118,7 +118,7 @@ impl Sender {
         for (path, before) in paths.iter_mut().zip(&before) {
             self.restart_t3(cx, path, before, !acked.reneged.is_empty());
         }
-        self.forget_acknowledged();
+        self.forget_acknowledged(paths);
         let acknowledged = !acked.newly.is_empty();
         self.outstanding.recycle(acked);
         Ok(SackEffects { paths: before, acknowledged })

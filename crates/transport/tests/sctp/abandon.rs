@@ -259,6 +259,33 @@ fn loss_of_what_is_abandoned_cuts_the_window_all_the_same() {
 }
 
 #[test]
+fn round_trips_are_measured_after_a_chunk_that_measured_one_was_abandoned() {
+    // Whichever chunk is lost, and with it the rest of its message.
+    for lost in 0..40 {
+        let mut pair = Pair::open(1);
+        let mut count = 0;
+        pair.rule = Some(Box::new(move |passing| {
+            let is_data = passing.from == Client && passing.has_data();
+            count += u32::from(is_data);
+            if is_data && count == lost + 1 { Fate::Drop } else { Fate::Pass }
+        }));
+        pair.send(Client, limited(1, 60_000, 0));
+        pair.pass(Duration::from_secs(5));
+        let before = pair.info(Client).paths[0].tcp.srtt;
+        pair.rule = Some(Box::new(|passing| match passing.from == Client && passing.has_data() {
+            true => Fate::Late(Duration::from_millis(100)),
+            false => Fate::Pass,
+        }));
+        for _ in 0..10 {
+            pair.send(Client, message(0, 100));
+            pair.pass(Duration::from_secs(1));
+        }
+        let after = pair.info(Client).paths[0].tcp.srtt;
+        assert!(after > before + Duration::from_millis(30), "{lost} lost: {before} to {after}");
+    }
+}
+
+#[test]
 fn less_important_messages_make_room_even_if_they_were_sent() {
     let mut pair = Pair::open_with(1, SctpConfig { send_buffer: 10_000, ..config() });
     pair.rule = Some(Box::new(|_| Fate::Drop));
