@@ -6,7 +6,7 @@
 //! `Receiver`'s.
 
 use super::binding::{Binding, Bound};
-use super::outstanding::UserData;
+use super::outstanding::{Marked, UserData};
 use super::path::Path;
 use super::sender::{Sender, Sent};
 use super::streams::{Dropped, Fragment, Framing, MessageKey, Reliability, Sequence};
@@ -210,13 +210,26 @@ impl Sender {
         let mut any = false;
         while self.abandonment.enabled
             && let Some(marked) = self.outstanding.next_marked()
-            && match marked.data.fragment.reliability {
-                Reliability::Full | Reliability::Priority(_) => false,
-                Reliability::Lifetime(end) => end <= now,
-                Reliability::Retransmissions(most) => marked.retransmissions >= most,
-            }
+            && let Some(message) = given_up(&marked, now)
         {
-            let message = marked.data.fragment.message;
+            self.abandon(now, message);
+            any = true;
+        }
+        any
+    }
+
+    /// The same for the lowest of those sent on `path` last, because of misses or not.
+    pub(super) fn abandon_marked_of(
+        &mut self,
+        now: Instant,
+        path: PathId,
+        timed_out: bool,
+    ) -> bool {
+        let mut any = false;
+        while self.abandonment.enabled
+            && let Some(marked) = self.outstanding.next_marked_of(path, timed_out)
+            && let Some(message) = given_up(&marked, now)
+        {
             self.abandon(now, message);
             any = true;
         }
@@ -379,6 +392,17 @@ impl Abandonment {
 
 /// By stream and U bit.
 type Highest = BTreeMap<(u16, bool), Sequence>;
+
+/// The message of a marked chunk, if its limit is reached.
+fn given_up(marked: &Marked<'_, Sent>, now: Instant) -> Option<MessageKey> {
+    let Fragment { message, reliability, .. } = marked.data.fragment;
+    let is_reached = match reliability {
+        Reliability::Full | Reliability::Priority(_) => false,
+        Reliability::Lifetime(end) => end <= now,
+        Reliability::Retransmissions(most) => marked.retransmissions >= most,
+    };
+    is_reached.then_some(message)
+}
 
 /// A message that was dropped before anything of it was sent.
 const fn unsent(dropped: &Dropped) -> SendFailure {

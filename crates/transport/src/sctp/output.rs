@@ -214,10 +214,36 @@ impl Transfer {
 
     /// The lowest chunk to be sent again, after those were abandoned whose limit is reached.
     fn next_marked(&mut self, cx: &Context<'_>) -> Option<Marked<'_, Sent>> {
-        if self.sender.abandon_marked(cx.now) && self.sender.outstanding.next_marked().is_none() {
-            self.paths.iter_mut().for_each(|path| path.owes_packet = false);
+        if self.sender.abandon_marked(cx.now) {
+            self.after_giving_up();
         }
         self.sender.outstanding.next_marked()
+    }
+
+    /// Marked chunks were abandoned: without any no path owes a retransmission.
+    #[cold]
+    fn after_giving_up(&mut self) {
+        if self.sender.outstanding.next_marked().is_none() {
+            self.paths.iter_mut().for_each(|path| path.owes_packet = false);
+        }
+    }
+
+    /// CMT: abandons marked chunks whose limit is reached and which one of the paths would send
+    /// next (RFC 7496 s3.1): they need not be the lowest of all.
+    #[cold]
+    fn give_up_on_paths(&mut self, cx: &Context<'_>) {
+        let mut any = true;
+        // The rest of a message may have been in front of other chunks on other paths.
+        while std::mem::take(&mut any) {
+            for path in &self.paths {
+                for timed_out in [false, true] {
+                    any |= self.sender.abandon_marked_of(cx.now, path.id, timed_out);
+                }
+            }
+            if any {
+                self.after_giving_up();
+            }
+        }
     }
 
     /// CMT: a packet of the path whose turn it is, which sends as much as its window allows before
@@ -515,6 +541,9 @@ impl Transfer {
         if self.sender.cmt.is_none() {
             let found = self.next_marked(cx).map(of)?;
             return (self.next_rtx_path(cx.chance) == Some(path)).then_some(found);
+        }
+        if self.sender.abandonment.enabled {
+            self.give_up_on_paths(cx);
         }
         self.next_marked(cx)?;
         let mut lowest: Option<(Tsn, u32, bool)> = None;

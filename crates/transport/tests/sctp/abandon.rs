@@ -4,7 +4,9 @@ use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message}
 use base::Duration;
 use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
+use std::collections::BTreeSet;
 use transport::sctp::SctpConfig;
+use transport::sctp::cmt::CmtConfig;
 use transport::sctp::streams::{Message, Reliability};
 use transport::{InterfaceEvent, SocketError, SocketEventKind};
 use wire::Payload;
@@ -282,6 +284,32 @@ fn round_trips_are_measured_after_a_chunk_that_measured_one_was_abandoned() {
         }
         let after = pair.info(Client).paths[0].tcp.srtt;
         assert!(after > before + Duration::from_millis(30), "{lost} lost: {before} to {after}");
+    }
+}
+
+#[test]
+fn message_without_retransmissions_is_not_sent_again_on_any_of_several_paths() {
+    for (bits, silent_ms) in (0..256u32).flat_map(|bits| [(bits, 900), (bits, 5)]) {
+        let with = SctpConfig { cmt: Some(CmtConfig::default()), ..config() };
+        let mut pair = Pair::open_with(2, with);
+        let start = pair.now;
+        let silent = start + Duration::from_millis(silent_ms);
+        pair.rule = Some(Box::new(move |passing| match passing.at < silent {
+            true => Fate::Drop,
+            false => Fate::Pass,
+        }));
+        for at in 0..8 {
+            let once = bits >> at & 1 == 1;
+            let message = if once { limited(0, 1452, 0) } else { message(0, 1452) };
+            pair.send(Client, Message { ppid: u32::from(once), ..message });
+        }
+        pair.pass(Duration::from_secs(20));
+        let mut sent = BTreeSet::new();
+        for (_, chunk) in pair.chunks(Client) {
+            let Chunk::Data(data) = chunk else { continue };
+            let is_new = sent.insert(data.tsn.0);
+            assert!(is_new || data.ppid == 0, "{bits:b}:\n{}", pair.describe());
+        }
     }
 }
 
