@@ -62,6 +62,18 @@ fn exact_reset_ends_the_connection_in_every_state() {
 }
 
 #[test]
+fn reset_needs_no_new_timestamp() {
+    let mut bare = established();
+    bare.wait_ms(100);
+    bare.send_data(100);
+    let mut reset = bare.segment(Flags::RST);
+    let stamps = reset.options.timestamps.as_mut().unwrap();
+    stamps.value = stamps.value.wrapping_sub(1);
+    assert!(bare.send(reset).is_empty());
+    assert_eq!((bare.state(), bare.last_event()), ("CLOSED", RESET), "RFC 7323 s5.3 R1");
+}
+
+#[test]
 fn reset_within_the_window_is_challenged_in_every_state() {
     for (state, reach, _) in CASES {
         let mut bare = reach();

@@ -257,10 +257,9 @@ impl Subflow {
         Extent { start, len }: Extent,
     ) -> bool {
         let reset = segment.flags.contains(Flags::RST);
-        if self.is_old_by_timestamp(cx, segment) {
-            if !reset {
-                self.answer_unacceptable(segment);
-            }
+        // A reset need not pass PAWS (RFC 7323 s5.3 R1).
+        if !reset && self.is_old_by_timestamp(cx, segment) {
+            self.answer_unacceptable(segment);
             return false;
         }
         let end = start + i64::from(len) + i64::from(segment.flags.sequence_len());
