@@ -16,7 +16,7 @@ use base::{Context, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::net::{IpAddr, SocketAddr};
 use wire::mptcp::Token;
 use wire::sctp::VerificationTag;
-use wire::{Body, Packet, Payload};
+use wire::{Body, Packet, Payload, SeqNumber};
 
 /// Both ends of a connection or of one of its paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -176,8 +176,9 @@ pub(crate) trait Endpoint {
     /// The path was reset, as by a valid packet of the peer.
     fn on_reset(&mut self, cx: &mut Context<'_>, path: PathId);
 
-    /// An ICMP message reports that the peer cannot be reached on the path.
-    fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId);
+    /// An ICMP message reports that the peer cannot be reached on the path. `quoted`: the sequence
+    /// number of the segment that it quotes, if it has that.
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId, quoted: Option<SeqNumber>);
 
     /// Appends to the stream. The result is the number of bytes taken.
     fn write(&mut self, cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError>;

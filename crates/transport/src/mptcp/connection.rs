@@ -31,7 +31,7 @@ use crate::tcp::subflow::Identity;
 use base::{Context, Event, EventMask, Instant, InterfaceId, PathId, Purpose, SocketId};
 use std::net::IpAddr;
 use wire::mptcp::{MptcpOption, MptcpOptions, ResetReason};
-use wire::{Body, Payload};
+use wire::{Body, Payload, SeqNumber};
 
 /// An MPTCP socket.
 pub(crate) struct Connection {
@@ -342,9 +342,9 @@ impl Endpoint for Connection {
         self.subflows.wake(path.index());
     }
 
-    fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId) {
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId, quoted: Option<SeqNumber>) {
         let Some(entry) = self.subflows.get_mut(path.index()) else { return };
-        entry.tcp.on_unreachable(cx, SocketError::Unreachable);
+        entry.tcp.on_unreachable(cx, quoted);
         self.after_subflow(cx, path.index());
     }
 

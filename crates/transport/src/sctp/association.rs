@@ -802,6 +802,7 @@ impl Association {
     ) {
         const PROTOCOL_UNREACHABLE: u8 = 2;
         const PORT_UNREACHABLE: u8 = 3;
+        const FRAGMENTATION_NEEDED: u8 = 4;
         let is_init = tag == VerificationTag(0) && initiate == Some(self.tags.local);
         let is_ours = tag != VerificationTag(0) && tag == self.tags.peer;
         let Some(remote) = self.ends.pair_of(path).map(|pair| pair.remote) else { return };
@@ -816,7 +817,8 @@ impl Association {
             PROTOCOL_UNREACHABLE if ipv4 => self.fail(cx, SocketError::Reset),
             // In UDP it says that nobody takes SCTP there (RFC 6951 s5.4).
             PORT_UNREACHABLE if ipv4 && !self.ends.uses_udp() => {}
-            _ => self.on_unreachable(cx, path),
+            FRAGMENTATION_NEEDED if ipv4 => {}
+            _ => self.on_unreachable(cx, path, None),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::endpoint::{IpProtocol, Tuple};
 use bytes::Bytes;
 use std::net::{IpAddr, SocketAddr};
 use wire::sctp::VerificationTag;
-use wire::{Body, Icmp, Packet, UdpDatagram};
+use wire::{Body, Icmp, Packet, SeqNumber, UdpDatagram};
 
 /// The code "port unreachable" (RFC 792), and that of ICMPv6 (RFC 4443 s3.1).
 const PORT_UNREACHABLE_V4: u8 = 3;
@@ -53,6 +53,16 @@ pub(super) fn quoted_ends(original: &[u8]) -> Option<(IpProtocol, Tuple)> {
     let local = SocketAddr::new(src, u16::from_be_bytes([ends[0], ends[1]]));
     let remote = SocketAddr::new(dst, u16::from_be_bytes([ends[2], ends[3]]));
     Some((protocol, Tuple { local, remote }))
+}
+
+/// Sequence number of the TCP segment that an ICMP message quotes.
+pub(super) fn quoted_seq(original: &[u8]) -> Option<SeqNumber> {
+    let header = match original.first()? >> 4 {
+        4 => usize::from(original[0] & 15) * 4,
+        _ => 40,
+    };
+    let bytes = original.get(header + 4..header + 8)?.try_into().ok()?;
+    Some(SeqNumber(u32::from_be_bytes(bytes)))
 }
 
 /// Verification tag of the SCTP packet that an ICMP message quotes, and the Initiate Tag if it is

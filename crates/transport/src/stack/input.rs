@@ -2,7 +2,7 @@
 //! (ICMP echo and unreachable, RFC 792 and RFC 4443).
 
 use super::addressing::{FlowKey, FlowRef};
-use super::icmp::{port_unreachable, quoted_ends, quoted_tags};
+use super::icmp::{port_unreachable, quoted_ends, quoted_seq, quoted_tags};
 use super::paths::View;
 use super::sctp::SctpInput;
 use super::sockets::Socket;
@@ -259,15 +259,19 @@ impl Stack {
         (code, mtu): (u8, u32),
         original: &[u8],
     ) {
+        const FRAGMENTATION_NEEDED: u8 = 4;
         let Some((protocol, ends)) = quoted_ends(original) else { return };
+        // The peer can be reached with smaller packets.
+        let is_too_large = mtu > 0 || (ends.remote.is_ipv4() && code == FRAGMENTATION_NEEDED);
         let Some(flow) = self.addressing.flow(protocol, &ends) else { return };
         match (self.sockets.get_mut(flow.socket), quoted_tags(original)) {
             (Some(Socket::Sctp(association)), Some(tags)) => {
                 association.on_icmp(cx, flow.path, (code, mtu), tags);
             }
             (Some(Socket::Sctp(_)), None) => return,
+            _ if is_too_large => return,
             _ => match self.sockets.endpoint_mut(flow.socket) {
-                Ok(endpoint) => endpoint.on_unreachable(cx, flow.path),
+                Ok(endpoint) => endpoint.on_unreachable(cx, flow.path, quoted_seq(original)),
                 Err(_) => return,
             },
         }

@@ -12,7 +12,7 @@ use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::scheduler::PathSet;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
-use wire::{Body, Payload, TcpSegment};
+use wire::{Body, Payload, SeqNumber, TcpSegment};
 
 /// A TCP socket. It begins with a cache line and with what every packet needs.
 #[repr(C, align(64))]
@@ -163,8 +163,8 @@ impl Endpoint for Connection {
         self.subflow.handle_reset(cx);
     }
 
-    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId) {
-        self.subflow.on_unreachable(cx, SocketError::Unreachable);
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId, quoted: Option<SeqNumber>) {
+        self.subflow.on_unreachable(cx, quoted);
     }
 
     fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {

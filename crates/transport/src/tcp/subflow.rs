@@ -488,10 +488,13 @@ impl Subflow {
         }
     }
 
-    /// A hard ICMP error about this subflow (RFC 9293 s3.9.2.2: fatal only while connecting).
-    pub fn on_unreachable(&mut self, cx: &mut Context<'_>, error: SocketError) {
-        if self.fsm.is_syn_sent() {
-            self.fail(cx, error);
+    /// A hard ICMP error about this subflow (RFC 9293 s3.9.2.2: fatal only while connecting), which
+    /// must quote the SYN or nothing of it (RFC 5927 s4.1; Linux `tcp_v4_err`).
+    pub fn on_unreachable(&mut self, cx: &mut Context<'_>, quoted: Option<SeqNumber>) {
+        let first = self.handshake.first_seq();
+        let is_sent = |seq: SeqNumber| (-1..=0).contains(&seq.to_offset(first, 0));
+        if self.fsm.is_syn_sent() && quoted.is_none_or(is_sent) {
+            self.fail(cx, SocketError::Unreachable);
         }
     }
 

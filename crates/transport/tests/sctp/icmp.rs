@@ -49,6 +49,18 @@ fn init_is_quoted_with_its_initiate_tag() {
 }
 
 #[test]
+fn fragmentation_needed_ends_no_association_that_is_opening() {
+    let mut pair = Pair::new([1, 1], [config(), config()]);
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    pair.settle();
+    let init = pair.sent(Client).next().expect("an INIT").clone();
+    for mtu in [1400, 0] {
+        pair.unreachable(Client, &init, TOO_LARGE, mtu);
+        assert!(!has_failed(&pair), "an MTU of {mtu}");
+    }
+}
+
+#[test]
 fn packets_are_smaller_after_fragmentation_was_needed() {
     let mut pair = Pair::open(1);
     let packet = sent(&mut pair);

@@ -191,6 +191,33 @@ fn unreachable_ends_a_connection_that_is_opening() {
 }
 
 #[test]
+fn unreachable_that_quotes_another_sequence_number_is_ignored() {
+    for (off, ends) in [(0x4000_0000, false), (u32::MAX, false), (2, false), (0, true)] {
+        let (mut bare, mut syn) = Bare::syn_sent(TcpConfig::default());
+        syn.seq = syn.seq + off;
+        bare.send_packet(unreachable(Packet::new(HERE, PEER, Body::Tcp(syn))));
+        bare.drain();
+        assert_eq!(bare.state() != "SYN-SENT", ends, "{off}");
+    }
+}
+
+#[test]
+fn fragmentation_needed_does_not_end_a_connection_that_is_opening() {
+    for (code, mtu) in [(4, 1400), (4, 0)] {
+        let (mut bare, syn) = Bare::syn_sent(TcpConfig::default());
+        let mut packet = unreachable(Packet::new(HERE, PEER, Body::Tcp(syn)));
+        let Body::Icmp(Icmp::Unreachable { code: field, next_hop_mtu, .. }) = &mut packet.body
+        else {
+            panic!("an unreachable message")
+        };
+        (*field, *next_hop_mtu) = (code, mtu);
+        bare.send_packet(packet);
+        bare.drain();
+        assert_eq!(bare.state(), "SYN-SENT");
+    }
+}
+
+#[test]
 fn unreachable_does_not_end_a_connection_that_is_open() {
     let mut bare = Bare::accepted(TcpConfig::default(), modern());
     let sent = bare.write(100).remove(0);

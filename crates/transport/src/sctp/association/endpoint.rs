@@ -2,6 +2,7 @@
 
 use super::*;
 use std::hint::cold_path;
+use wire::SeqNumber;
 
 impl Endpoint for Association {
     fn marks(&mut self) -> &mut SocketMarks {
@@ -109,7 +110,7 @@ impl Endpoint for Association {
 
     /// RFC 9260 s10: an association that is being opened fails, otherwise paths are left to their
     /// timers.
-    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId) {
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId, _quoted: Option<SeqNumber>) {
         if matches!(self.phase, Phase::Opening(_)) {
             self.fail(cx, SocketError::Unreachable);
         }
