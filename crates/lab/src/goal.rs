@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::scenario::{Goal, Scenario};
 use crate::statistics::{Interval, quantile, sequence_interval, share_interval};
 use crate::study::{Study, VariantRuns};
-use crate::summary::Summary;
+use crate::summary::{Summary, is_random};
 use crate::unseen::unseen;
 
 /// Error of all intervals together.
@@ -31,7 +31,8 @@ pub struct Standing {
     pub variant: String,
     /// Whether it meets the goal.
     pub outcome: Outcome,
-    /// The mean, or the quantile over the runs, in the unit of the number.
+    /// The mean, or the quantile over the runs, in the unit of the number; `None` where it depends
+    /// on runs that did not finish.
     pub value: Option<f64>,
     /// Its interval; of a quantile, that of the share of runs beyond the bound.
     pub interval: Option<Interval>,
@@ -46,7 +47,8 @@ pub struct Aim {
     pub outcome: Outcome,
     /// The variants in the order of the study.
     pub variants: Vec<Standing>,
-    /// The variant that decides: the best of those that meet it, or else the best.
+    /// The variant that decides: the best of those that meet it, or else of those that may, or else
+    /// of all.
     pub best: Option<usize>,
 }
 
@@ -57,6 +59,15 @@ impl Outcome {
             Outcome::Met => "met",
             Outcome::Missed => "missed",
             Outcome::Undecided => "undecided",
+        }
+    }
+
+    /// Order of variants by how near they are to the goal.
+    const fn rank(self) -> u8 {
+        match self {
+            Outcome::Met => 0,
+            Outcome::Undecided => 1,
+            Outcome::Missed => 2,
         }
     }
 }
@@ -79,12 +90,10 @@ pub(crate) fn aim(scenario: &Scenario, study: &Study) -> Option<Aim> {
     };
     let sign = if goal.below { 1.0 } else { -1.0 };
     let key = |of: &Standing| of.value.map_or(f64::INFINITY, |value| sign * value);
-    let best = variants
-        .iter()
-        .enumerate()
-        .filter(|(_, of)| outcome != Outcome::Met || of.outcome == Outcome::Met)
-        .min_by(|a, b| key(a.1).total_cmp(&key(b.1)))
-        .map(|(index, _)| index);
+    let order = |a: &Standing, b: &Standing| {
+        a.outcome.rank().cmp(&b.outcome.rank()).then(key(a).total_cmp(&key(b)))
+    };
+    let best = variants.iter().enumerate().min_by(|a, b| order(a.1, b.1)).map(|(index, _)| index);
     Some(Aim { goal, outcome, variants, best })
 }
 
@@ -97,28 +106,16 @@ fn standing(
 ) -> Standing {
     let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.measured(goal.metric)).collect();
     let variant = summary.variant.name.clone();
-    if !summary.qualifies() && summary.incomplete > 0 {
-        let (outcome, value, interval) = (Outcome::Missed, summary.mean, None);
-        return Standing { variant, outcome, value, interval };
-    }
     if let Some(share) = goal.quantile {
-        let beyond = values.iter().filter(|value| !goal.is_kept_by(**value)).count();
-        let (beyond, n) = (beyond + summary.incomplete, values.len() + summary.incomplete);
-        let interval = share_interval(beyond, n, error);
-        let interval = if summary.deterministic {
-            Some(Interval::around(if beyond > 0 { 1.0 } else { 0.0 }, 0.0))
-        } else {
-            interval
-        };
-        let outcome = match interval {
-            Some(interval) if interval.high <= 1.0 - share => Outcome::Met,
-            Some(interval) if interval.low > 1.0 - share => Outcome::Missed,
-            _ => Outcome::Undecided,
-        };
-        let mut sorted = values;
-        sorted.sort_by(f64::total_cmp);
-        let level = if goal.below { share } else { 1.0 - share };
-        return Standing { variant, outcome, value: quantile(&sorted, level), interval };
+        let is_certain = summary.deterministic || values.is_empty() && !is_random(scenario, runs);
+        let runs = Shared { values, unfinished: summary.incomplete, is_certain };
+        let (outcome, interval) = runs.outcome(goal, share, error);
+        return Standing { variant, outcome, value: runs.quantile(goal, share), interval };
+    }
+    if !summary.qualifies() && summary.incomplete > 0 {
+        // The mean of the runs that finished is not that of the runs.
+        let outcome = Outcome::Missed;
+        return Standing { variant, outcome, value: None, interval: None };
     }
     let unseen = unseen(scenario, goal.metric, summary.mean.unwrap_or(0.0).abs());
     let interval = if summary.deterministic {
@@ -133,6 +130,45 @@ fn standing(
         _ => Outcome::Undecided,
     };
     Standing { variant, outcome, value: summary.mean, interval }
+}
+
+/// The runs of a variant, of which a share is to keep the bound.
+struct Shared {
+    /// Those that finished.
+    values: Vec<f64>,
+    /// The number of the others, which do not keep it.
+    unfinished: usize,
+    /// All runs are equal, and nothing in the scenario is random.
+    is_certain: bool,
+}
+
+impl Shared {
+    /// Whether this share of the runs keeps the bound, and the interval of that of the others.
+    fn outcome(&self, goal: &Goal, share: f64, error: f64) -> (Outcome, Option<Interval>) {
+        let late = self.values.iter().filter(|value| !goal.is_kept_by(**value)).count();
+        let (beyond, n) = (late + self.unfinished, self.values.len() + self.unfinished);
+        let interval = if self.is_certain && n > 0 {
+            Some(Interval::around(if beyond > 0 { 1.0 } else { 0.0 }, 0.0))
+        } else {
+            share_interval(beyond, n, error)
+        };
+        let outcome = match interval {
+            Some(interval) if interval.high <= 1.0 - share => Outcome::Met,
+            Some(interval) if interval.low > 1.0 - share => Outcome::Missed,
+            _ => Outcome::Undecided,
+        };
+        (outcome, interval)
+    }
+
+    /// The quantile, with runs that did not finish beyond every value; `None` if it is among them.
+    fn quantile(&self, goal: &Goal, share: f64) -> Option<f64> {
+        let beyond = if goal.below { f64::INFINITY } else { f64::NEG_INFINITY };
+        let mut sorted = self.values.clone();
+        sorted.extend(std::iter::repeat_n(beyond, self.unfinished));
+        sorted.sort_by(f64::total_cmp);
+        let level = if goal.below { share } else { 1.0 - share };
+        quantile(&sorted, level).filter(|value| value.is_finite())
+    }
 }
 
 impl Goal {
@@ -150,9 +186,15 @@ mod tests {
 
     /// Two variants with these values, judged by `goal`.
     fn aim_of(goal: &str, values: [&[f64]; 2]) -> Aim {
+        let finished = values.map(|of| of.iter().copied().map(Some).collect());
+        aim_over("rate 5mbit loss 1%", goal, finished)
+    }
+
+    /// The same over two paths like this one, with runs that did not finish.
+    fn aim_over(path: &str, goal: &str, values: [Vec<Option<f64>>; 2]) -> Aim {
         let options = Options::default()
-            .with(Key::Path, "a=rate 5mbit loss 1%")
-            .with(Key::Path, "b=rate 5mbit loss 1%")
+            .with(Key::Path, &format!("a={path}"))
+            .with(Key::Path, &format!("b={path}"))
             .with(Key::Protocols, "tcp")
             .with(Key::Traffic, "bulk:1MiB")
             .with(Key::Goal, goal);
@@ -187,5 +229,34 @@ mod tests {
         let bad = [1.0, 1.0, 1.0, 9.0].repeat(20);
         let aim = aim_of("p95 completion_time < 2s", [&bad, &bad]);
         assert_eq!((aim.outcome, aim.variants[0].value), (Outcome::Missed, Some(9.0)));
+    }
+
+    /// Regression: more than 5 % of unfinished runs missed every goal, and the mean of the others
+    /// was given as the quantile.
+    #[test]
+    fn unfinished_runs_count_as_runs_beyond_a_quantile() {
+        let with = |finished: &[f64], unfinished: usize| -> Vec<Option<f64>> {
+            let finished = finished.iter().copied().map(Some);
+            finished.chain(std::iter::repeat_n(None, unfinished)).collect()
+        };
+        let (most, few) = ([1.0, 1.1].repeat(45), [1.3].repeat(20));
+        let of = |goal, unfinished| {
+            let values = [with(&most, unfinished), with(&few, 0)];
+            aim_over("rate 5mbit loss 1%", goal, values)
+        };
+        let median = of("median completion_time < 1.5s", 10);
+        assert_eq!((median.variants[0].outcome, median.best), (Outcome::Met, Some(0)));
+        assert_eq!(median.variants[0].value, Some(1.1), "50 of 100 runs are at most that late");
+        let rate = of("median goodput > 1kbit", 10).variants.swap_remove(0);
+        assert_eq!(rate.outcome, Outcome::Met);
+        assert!(rate.value.is_some_and(f64::is_finite), "{rate:?}");
+        // 40 of 130 runs did not finish.
+        let p95 = of("p95 completion_time < 1.5s", 40);
+        let [missed, open] = &p95.variants[..] else { panic!("two variants") };
+        assert_eq!((missed.outcome, missed.value), (Outcome::Missed, None));
+        assert_eq!((open.outcome, p95.best), (Outcome::Undecided, Some(1)), "it may meet the goal");
+        assert!(missed.interval.is_some_and(|of| of.low > 0.05 && of.high < 1.0), "{missed:?}");
+        let mean = of("completion_time < 1.5s", 40).variants.swap_remove(0);
+        assert_eq!((mean.outcome, mean.value), (Outcome::Missed, None), "no mean of all runs");
     }
 }

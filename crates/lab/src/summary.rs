@@ -247,7 +247,7 @@ fn quantiles(scenario: &Scenario, name: &str, values: &[f64]) -> (Option<Interva
 }
 
 /// Whether the paths of a variant have random properties.
-fn is_random(scenario: &Scenario, runs: &VariantRuns) -> bool {
+pub(crate) fn is_random(scenario: &Scenario, runs: &VariantRuns) -> bool {
     match runs.variant.single_path() {
         Some(path) => scenario.is_random_on(path),
         None => scenario.is_random(),

@@ -563,6 +563,7 @@ fn on_goal(aim: &Aim) -> String {
     match outcome {
         Outcome::Met => format!("Goal {goal}: met by {name}{known}."),
         Outcome::Missed if variants.len() == 1 => format!("Goal {goal}: missed{known}."),
+        Outcome::Missed if parts.is_empty() => format!("Goal {goal}: missed by every variant."),
         Outcome::Missed => {
             format!("Goal {goal}: missed by every variant; {name} is nearest{known}.")
         }

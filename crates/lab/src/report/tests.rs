@@ -36,11 +36,9 @@ fn record(metric: Metric, value: Option<f64>) -> RunRecord {
     }
 }
 
-/// A study of these values.
-pub(crate) fn study_of(scenario: &Scenario, values: &[&[f64]]) -> Study {
-    let values: Vec<Vec<Option<f64>>> =
-        values.iter().map(|of| of.iter().copied().map(Some).collect()).collect();
-    study(scenario, scenario.traffic.metric(), &values)
+/// A study of these values, `None` of runs that did not finish.
+pub(crate) fn study_of(scenario: &Scenario, values: &[Vec<Option<f64>>]) -> Study {
+    study(scenario, scenario.traffic.metric(), values)
 }
 
 fn study(scenario: &Scenario, metric: Metric, values: &[Vec<Option<f64>>]) -> Study {

@@ -77,7 +77,12 @@ fn rank(n: usize, q: f64) -> (usize, f64) {
 }
 
 fn between(below: f64, above: f64, fraction: f64) -> f64 {
-    if fraction == 0.5 { f64::midpoint(below, above) } else { below + (above - below) * fraction }
+    match fraction {
+        // The next value may be infinite.
+        0.0 => below,
+        0.5 => f64::midpoint(below, above),
+        _ => below + (above - below) * fraction,
+    }
 }
 
 /// Unbiased variance; `None` with fewer than two values.
