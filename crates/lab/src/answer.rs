@@ -147,8 +147,9 @@ pub(crate) fn compare(
 }
 
 /// The variant that decides: of those over several paths the best one that pays off, or else the
-/// best one; without any, the nearest rival of the best variant. Use of several paths at once comes
-/// before use of them in turn.
+/// best one; without any, the best one that pays off, as UDP may, which is never the reference, or
+/// else the nearest rival of the best variant. Use of several paths at once comes before use of
+/// them in turn.
 fn deciding(larger_is_better: bool, variants: &[Summary], references: &[usize]) -> Option<usize> {
     let sign = if larger_is_better { -1.0 } else { 1.0 };
     let is_reference = |index: &usize| references.get(*index) == Some(index);
@@ -161,13 +162,14 @@ fn deciding(larger_is_better: bool, variants: &[Summary], references: &[usize]) 
         let key = |v: &Summary| sign * v.mean.unwrap_or(f64::INFINITY);
         of.min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(index, _)| index)
     };
+    let pays_off = |v: &Summary| v.class == Some(Class::PaysOff);
     if together().count() > 0 {
-        let pays_off = |v: &Summary| v.class == Some(Class::PaysOff);
         return best(&mut together().filter(|(_, v)| pays_off(v)))
             .or_else(|| best(&mut together()));
     }
     let gap = |v: &Summary| v.difference.as_ref().map_or(f64::INFINITY, |d| d.mean.abs());
-    rivals().min_by(|a, b| gap(a.1).total_cmp(&gap(b.1))).map(|(index, _)| index)
+    let nearest = || rivals().min_by(|a, b| gap(a.1).total_cmp(&gap(b.1))).map(|(index, _)| index);
+    best(&mut rivals().filter(|(_, v)| pays_off(v))).or_else(nearest)
 }
 
 impl Judged {

@@ -38,17 +38,20 @@ pub(crate) fn verdict(
     };
     let words = Words { scenario, metric, scale: scale(metric, variants), family: judged.family };
     let together = judged.deciding().filter(|deciding| is_together(deciding) && !is_together(best));
-    let mut sentences = match together {
-        Some(together) => {
+    let pays_off = |deciding: &&Summary| deciding.class == Some(Class::PaysOff);
+    let winner = judged.deciding().filter(pays_off).filter(|_| together.is_none());
+    let mut sentences = match (together, winner) {
+        (Some(together), _) => {
             let mut sentences = words.on_multipath(best, together, variants);
             sentences.extend(words.on_other_family(judged, together));
             sentences
         }
-        None => words.on_rivals(best, variants),
+        (None, Some(winner)) => vec![words.on_winner(best, winner)],
+        (None, None) => words.on_rivals(best, variants),
     };
     sentences.splice(1..1, beside.filter(|_| together.is_some()));
     sentences.extend(goal.map(on_goal));
-    let headline = together.unwrap_or(best);
+    let headline = together.or(winner).unwrap_or(best);
     let failures = failures.filter(|_| together.is_some());
     let of_failures = failures.and_then(|failures| words.when_a_path_fails(failures));
     if of_failures.is_none() && metric != Measure::FAILOVER {
@@ -115,6 +118,14 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
+    /// Text on a variant that is better than the one that others are compared with: UDP, which is
+    /// never a baseline.
+    fn on_winner(&self, reference: &Summary, winner: &Summary) -> String {
+        let (name, mean) = (self.name(winner), self.mean(winner));
+        let distance = self.distance(winner, &self.name(reference));
+        format!("best is {name}: {} {mean}{distance}.", self.metric.info().short)
+    }
+
     /// Text on the best variant, and on the next ones.
     fn on_rivals(&self, best: &Summary, variants: &[Summary]) -> Vec<String> {
         let best_is = if variants.len() == 1 { "" } else { "best is " };

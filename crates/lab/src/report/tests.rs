@@ -762,3 +762,44 @@ fn paths_in_turn_are_multi_homing_and_decide_only_without_paths_at_once() {
     assert_eq!(both.answer.variant.as_deref(), Some("mptcp/linux/cubic"));
     assert!(both.verdict.contains("sctp/multihomed/reno pays off: "), "{}", both.verdict);
 }
+
+/// A report on messages with variants of these protocols over `a` and `b`, or over both.
+fn of_messages(protocols: &str, random: bool, values: &[Vec<Option<f64>>]) -> Report {
+    let loss = if random { " loss 1%" } else { "" };
+    let scenario = Options::default()
+        .with(Key::Path, &format!("a=rate 5mbit{loss}"))
+        .with(Key::Path, &format!("b=rate 5mbit{loss}"))
+        .with(Key::Traffic, "udp:1mbit:10s")
+        .with(Key::PathNoise, "0")
+        .with(Key::Protocols, protocols)
+        .resolve()
+        .unwrap();
+    Report::new(&scenario, &study(&scenario, Metric::MessageDelay, values)).unwrap()
+}
+
+/// The same with values around these, or with these.
+fn of_delays(protocols: &str, random: bool, centres: &[f64]) -> Report {
+    let of = |(centre, seed): (&f64, u64)| match random {
+        true => noisy(*centre, 0.2, seed),
+        false => vec![Some(*centre)],
+    };
+    of_messages(protocols, random, &centres.iter().zip(1..).map(of).collect::<Vec<_>>())
+}
+
+/// Regression: the verdict called UDP undecided where its row said that it pays off.
+#[test]
+fn verdict_names_udp_where_it_is_better_than_the_baseline() {
+    for random in [false, true] {
+        // tcp/a, tcp/b, udp/a, udp/b
+        let report = of_delays("tcp,udp", random, &[4.0, 4.3, 1.0, 2.0]);
+        assert_eq!(report.answer.baseline.as_deref(), Some("tcp/a/cubic"));
+        assert_eq!(report.answer.winner.as_deref(), Some("udp/a"), "the best, not the nearest");
+        assert_eq!(report.answer.class, Some(Class::PaysOff));
+        let verdict = &report.verdict;
+        assert!(verdict.starts_with("Verdict: best is UDP over a: message delay "), "{verdict}");
+        assert!(verdict.contains(" less than TCP over a (") && !verdict.contains("ndecided"));
+    }
+    let worse = of_delays("tcp,udp", true, &[4.0, 9.0, 5.0, 9.0]);
+    assert_eq!(worse.answer.winner.as_deref(), Some("tcp/a/cubic"));
+    assert!(worse.verdict.starts_with("Verdict: best is TCP over a: "), "{}", worse.verdict);
+}
