@@ -174,7 +174,8 @@ impl Shared {
 impl Goal {
     /// Whether this value is on the right side of the bound.
     fn is_kept_by(&self, value: f64) -> bool {
-        if self.below { value <= self.bound } else { value >= self.bound }
+        let is_beyond = if self.below { value > self.bound } else { value < self.bound };
+        !is_beyond && !(self.strict && value == self.bound)
     }
 }
 
@@ -217,6 +218,23 @@ mod tests {
         let aim = aim_of("completion_time < 1.05s", [&slow, &fast]);
         assert_eq!(outcomes(&aim), ["undecided", "missed", "undecided"]);
         assert_eq!(outcomes(&aim_of("goodput > 5mbit", [&slow, &fast])), ["met", "missed", "met"]);
+    }
+
+    /// Regression: `<` and `>` were met at the bound itself.
+    #[test]
+    fn bound_itself_meets_the_goal_only_where_it_is_included() {
+        let outcome_of = |goal: &str| {
+            let equal = || vec![Some(2.0); 20];
+            aim_over("rate 5mbit", goal, [equal(), equal()]).outcome.name()
+        };
+        for (sign, outcome) in [("<", "missed"), (">", "missed"), ("<=", "met"), (">=", "met")] {
+            let goal = format!("completion_time {sign} 2s");
+            assert_eq!(outcome_of(&goal), outcome, "{goal}");
+            assert_eq!(outcome_of(&format!("median {goal}")), outcome, "median {goal}");
+        }
+        for goal in ["completion_time < 2.001s", "completion_time > 1.999s"] {
+            assert_eq!(outcome_of(goal), "met", "{goal}");
+        }
     }
 
     #[test]

@@ -13,8 +13,11 @@ use traffic::{Measure, Source, Traffic};
 
 /// Quantiles that a goal may be about although a run has one value: then they are over the runs.
 const OF_RUNS: [(&str, f64); 3] = [("median", 0.5), ("p95", 0.95), ("p99", 0.99)];
+/// A comparison, whether the number is to be below the bound, and whether the bound is excluded.
+type Sign = (&'static str, bool, bool);
 /// Comparisons, the longer ones first.
-const COMPARISONS: [(&str, bool); 4] = [("<=", true), (">=", false), ("<", true), (">", false)];
+const COMPARISONS: [Sign; 4] =
+    [("<=", true, false), (">=", false, false), ("<", true, true), (">", false, true)];
 /// An example of each kind of goal.
 const EXAMPLES: &str =
     "`p95 message_delay < 150ms`, `page_load_time < 3s`, `goodput > 5mbit`, `late < 1%`";
@@ -45,6 +48,8 @@ pub struct Goal {
     pub bound: f64,
     /// Whether the number is to be below the bound.
     pub below: bool,
+    /// Whether the bound itself does not keep the goal.
+    pub strict: bool,
     /// The share of the runs that are to keep it; `None`: their mean is.
     pub quantile: Option<f64>,
 }
@@ -92,17 +97,17 @@ fn short(measure: &Measure) -> &'static str {
 
 /// Parses `[STATISTIC] METRIC COMPARISON VALUE`.
 pub(super) fn goal(text: &str, measures: &[Measure]) -> Result<Goal, Refusal> {
-    let found = COMPARISONS.iter().find_map(|(sign, below)| {
-        text.find(sign).map(|at| (*below, &text[..at], &text[at + sign.len()..]))
+    let found = COMPARISONS.iter().find_map(|(sign, below, strict)| {
+        text.find(sign).map(|at| (*below, *strict, &text[..at], &text[at + sign.len()..]))
     });
-    let Some((below, subject, value)) = found else {
+    let Some((below, strict, subject, value)) = found else {
         let problem = format!("`{}` has no comparison", text.trim());
         return Err(Refusal::new(text, problem, format!("write a goal such as {EXAMPLES}")));
     };
     let (metric, quantile) = self::subject(subject, measures)?;
     let bound = self::value(value.trim(), metric)?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Ok(Goal { text, metric, bound, below, quantile })
+    Ok(Goal { text, metric, bound, below, strict, quantile })
 }
 
 /// The number, and the quantile over the runs if it is one.
@@ -163,6 +168,7 @@ mod tests {
     fn goals_name_statistic_metric_and_bound() {
         let of = |text: &str| {
             let goal = goal(text, &video()).unwrap();
+            assert_eq!(goal.strict, !text.contains('='), "{text}");
             (goal.metric.name(), goal.bound, goal.below, goal.quantile)
         };
         assert_eq!(of("p95 message_delay < 150ms"), ("p95", 0.15, true, None));
