@@ -8,13 +8,18 @@ use traffic::Measure;
 
 /// Whether a variant shows what a path can do alone. UDP does not: it loses what others deliver.
 fn is_alone(summary: &Summary) -> bool {
-    summary.variant.single_path().is_some() && summary.variant.protocol() != Protocol::Udp
+    summary.variant.single_path().is_some() && !is_udp(summary)
 }
 
-/// The best variant over a single path, or else the best of all.
+fn is_udp(summary: &Summary) -> bool {
+    summary.variant.protocol() == Protocol::Udp
+}
+
+/// The best variant over a single path, or else the best of all; UDP only beside nothing else.
 fn reference(metric: Measure, variants: &[Summary]) -> Option<usize> {
     let alone = best(metric, variants, is_alone);
-    alone.or_else(|| best_of_all(metric, variants))
+    let only_udp = variants.iter().all(is_udp);
+    alone.or_else(|| best(metric, variants, |variant| only_udp || !is_udp(variant)))
 }
 
 /// The reference of each variant; `None` if no variant qualifies. Where variants over several paths

@@ -803,3 +803,17 @@ fn verdict_names_udp_where_it_is_better_than_the_baseline() {
     assert_eq!(worse.answer.winner.as_deref(), Some("tcp/a/cubic"));
     assert!(worse.verdict.starts_with("Verdict: best is TCP over a: "), "{}", worse.verdict);
 }
+
+/// Regression: beside MPTCP alone UDP became the baseline.
+#[test]
+fn udp_is_the_baseline_of_udp_alone() {
+    // mptcp, udp/a, udp/b
+    let beside = of_delays("mptcp,udp", true, &[4.0, 5.0, 1.0]);
+    assert_eq!(beside.baseline.as_deref(), Some("mptcp/linux/cubic"));
+    assert_eq!(classes(&beside)[0], Some(Class::Baseline));
+    assert_eq!(beside.answer.winner.as_deref(), Some("udp/b"));
+    assert!(beside.verdict.contains(" less than mptcp/linux/cubic ("), "{}", beside.verdict);
+    assert!(beside.advice.is_empty(), "{:?}", beside.advice);
+    let alone = of_delays("udp", true, &[5.0, 1.0]);
+    assert_eq!(alone.baseline.as_deref(), Some("udp/b"));
+}

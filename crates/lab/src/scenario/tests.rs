@@ -454,6 +454,16 @@ fn multipath_choices_that_cannot_be_are_refused() {
     for key in ["schedulers = \"lrf\"", "reinjection = \"off\""] {
         refused_with(&format!("{key}\n{SHORT}"), &["add `mptcp` to the protocols"]);
     }
+    let udp = |protocols: &str, baseline: &str| {
+        format!(
+            "traffic = \"udp:1mbit:3s\"\nprotocols = \"{protocols}\"\nbaseline = \"{baseline}\"\n\
+             [path]\na = \"rate 9mbit\"\nb = \"rate 5mbit\"\n"
+        )
+    };
+    let loses = "`udp/b` loses what other variants deliver";
+    refused_with(&udp("tcp,udp", "udp/b"), &[loses, "tcp/a/cubic, tcp/b/cubic"]);
+    refused_with(&udp("mptcp,udp", "average"), &["only UDP uses a path alone", "tcp,udp"]);
+    assert_eq!(scenario(&udp("udp", "udp/b")).baseline, Baseline::Named("udp/b".into()));
     let alone = SHORT.replace("[path]", "protocols = \"mptcp\"\nbaseline = \"average\"\n[path]");
     refused_with(&alone, &["no average of single paths"]);
     let many: String = (0..9).map(|n| format!("p{n} = \"rate 5mbit\"\n")).collect();

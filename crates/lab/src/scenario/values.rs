@@ -2,7 +2,7 @@
 //! names.
 
 use super::Baseline;
-use super::variants::Variant;
+use super::variants::{Protocol, Variant};
 use crate::error::{Given, InputError, Refusal};
 use crate::units::{parse_probability, parse_rate, parse_size, parse_time};
 use crate::words::nearest_help;
@@ -161,7 +161,10 @@ fn number(
     })
 }
 
+/// The baseline among these variants. UDP is that of UDP alone: it loses what others deliver.
 pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, InputError> {
+    let is_udp = |variant: &Variant| variant.protocol() == Protocol::Udp;
+    let only_udp = variants.iter().all(is_udp);
     match given.text.to_ascii_lowercase().as_str() {
         "best" => Ok(Baseline::Best),
         "average" if variants.iter().all(|variant| variant.single_path().is_none()) => Err(given
@@ -169,18 +172,32 @@ pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, 
                 "no path is used alone, so there is no average of single paths",
                 "add `tcp` to the protocols: `--protocols tcp,mptcp`",
             )),
+        "average" if variants.iter().all(|of| of.single_path().is_none() || is_udp(of)) => {
+            Err(given.refuse_whole(
+                "only UDP uses a path alone, and it has no part in the average",
+                "add `tcp` to the protocols: `--protocols tcp,udp`",
+            ))
+        }
         "average" => Ok(Baseline::Average),
         _ => {
             let name = given.text.as_str();
             let exact = variants.iter().find(|variant| variant.name == name);
             let alike = || variants.iter().find(|one| one.name.eq_ignore_ascii_case(name));
-            if let Some(variant) = exact.or_else(alike) {
+            let found = exact.or_else(alike);
+            if let Some(variant) = found.filter(|variant| only_udp || !is_udp(variant)) {
                 return Ok(Baseline::Named(variant.name.clone()));
             }
             let mut names = vec!["best", "average"];
-            names.extend(variants.iter().map(|variant| variant.name.as_str()));
-            let problem = format!("unknown variant `{name}`");
-            Err(given.refuse_whole(problem, nearest_help(name, &names)))
+            let others = variants.iter().filter(|variant| only_udp || !is_udp(variant));
+            names.extend(others.map(|variant| variant.name.as_str()));
+            let (problem, help) = match found {
+                Some(variant) => (
+                    format!("`{}` loses what other variants deliver", variant.name),
+                    format!("valid are: {}", names.join(", ")),
+                ),
+                None => (format!("unknown variant `{name}`"), nearest_help(name, &names)),
+            };
+            Err(given.refuse_whole(problem, help))
         }
     }
 }
