@@ -92,7 +92,9 @@ impl FailIf {
             FailIf::Hurts => answer.class == Some(Class::Hurts),
             FailIf::Undecided => {
                 let unknown = matches!(answer.class, None | Some(Class::Undecided));
-                answer.variant.is_some() && unknown || goal == Some(Outcome::Undecided)
+                // A variant alone raises no question, unless it has no verdict itself.
+                let asked = report.variants.len() > 1 || answer.baseline.is_none();
+                asked && unknown || goal == Some(Outcome::Undecided)
             }
             FailIf::GoalMissed => goal == Some(Outcome::Missed),
         }

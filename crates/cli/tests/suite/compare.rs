@@ -164,6 +164,15 @@ fn answer_of_fail_if_has_an_exit_code_of_its_own() {
     assert_eq!(unknown.status.code(), Some(4), "two runs have no interval");
     let unasked = study("bulk:4MiB", &random);
     assert_eq!(unasked.status.code(), Some(0));
+    let failed = study("bulk:4MiB", &["--deadline", "500ms", "--fail-if", "hurts,undecided"]);
+    assert!(stdout(&failed).contains("Verdict: none."), "{}", stdout(&failed));
+    assert_eq!(failed.status.code(), Some(4), "no run is complete, so nothing is known");
+    let alone = ["--protocols", "tcp", "--fail-if", "undecided"];
+    let one = |deadline| {
+        let path = ["compare", "--path", "a=rate 5mbit delay 10ms", "--traffic", "bulk:1MiB"];
+        anabranch(&[&path[..], &alone, &["--deadline", deadline]].concat()).status.code()
+    };
+    assert_eq!([one("60s"), one("500ms")], [Some(0), Some(4)], "a variant alone has no class");
 }
 
 #[test]
