@@ -443,10 +443,11 @@ fn outcome(pair: &Pair) -> String {
     let share = pair.difference.as_ref().and_then(|difference| difference.relative);
     let share = share.map_or(String::new(), |share| percent(share.abs()));
     match pair.class {
-        Class::PaysOff => format!("{share} better"),
-        Class::Hurts => format!("{share} worse"),
-        Class::NoDifference => "equal".to_owned(),
-        Class::Undecided | Class::Baseline => "undecided".to_owned(),
+        Some(Class::PaysOff) => format!("{share} better"),
+        Some(Class::Hurts) => format!("{share} worse"),
+        Some(Class::NoDifference) => "equal".to_owned(),
+        Some(Class::Undecided | Class::Baseline) => "undecided".to_owned(),
+        None => "not known".to_owned(),
     }
 }
 

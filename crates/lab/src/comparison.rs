@@ -123,8 +123,8 @@ pub struct Pair {
     pub with: usize,
     /// Difference of the first and the second.
     pub difference: Option<Difference>,
-    /// Class of the first.
-    pub class: Class,
+    /// Class of the first; `None` where what no run has shown yet may change it.
+    pub class: Option<Class>,
 }
 
 /// The other side of a comparison.

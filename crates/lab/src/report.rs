@@ -8,7 +8,7 @@ use crate::advice::advice;
 use crate::answer::{
     Answer, MetricRow, Stopped, answer, compare, judge, judge_failures, metric_rows,
 };
-use crate::comparison::{Asked, Class, Comparison, Depth, Pair, Ratio, Series};
+use crate::comparison::{Asked, Comparison, Depth, Pair, Ratio, Series};
 use crate::goal::{Aim, aim};
 use crate::reference::{baselines, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
@@ -163,7 +163,7 @@ fn pairs(comparison: &Comparison<'_>, variants: &[Summary]) -> Vec<Pair> {
         variant,
         with,
         difference: compared.difference,
-        class: compared.class.unwrap_or(Class::Undecided),
+        class: compared.class,
     };
     asked.into_iter().zip(compared).map(pair).collect()
 }

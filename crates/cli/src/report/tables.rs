@@ -314,11 +314,12 @@ fn pair_row(sheet: &Sheet<'_>, pair: &Pair, scale: &Scale) -> String {
     let of = pair.difference.as_ref();
     let mean = of.map_or(String::new(), |difference| mean(difference, scale));
     let interval = ends(of.and_then(|difference| difference.interval), scale);
+    let class = pair.class.map_or("not known".to_owned(), |class| outcome(class, of));
     format!(
         "<tr><td>{}</td><td>{}</td><td class=\"n\">{mean}</td><td>{interval}</td><td>{}</td></tr>",
         name(pair.variant),
         name(pair.with),
-        outcome(pair.class, of).replace("<br>", " "),
+        class.replace("<br>", " "),
     )
 }
 

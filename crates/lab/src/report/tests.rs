@@ -511,14 +511,30 @@ fn each_variant_is_compared_with_each() {
         (pair.class, pair.difference.as_ref().unwrap().mean)
     };
     assert_eq!(report.pairs.len(), 6);
-    assert_eq!(pair(0, 1).0, Class::Hurts);
-    assert_eq!(pair(1, 2).0, Class::Hurts);
-    assert_eq!(pair(2, 3), (Class::NoDifference, 0.0), "scheduler against scheduler");
+    assert_eq!(pair(0, 1).0, Some(Class::Hurts));
+    assert_eq!(pair(1, 2).0, Some(Class::Hurts));
+    assert_eq!(pair(2, 3), (Some(Class::NoDifference), 0.0), "scheduler against scheduler");
     for pair in &report.pairs {
         let difference = pair.difference.as_ref().unwrap();
         let width = |interval: Option<crate::statistics::Interval>| interval.unwrap().half_width();
         assert!(width(difference.interval) >= width(difference.fixed), "six comparisons");
     }
+}
+
+/// Regression: pairs were "undecided, significant" where the rows of their variants had no class.
+#[test]
+fn pairs_of_too_few_runs_have_no_class() {
+    let few = |centre, seed| noisy(centre, 0.2, seed)[..2].to_vec();
+    let scenario = together_scenario("lrf", true, "best");
+    let values = [few(3.0, 1), few(2.0, 2), few(1.2, 3)];
+    let study = study(&scenario, Metric::CompletionTime, &values);
+    let report = Report::new(&scenario, &study).unwrap();
+    let document = document(&scenario, &report);
+    for pair in document["pairs"].as_array().unwrap() {
+        assert_eq!((&pair["class"], &pair["magnitude"]), (&Value::Null, &Value::Null), "{pair}");
+        assert!(pair["diff"]["mean"].is_number() && pair["diff"]["ci95"].is_null(), "{pair}");
+    }
+    assert_eq!(report.pairs.len(), 3);
 }
 
 #[test]
@@ -540,7 +556,7 @@ fn no_class_stands_without_an_interval_behind_it() {
             };
             let report = together("lrf", random, "best", &values);
             let shown = report.variants.iter().filter_map(|v| Some((v.class?, &v.difference)));
-            let pairs = report.pairs.iter().map(|pair| (pair.class, &pair.difference));
+            let pairs = report.pairs.iter().filter_map(|p| Some((p.class?, &p.difference)));
             for (class, difference) in shown.chain(pairs) {
                 if matches!(class, Class::PaysOff | Class::Hurts | Class::NoDifference) {
                     let difference = difference.as_ref().unwrap();

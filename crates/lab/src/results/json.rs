@@ -435,8 +435,8 @@ fn pair(report: &Report, pair: &Pair) -> Value {
             "corrected_ci": difference.interval.map(ends),
             "relative": difference.relative,
         })),
-        "class": pair.class.name(),
-        "magnitude": difference.map(Difference::magnitude),
+        "class": pair.class.map(Class::name),
+        "magnitude": difference.filter(|_| pair.class.is_some()).map(Difference::magnitude),
     })
 }
 
