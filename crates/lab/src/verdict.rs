@@ -491,21 +491,30 @@ impl Words<'_> {
             return format!("No comparison with {name}.");
         };
         let by = self.scale.value(difference.mean.abs());
-        let share = difference.relative.map_or(String::new(), |r| percent(r.abs()));
+        // There is no share of a baseline of zero.
+        let share = || difference.relative.map(|share| percent(share.abs()));
+        let with_share = |between: &str, last: String| match share() {
+            Some(share) => format!("{share}{between}{last}"),
+            None => last,
+        };
         let (before, after) = self.metric.info().worse;
         let worse = format!("{name} {before} {by} {after}");
         match (next.class, difference.interval) {
-            (Some(Class::Hurts), Some(interval)) if interval.half_width() > 0.0 => {
-                format!("{worse} ({share}; {}): {}.", self.ends(interval), difference.magnitude())
-            }
-            (Some(Class::Hurts), _) => {
-                format!("{worse} ({share}, deterministic): {}.", difference.magnitude())
+            (Some(Class::Hurts), interval) => {
+                let interval = interval.filter(|interval| interval.half_width() > 0.0);
+                let known = match interval {
+                    Some(interval) => with_share("; ", self.ends(interval)),
+                    None => with_share(", ", "deterministic".to_owned()),
+                };
+                format!("{worse} ({known}): {}.", difference.magnitude())
             }
             (Some(Class::NoDifference), _) => {
-                format!("No difference to {name} that matters ({by}, {share}).")
+                let share = share().map_or(String::new(), |share| format!(", {share}"));
+                format!("No difference to {name} that matters ({by}{share}).")
             }
             _ => format!(
-                "Undecided against {name}: {by} ({share}) apart; {}",
+                "Undecided against {name}: {by}{} apart; {}",
+                share().map_or(String::new(), |share| format!(" ({share})")),
                 match difference.needs {
                     Some(needs) => format!("about {needs} runs would decide."),
                     None => format!("more runs may distinguish it from {best}."),

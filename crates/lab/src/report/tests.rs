@@ -833,3 +833,18 @@ fn udp_is_the_baseline_of_udp_alone() {
     let alone = of_delays("udp", true, &[5.0, 1.0]);
     assert_eq!(alone.baseline.as_deref(), Some("udp/b"));
 }
+
+/// Regression: the verdict had empty brackets where the baseline's mean is zero.
+#[test]
+fn verdict_leaves_out_the_share_of_a_baseline_of_zero() {
+    let says = |random: bool, b: Vec<Option<f64>>, part: &str| {
+        let values = [vec![Some(0.0); b.len()], b];
+        let verdict = of_messages("tcp", random, &values).verdict;
+        assert!(verdict.contains(part), "`{part}` is missing in: {verdict}");
+        assert!(!verdict.contains("()") && !verdict.contains(", )"), "{verdict}");
+    };
+    says(false, vec![Some(3.0)], "b delays by 3.000 s more (deterministic): significant.");
+    says(true, noisy(3.0, 0.2, 1), "b delays by 3.005 s more (95 % interval ");
+    says(true, swing(3.0, 3.0), "Undecided against b: 3.000 s apart; ");
+    says(false, vec![Some(0.0)], "No difference to b that matters (0.000 s).");
+}
