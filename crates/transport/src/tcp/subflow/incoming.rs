@@ -23,8 +23,6 @@ const DEFAULT_MSS: u16 = 536;
 /// Smallest MSS of a peer: smaller ones make a host flood itself with headers (Linux
 /// `tcp_min_snd_mss`, CVE-2019-11479).
 const MIN_MSS: u16 = 48;
-/// Time between two answers to segments that are no progress (Linux `tcp_invalid_ratelimit`).
-const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The payload of a segment in the peer's stream. Every step needs it, so it is computed once.
 #[derive(Clone, Copy, Debug)]
@@ -261,17 +259,15 @@ impl Subflow {
         let reset = segment.flags.contains(Flags::RST);
         // A reset need not pass PAWS (RFC 7323 s5.3 R1).
         if !reset && self.is_old_by_timestamp(cx, segment) {
-            self.answer_outside(cx, segment);
+            self.answer_unacceptable(segment);
             return false;
         }
         let end = start + i64::from(len) + i64::from(segment.flags.sequence_len());
         if !self.rx.is_acceptable(start, end) {
             if self.is_repeated_syn(segment) {
                 self.handshake.repeat();
-            } else if !reset && self.is_probe(segment, start) {
-                self.answer_unacceptable(segment);
             } else if !reset {
-                self.answer_outside(cx, segment);
+                self.answer_unacceptable(segment);
             }
             return false;
         }
@@ -280,7 +276,7 @@ impl Subflow {
                 self.summarise(segment, 0, false);
                 self.reset_by_peer(cx);
             } else {
-                self.challenge(cx.now);
+                self.rx.ack.now();
             }
             return false;
         }
@@ -292,7 +288,7 @@ impl Subflow {
             } else if self.fsm.is_syn_received() && segment.flags.contains(Flags::ACK) {
                 return true;
             } else {
-                self.challenge(cx.now);
+                self.rx.ack.now();
             }
             return false;
         }
@@ -312,44 +308,6 @@ impl Subflow {
         }
         let Some(timestamps) = segment.options.timestamps else { return false };
         self.rx.is_old_timestamp(cx.now, timestamps.value)
-    }
-
-    /// Answers an old or unacceptable segment, which without data may be part of a loop of
-    /// acknowledgements between hosts that a forged segment has deceived (RFC 5961 s7; Linux
-    /// `tcp_oow_rate_limited`).
-    #[cold]
-    fn answer_outside(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
-        let is_data = segment.sequence_len() > 0 && !segment.flags.contains(Flags::SYN);
-        if is_data || self.may_challenge(cx.now) {
-            self.answer_unacceptable(segment);
-        }
-    }
-
-    /// Whether an old segment may be a probe of a closed window, of which each is answered: it
-    /// acknowledges what was sent, as the segments of no loop do in both directions. A kernel
-    /// leaves out answers to some of them, too.
-    #[cold]
-    fn is_probe(&self, segment: &TcpSegment, start: i64) -> bool {
-        let ack = segment.ack.to_offset(self.handshake.first_seq(), self.tx.una());
-        let is_bare = segment.sequence_len() == 0 && segment.flags.contains(Flags::ACK);
-        is_bare && start < self.rx.nxt() as i64 && self.tx.is_acceptable_ack(ack)
-    }
-
-    /// A challenge acknowledgement (RFC 5961), unless there was one just now (Linux
-    /// `tcp_send_challenge_ack`).
-    #[cold]
-    fn challenge(&mut self, now: Instant) {
-        if self.may_challenge(now) {
-            self.rx.ack.now();
-        }
-    }
-
-    fn may_challenge(&mut self, now: Instant) -> bool {
-        let may = now >= self.no_answer_before;
-        if may {
-            self.no_answer_before = now + ANSWER_INTERVAL;
-        }
-        may
     }
 
     /// Answers an old or unacceptable segment.
@@ -372,7 +330,8 @@ impl Subflow {
         let una = self.tx.una();
         let ack = segment.ack.to_offset(self.handshake.first_seq(), una);
         if !self.tx.is_acceptable_ack(ack) {
-            self.challenge(cx.now);
+            cold_path();
+            self.rx.ack.now();
             return false;
         }
         self.tx.window.on_answer();
