@@ -413,9 +413,8 @@ impl Sender {
     #[inline(never)]
     fn lose(&mut self, cx: &mut Context<'_>, paths: &mut [Path], missing: &[Tsn]) {
         for tsn in missing {
-            let Some((path, len)) = self.outstanding.sent_on(*tsn) else { continue };
+            let Some((path, _)) = self.outstanding.sent_on(*tsn) else { continue };
             let Some(path) = paths.get_mut(path.index()) else { continue };
-            self.peer_rwnd += u64::from(len);
             self.record_lost(cx, path, *tsn, LossReason::DupThresh);
             path.counters.on_lost();
             if path.timed == Some(*tsn) {

@@ -431,11 +431,9 @@ impl Transfer {
     #[inline(never)]
     fn again(&mut self, cx: &mut Context<'_>, path: PathId, chunks: &mut Outgoing) -> bool {
         let index = path.index();
-        let Some((first, len, _)) = self.next_marked_to(cx, path) else { return false };
-        let idle = self.sender.outstanding.total_in_flight_bytes() == 0;
-        let may_send = self.paths[index].owes_packet || self.sender.has_window(path);
-        let is_taken = self.sender.peer_takes(len) || (idle && self.sender.peer_rwnd > 0);
-        if !may_send || !is_taken {
+        let Some((first, ..)) = self.next_marked_to(cx, path) else { return false };
+        // The peer has had room for them: its window limits new data only (RFC 9260 s6.1 A, C).
+        if !self.paths[index].owes_packet && !self.sender.has_window(path) {
             return false;
         }
         let earliest = self.sender.outstanding.earliest(path);

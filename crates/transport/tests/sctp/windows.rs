@@ -31,14 +31,24 @@ fn tsns(pair: &Pair) -> Vec<Tsn> {
 
 /// The peer acknowledges everything up to the `cum`-th chunk, from 1, and blocks behind it.
 fn sack(pair: &mut Pair, cum: u32, gaps: &[(u16, u16)]) {
+    sack_with(pair, cum, gaps, 1_000_000);
+}
+
+/// The same, with this window of the peer.
+fn sack_with(pair: &mut Pair, cum: u32, gaps: &[(u16, u16)], a_rwnd: u32) {
     let first = tsns(pair)[0];
     let gaps = gaps.iter().map(|(start, end)| GapBlock { start: *start, end: *end }).collect();
-    let sack = Sack { cum_tsn: first + cum - 1, a_rwnd: 1_000_000, gaps, ..Sack::default() };
+    let sack = Sack { cum_tsn: first + cum - 1, a_rwnd, gaps, ..Sack::default() };
     pair.forge(Client, vec![Chunk::Sack(sack)]);
 }
 
 /// The trace of four SACKs, of which the last one is the third that misses TSN 3.
 fn fast_retransmit(client: SctpConfig) -> Pair {
+    fast_retransmit_with(client, 1_000_000)
+}
+
+/// The same, where the last SACK has this window of the peer.
+fn fast_retransmit_with(client: SctpConfig, a_rwnd: u32) -> Pair {
     let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, client);
     for _ in 0..6 {
         pair.send(Client, message(0, FULL));
@@ -50,7 +60,7 @@ fn fast_retransmit(client: SctpConfig) -> Pair {
     sack(&mut pair, 2, &[(2, 2)]);
     sack(&mut pair, 2, &[(2, 3)]);
     assert_eq!(tsns(&pair).len(), 6, "twice is not enough");
-    sack(&mut pair, 2, &[(2, 4)]);
+    sack_with(&mut pair, 2, &[(2, 4)], a_rwnd);
     assert_eq!(tsns(&pair)[6..], [first + 2], "3 is sent again at once, and nothing else");
     pair
 }
@@ -61,6 +71,23 @@ fn fast_retransmit_trace_of_four_sacks() {
     assert_eq!(pair.cwnds(Client), [4404, 5872, 7340, 5872]);
     let last = pair.windows(Client).last().and_then(|window| window.ssthresh);
     assert_eq!(last, Some(4 * PMDCS), "max(7340 / 2, 4 PMDCS)");
+}
+
+#[test]
+fn lost_chunk_is_sent_again_although_the_window_of_the_peer_is_closed() {
+    let mut pair = fast_retransmit_with(config(), 0);
+    pair.send(Client, message(0, FULL));
+    assert_eq!(tsns(&pair).len(), 7, "RFC 9260 s6.1 A and C: new data wait");
+}
+
+#[test]
+fn lost_chunk_gives_back_its_room_in_the_window_of_the_peer_once() {
+    let mut pair = fast_retransmit_with(config(), 2 * PMDCS as u32);
+    for _ in 0..3 {
+        pair.send(Client, message(0, FULL));
+    }
+    let first = tsns(&pair)[0];
+    assert_eq!(tsns(&pair)[6..], [first + 2, first + 6], "two chunks are outstanding");
 }
 
 #[test]
