@@ -142,6 +142,10 @@ fn options_over_several_paths() {
     let paths: Vec<&str> = paths.iter().flat_map(|path| ["--path", path]).collect();
     session
         .call(&[&["compare", "--traffic", "video", "--protocols", "mptcp"], &paths[..]].concat());
+    let udp = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "udp:1mbit:10s"];
+    for (protocols, baseline) in [("tcp,udp", "udp/3g"), ("mptcp,udp", "average")] {
+        session.call(&[&udp[..], &["--protocols", protocols, "--baseline", baseline]].concat());
+    }
     session.end();
 }
 

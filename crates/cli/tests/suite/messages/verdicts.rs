@@ -129,5 +129,8 @@ fn metrics_and_goals() {
     ] {
         study(&mut session, [LOSSY, far], &[&packets[..], &more].concat());
     }
+    let unfinished = ["--deadline", "500ms", "--protocols", "tcp", "--traffic", "bulk:512KiB"];
+    let goal = goal("completion_time < 10ms");
+    study(&mut session, [NEAR, FAR], &[&unfinished[..], &goal].concat());
     session.end();
 }
