@@ -281,9 +281,8 @@ fn a_neighbouring_value_replaces_paths_only_where_they_are() {
     let more = "[experiment.more]\nfile = \"burst.toml\"\n\
         set = { path = { third = \"rate 10mbit delay 5ms\" } }\n";
     let head = format!("{HEAD}{more}");
-    let parts = part(
-        "check = \"order\"\nexperiment = [\"burst/*\", \"more\"]\nvalues = [\"best\", 1]",
-    );
+    let parts =
+        part("check = \"order\"\nexperiment = [\"burst/*\", \"more\"]\nvalues = [\"best\", 1]");
     let row = |path: &str| {
         format!(
             "[[claim.sensitivity]]\nsays = \"slower\"\n\

@@ -99,7 +99,8 @@ impl Options {
     pub(crate) fn replacing(mut self, base: &Options) -> Option<Options> {
         self.said.retain(|key, said| {
             let Said::Described(own) = said else { return true };
-            let has = |one: &PathOption| base.described(*key).iter().any(|o| o.name() == one.name());
+            let has =
+                |one: &PathOption| base.described(*key).iter().any(|o| o.name() == one.name());
             own.retain(has);
             !own.is_empty()
         });
