@@ -143,6 +143,12 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Strin
         if header.name.eq_ignore_ascii_case("Transfer-Encoding") {
             return Err("the server encodes its answer, which is not supported".to_owned());
         }
+        // The file would be stored in its encoded form.
+        if header.name.eq_ignore_ascii_case("Content-Encoding")
+            && !header.value.trim_ascii().eq_ignore_ascii_case(b"identity")
+        {
+            return Err("the server encodes the file, which is not supported".to_owned());
+        }
         if !header.name.eq_ignore_ascii_case("Content-Length") {
             continue;
         }
@@ -262,10 +268,13 @@ mod tests {
             "Content-Length: 99999999999999999999",
             "Content-Length: 5, 5",
             "Transfer-Encoding: chunked",
+            "Content-Length: 5\r\nContent-Encoding: gzip",
         ] {
             let text = format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n");
             assert!(parse_response(text.as_bytes()).is_err(), "{headers}");
         }
+        let plain = b"HTTP/1.1 200 OK\r\nContent-Encoding: identity\r\n\r\n";
+        assert!(parse_response(plain).is_ok());
         assert!(parse_response(b"SSH-2.0-OpenSSH\r\n").is_err());
     }
 }
