@@ -377,7 +377,7 @@ fn entry(
         connect: times.connect,
         lookup: times.lookup,
         has_tls: times.has_tls,
-        wait: times.wait.filter(|_| !is_marked_cached(tree)),
+        wait: times.wait.filter(|_| !is_cached(tree)),
         request_bytes: request_bytes(request),
         response_bytes: if fetched { response_bytes(tree, repairs) } else { 0 },
         fetched,
@@ -440,11 +440,21 @@ fn is_fetched(entry: &Tree) -> bool {
     let response = entry.get("response");
     let transferred = response.get("_transferSize").number().is_some_and(|bytes| bytes > 0.0);
     let internal = response.get("statusText").text() == Some("Internal Redirect");
-    (transferred || !is_marked_cached(entry)) && !internal
+    (transferred || !is_cached(entry)) && !internal
 }
 
-fn is_marked_cached(entry: &Tree) -> bool {
+/// Marked as such, or with content of which nothing was transferred.
+fn is_cached(entry: &Tree) -> bool {
     let response = entry.get("response");
+    let positive = |size: &Tree| size.number().is_some_and(|size| size > 0.0);
+    // Some programs write a `bodySize` of zero for every entry: only the other field decides.
+    let sizes = [response.get("bodySize"), entry.get("_objectSize"), entry.get("_bytesIn")];
+    if response.get("_transferSize").number() == Some(0.0)
+        && positive(response.get("content").get("size"))
+        && !sizes.into_iter().any(positive)
+    {
+        return true;
+    }
     ["_fromDiskCache", "_fromCache", "fromCache"]
         .iter()
         .any(|key| says_cached(entry.get(key)) || says_cached(response.get(key)))

@@ -308,6 +308,26 @@ fn pushed_objects_are_fetched_although_they_are_marked_as_cached() {
 }
 
 #[test]
+fn content_without_a_transfer_is_from_a_cache() {
+    let sizes = |transfer: i64, body: i64| {
+        format!(
+            r#", "response": {{"status": 200, "headersSize": 100, "_transferSize": {transfer},
+                "bodySize": {body}, "content": {{"size": 70000}}}}"#
+        )
+    };
+    let text = |transfer, body| {
+        har(&[entry("", 0, 50, 50, 900, ""), entry("x", 60, 10, 0, 1, &sizes(transfer, body))])
+    };
+    for body in [0, -1] {
+        assert_eq!(page(&text(0, body)).objects().len(), 1, "{body}");
+        assert!(notes(&text(0, body)).contains("from a cache"), "{body}");
+    }
+    for (transfer, body, bytes) in [(0, 4000, 4100), (-1, 0, 70_100), (5000, 0, 5000)] {
+        assert_eq!(page(&text(transfer, body)).objects()[1].response_bytes, bytes);
+    }
+}
+
+#[test]
 fn cached_entries_take_their_time() {
     let text = har(&[
         entry("", 0, 40, 0, 1_000, ""),
