@@ -6,6 +6,7 @@
 use super::sctp::Unit;
 use super::talkers::Counts;
 use base::Instant;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use wire::sctp::{Chunk, Data, IData, UdpPorts};
@@ -84,8 +85,9 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         let (start, end) = captured.span.unwrap_or((packet.time, packet.time));
         captured.span = Some((start.min(packet.time), end.max(packet.time)));
         let (time, interface) = (packet.time, packet.interface);
-        let found = found(packet.datagram);
-        captured.counts.packet(packet.datagram, matches!(found, Ok(Found::Unit(_))));
+        let datagram = with_length(packet.datagram);
+        let found = found(&datagram);
+        captured.counts.packet(&datagram, matches!(found, Ok(Found::Unit(_))));
         match found {
             Ok(Found::Segment(segment)) => {
                 captured.segments.push(Segment { time, interface, ..segment });
@@ -110,6 +112,20 @@ enum Found {
     Segment(Segment),
     Unit(Unit),
     Other,
+}
+
+/// The datagram with its length in the header. Offloading hardware fills it in later, so that a
+/// capture at the sender has zero; the header's checksum is not filled in then, either.
+fn with_length(datagram: &[u8]) -> Cow<'_, [u8]> {
+    match (datagram, u16::try_from(datagram.len())) {
+        ([first, _, 0, 0, ..], Ok(len)) if first >> 4 == 4 && len >= 20 => {
+            let mut filled = datagram.to_vec();
+            filled[2..4].copy_from_slice(&len.to_be_bytes());
+            filled[10..12].fill(0);
+            Cow::Owned(filled)
+        }
+        _ => Cow::Borrowed(datagram),
+    }
 }
 
 fn found(datagram: &[u8]) -> Result<Found, ParseError> {

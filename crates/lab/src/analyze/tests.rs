@@ -305,6 +305,19 @@ fn packets_cut_to_their_headers_keep_their_lengths() {
     assert_eq!(only(&cut.into_inner()), only(whole));
 }
 
+#[test]
+fn packets_without_a_length_have_that_of_their_frame() {
+    let (record, _) = download(Carrier::Single(Protocol::Tcp), &[link(10, 5, 0.01)]);
+    let whole = &captures(&record).sender;
+    let mut written = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+    for packet in wire::CaptureReader::new(whole).unwrap().map(Result::unwrap) {
+        let mut datagram = packet.datagram.to_vec();
+        datagram[2..4].fill(0);
+        written.write_datagram(0, packet.time, &datagram).unwrap();
+    }
+    assert_eq!(only(&written.into_inner()), only(whole));
+}
+
 /// What every capture of the folder `ANABRANCH_DATA` shows.
 #[test]
 fn every_capture_of_the_shared_data_is_analysed() {
