@@ -70,9 +70,15 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         notes: Vec::new(),
     };
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
+    let mut unsupported = None;
     for packet in reader.by_ref() {
         let packet = match packet {
             Ok(packet) => packet,
+            Err(why @ CaptureError::LinkType { link, .. }) => {
+                unsupported = unsupported.or(Some(why));
+                *unread.entry(format!("link type {link} is not supported")).or_default() += 1;
+                continue;
+            }
             Err(damage) => {
                 captured.notes.push(format!(
                     "the file is damaged; read up to the damage: \
@@ -100,6 +106,9 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
                 *unread.entry(why.to_string()).or_default() += 1;
             }
         }
+    }
+    if let Some(why) = unsupported.filter(|_| captured.packets == 0) {
+        return Err(why);
     }
     captured.names = (0..).map_while(|n| reader.interface_name(n).map(str::to_owned)).collect();
     let left_out = unread.into_iter().map(|(why, count)| format!("{count} left out: {why}"));

@@ -57,7 +57,12 @@ fn ends_of(header: &Header<'_>) -> [SocketAddr; 2] {
 /// Visits every UDP datagram of a capture.
 fn each(file: &[u8], mut visit: impl FnMut(Instant, &Header<'_>)) -> Result<(), CaptureError> {
     for packet in CaptureReader::new(file)? {
-        let Ok(packet) = packet else { break };
+        let packet = match packet {
+            Ok(packet) => packet,
+            // Other interfaces of the file can be read.
+            Err(CaptureError::LinkType { .. }) => continue,
+            Err(_) => break,
+        };
         let Some(header) = Header::read(packet.datagram) else { continue };
         let is_sctp = [header.src.port(), header.dst.port()].contains(&SCTP_OVER_UDP);
         if header.protocol == UDP && !is_sctp {

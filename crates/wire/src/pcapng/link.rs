@@ -11,6 +11,10 @@ const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
 const IPV4: u16 = 228;
 const IPV6: u16 = 229;
+/// The loopback device of BSD and macOS: an address family of four bytes in the order of the host
+/// (`NULL`) or of the network (`LOOP`) before the datagram.
+const NULL: u16 = 0;
+const LOOP: u16 = 108;
 const ETHERNET: u16 = 1;
 /// Linux "cooked" frames, of the `any` device.
 const LINUX_SLL: u16 = 113;
@@ -28,12 +32,23 @@ pub(super) struct UnknownLink;
 pub(super) fn datagram(link: u16, frame: &[u8]) -> Result<Option<&[u8]>, UnknownLink> {
     let content = match link {
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Some(frame),
+        // The datagram has its version, which the family only repeats.
+        NULL | LOOP => frame.get(4..).filter(|_| has_ip_family(frame)),
         ETHERNET => behind_ethertype(frame, 12, 14),
         LINUX_SLL => behind_ethertype(frame, 14, 16),
         LINUX_SLL2 => behind_ethertype(frame, 0, 20),
         _ => return Err(UnknownLink),
     };
     Ok(content.and_then(without_padding))
+}
+
+/// Whether the first four bytes are, in either order, the number of IPv4 or one of the numbers that
+/// systems have for IPv6.
+fn has_ip_family(frame: &[u8]) -> bool {
+    matches!(
+        frame.first_chunk(),
+        Some([0, 0, 0, 2 | 10 | 24 | 28 | 30] | [2 | 10 | 24 | 28 | 30, 0, 0, 0])
+    )
 }
 
 /// What follows the header of `header_len` bytes that has its ethertype at `at`, if that is IP.

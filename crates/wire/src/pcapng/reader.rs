@@ -1,7 +1,8 @@
 //! `CaptureReader`: the IP datagrams of a pcapng or classic pcap file, in file order.
 //!
 //! Either byte order, several sections, time stamps of any resolution. Unknown blocks and frames
-//! that carry no IP are skipped; damage is an error that names its place, and the end.
+//! that carry no IP are skipped; damage is an error that names its place, and the end. A packet of
+//! an unknown link type is an error, too, but not the end.
 
 use super::{
     BYTE_ORDER_MAGIC, ENHANCED_PACKET, IF_NAME, IF_TSOFFSET, IF_TSRESOL, INTERFACE_DESCRIPTION,
@@ -297,6 +298,8 @@ impl<'a> Iterator for CaptureReader<'a> {
             match next {
                 Ok(None) => {}
                 Ok(Some(packet)) => return Some(Ok(packet)),
+                // Other interfaces of the file can be read.
+                Err(error @ CaptureError::LinkType { .. }) => return Some(Err(error)),
                 Err(error) => {
                     self.at = self.file.len();
                     return Some(Err(error));

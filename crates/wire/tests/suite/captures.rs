@@ -248,6 +248,26 @@ fn damage_is_named_with_its_place() {
 }
 
 #[test]
+fn loopback_frames_are_read_in_either_byte_order() {
+    for (link, family) in [(0, [2, 0, 0, 0]), (0, [0, 0, 0, 2]), (108, [0, 0, 0, 2])] {
+        let file = File::pcap(false, 0xA1B2_C3D4, link);
+        let file = file.record(0, 0, &[&family[..], &datagram(1)].concat());
+        let other = file.record(0, 0, &[&[7, 0, 0, 0][..], &datagram(2)].concat());
+        assert_eq!(other.summary(), [(0, 0, 1)]);
+    }
+}
+
+#[test]
+fn unknown_link_type_of_an_interface_leaves_the_others() {
+    let none = |body: File| body;
+    let file = File::new(false).section().interface(147, none).interface(101, none);
+    let file = file.enhanced(0, 0, &datagram(1)).enhanced(1, 0, &datagram(2));
+    let read: Vec<bool> =
+        CaptureReader::new(&file.bytes).unwrap().map(|packet| packet.is_ok()).collect();
+    assert_eq!(read, [false, true]);
+}
+
+#[test]
 fn an_error_is_the_end() {
     let file = File::pcap(false, 0xA1B2_C3D4, 101).record(0, 0, &datagram(1)).u32(0);
     let mut reader = CaptureReader::new(&file.bytes).unwrap();
