@@ -125,16 +125,19 @@ fn show(args: &AnalyzeArgs, analysis: &Analysis) -> u8 {
     let numbered = analysis.connections.iter().enumerate();
     let headings: Vec<String> = numbered.map(|(index, one)| heading(index + 1, one)).collect();
     let page = capture_page(&CapturePage { file: &args.file, analysis, headings: &headings });
-    match (Overwrite { force: args.force }).page(Path::new(out), &page) {
-        Ok(()) => {
-            message(&format!("wrote {out}"));
-            0
+    let place = match (Overwrite { force: args.force }).page(Path::new(out)) {
+        Ok(place) => place,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
         }
-        Err(failure) => {
-            error(&failure);
-            FAILED
-        }
+    };
+    if let Err(failure) = place.write(&page) {
+        error(&failure);
+        return FAILED;
     }
+    message(&format!("wrote {out}"));
+    0
 }
 
 /// Number of pairs of hosts in the summary.

@@ -93,20 +93,40 @@ impl Overwrite {
         Err(InputError::at(option, problem, help))
     }
 
-    /// Writes the page `out` under a temporary name and renames it when complete.
-    pub(crate) fn page(self, out: &Path, page: &str) -> Result<(), String> {
-        let help = "\n  help: name a file that can be written to: `--out FILE`";
-        let refuse =
-            |why: &dyn std::fmt::Display| format!("cannot write `{}`: {why}{help}", out.display());
+    /// The place of the page `out`, unless it cannot be written there or is somebody else's.
+    pub(crate) fn page(self, out: &Path) -> Result<PagePlace<'_>, InputError> {
+        let refuse = |why: &str| {
+            let problem = format!("cannot write `{}`: {why}", out.display());
+            InputError::at("--out", problem, PAGE_HELP)
+        };
         if out.is_dir() {
-            return Err(refuse(&"it is a folder"));
+            return Err(refuse("it is a folder"));
         }
-        self.allow("--out", out, "file").map_err(|refusal| refusal.to_string())?;
-        let name = out.file_name().ok_or_else(|| refuse(&"this is not a file name"))?;
+        self.allow("--out", out, "file")?;
+        let name = out.file_name().ok_or_else(|| refuse("this is not a file name"))?;
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).display().to_string();
-        let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(&refusal.problem()))?;
-        folder.write(&name.to_string_lossy(), page.as_bytes()).map_err(|error| refuse(&error))
+        let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(refusal.problem()))?;
+        Ok(PagePlace { out, name: name.to_string_lossy().into_owned(), folder })
+    }
+}
+
+/// Help where a page cannot be written.
+const PAGE_HELP: &str = "name a file that can be written to: `--out FILE`";
+
+/// The file of a page, in a folder that can be written to.
+pub(crate) struct PagePlace<'a> {
+    out: &'a Path,
+    name: String,
+    folder: ResultFolder,
+}
+
+impl PagePlace<'_> {
+    /// Writes the page under a temporary name and renames it when complete.
+    pub(crate) fn write(&self, page: &str) -> Result<(), String> {
+        self.folder.write(&self.name, page.as_bytes()).map_err(|error| {
+            format!("cannot write `{}`: {error}\n  help: {PAGE_HELP}", self.out.display())
+        })
     }
 }
 

@@ -108,13 +108,12 @@ pub(crate) fn report(args: &ReportArgs) -> u8 {
 /// Prints the result and writes the page; the error is an exit code.
 fn write_page(args: &ReportArgs, stored: &StoredStudy) -> Result<(), u8> {
     let out = PathBuf::from(args.out_or("report.html"));
-    let overwrite = Overwrite { force: args.force };
-    overwrite.allow("--out", &out, "file").map_err(|refusal| {
+    let place = Overwrite { force: args.force }.page(&out).map_err(|refusal| {
         error(&refusal);
         USAGE
     })?;
     show(args, stored);
-    overwrite.page(&out, &page(&Sheet::of_stored(stored))).map_err(|failure| {
+    place.write(&page(&Sheet::of_stored(stored))).map_err(|failure| {
         error(&failure);
         FAILED
     })?;

@@ -92,15 +92,17 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
     if let Some(title) = &scenario.about.title {
         line(text, &screen.styled("1", title));
     }
-    let runs = report.variants.first().map_or(0, |variant| variant.n);
-    let stopped =
-        if report.interrupted { format!(" (interrupted after {runs})") } else { String::new() };
+    let (runs, stopped) = match (report.interrupted, scenario.runs) {
+        (false, _) => (report.runs, String::new()),
+        (true, Runs::Fixed(planned)) => (planned, format!(" (interrupted after {})", report.runs)),
+        (true, Runs::Auto { .. }) => (report.runs, " (interrupted)".to_owned()),
+    };
     let heading = format!(
         "{}; {}, hosts {}; {}{stopped}, seed {}",
         timed_traffic(scenario),
         protocols(scenario),
         meanings::hosts(scenario, report),
-        counted(report.runs, "run"),
+        counted(runs, "run"),
         scenario.seed
     );
     screen.wrap(text, "", &heading, "");

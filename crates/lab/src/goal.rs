@@ -174,8 +174,12 @@ impl Shared {
 impl Goal {
     /// Whether this value is on the right side of the bound.
     fn is_kept_by(&self, value: f64) -> bool {
-        let is_beyond = if self.below { value > self.bound } else { value < self.bound };
-        !is_beyond && !(self.strict && value == self.bound)
+        match (self.below, self.strict) {
+            (true, false) => value <= self.bound,
+            (true, true) => value < self.bound,
+            (false, false) => value >= self.bound,
+            (false, true) => value > self.bound,
+        }
     }
 }
 

@@ -24,7 +24,8 @@ use traffic::Measure;
 pub struct Report {
     /// The metric.
     pub metric: Measure,
-    /// Repetitions of each variant, as requested or as determined by `--runs auto`.
+    /// Repetitions of each variant: as requested, or those complete where `--runs auto`, the time
+    /// or an interruption ended them.
     pub runs: u32,
     /// The answer to the question of the study.
     pub answer: Answer,
@@ -91,7 +92,7 @@ impl Report {
             metrics: metric_rows(&comparison),
             goal,
             runs: match scenario.runs {
-                Runs::Fixed(runs) if study.stopped != Stopped::Time => runs,
+                Runs::Fixed(runs) if study.stopped != Stopped::Time && !study.interrupted => runs,
                 _ => study.repetitions(),
             },
             advice: advice(scenario, &answer, answering),

@@ -86,9 +86,9 @@ fn long_names_of_variants_never_break_a_row() {
 #[test]
 fn interrupted_study_says_how_far_it_came() {
     let options = [("traffic", "bulk:64KiB"), ("runs", "3")];
-    let (scenario, mut report) = study(&["lte=rate 10mbit delay 30ms"], &options);
+    let (mut scenario, mut report) = study(&["lte=rate 10mbit delay 30ms"], &options);
     report.interrupted = true;
-    report.runs = 20;
+    scenario.runs = lab::scenario::Runs::Fixed(20);
     snapshot("interrupted", &text(&scenario, &report, ASK, Screen { width: None, colour: false }));
 }
 

@@ -96,6 +96,8 @@ fn sacks_per_data_packet_are_in_the_accounts_of_sctp() {
     let output = ["--protocols", "tcp,sctp", "--out", &out, "--csv", "--json", "-q"];
     let text = succeeds(&[&["compare"], &study[..], &output].concat());
     let document: Value = serde_json::from_str(&text).expect("JSON");
+    let profiles = [0, 1].map(|at| document["variants"][at]["profile"].clone());
+    assert_eq!(profiles, ["linux", "rfc9260"], "SCTP has its own");
     let [tcp, sctp] = [0, 1].map(|at| document["variants"][at]["sacks_per_data_packet"].as_f64());
     assert!(tcp.is_none() && sctp.is_some_and(|rate| (0.4..1.0).contains(&rate)), "{sctp:?}");
     let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the page");

@@ -120,7 +120,7 @@ fn interrupted_and_extended_studies_keep_their_numbers() {
     fs::write(format!("{out}/run.json"), run.to_string()).expect("run.json");
     let output = anabranch(&["report", &out, "--quiet"]);
     assert_eq!(output.status.code(), Some(130), "as the interrupted comparison");
-    assert!(stdout(&output).contains("(interrupted after 2)"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("; 2 runs (interrupted after 2)"), "{}", stdout(&output));
     let auto = scratch.path("auto");
     let few = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:64KiB"];
     let few = [&few[..], &["--runs", "auto", "--runs-max", "22", "--quiet", "--out", &auto]];
@@ -204,16 +204,28 @@ fn changed_cut_and_missing_files_are_refused_with_the_mend() {
 fn page_that_cannot_be_written_is_said() {
     let scratch = Scratch::new("stored-unwritable");
     let (out, file) = (scratch.path("results"), scratch.file("file", ""));
-    let printed = study(&out, &[]);
-    let output = anabranch(&["report", &out, "--out", &out]);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(stdout(&output), printed, "the result is there all the same");
+    study(&out, &[]);
     let help = "  help: name a file that can be written to: `--out FILE`\n";
-    assert_eq!(stderr(&output), format!("error: cannot write `{out}`: it is a folder\n{help}"));
-    let below = format!("{file}/page.html");
-    let told = stderr(&anabranch(&["report", &out, "--out", &below]));
-    assert!(told.starts_with(&format!("error: cannot write `{below}`: ")), "{told}");
-    assert!(told.ends_with(help), "{told}");
+    for place in [out.clone(), format!("{file}/page.html"), "..".to_owned(), String::new()] {
+        let output = anabranch(&["report", &out, "--out", &place]);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{place}");
+        let told = stderr(&output);
+        assert!(told.starts_with(&format!("error: --out: cannot write `{place}`: ")), "{told}");
+        assert!(told.ends_with(help), "{told}");
+    }
+}
+
+#[test]
+fn folder_has_no_tables_of_an_earlier_result() {
+    let scratch = Scratch::new("stored-earlier");
+    let out = scratch.path("results");
+    study(&out, &["--csv"]);
+    let tables = ["runs.csv", "summary.csv"].map(|name| format!("{out}/{name}"));
+    study(&out, &[]);
+    assert!(tables.iter().all(|name| fs::exists(name).is_ok_and(|is| is)), "the same result");
+    let more = [&STUDY[..10], &["6", "--quiet", "--out", &out]].concat();
+    succeeds(&more);
+    assert!(tables.iter().all(|name| fs::exists(name).is_ok_and(|is| !is)), "another result");
 }
 
 #[test]

@@ -382,6 +382,13 @@ fn possible(path: &PathSpec, items: &[Item], deadline: Duration) -> Result<(), R
                      or `silent @20s..35s` for an outage",
                 ));
             }
+            Kind::Corrupt(p) if p >= 1.0 => {
+                return Err(at(
+                    item,
+                    "a path that corrupts every packet is never up",
+                    "`1` means always: write `1%` for one in a hundred",
+                ));
+            }
             Kind::Event { start, .. } if start >= deadline => {
                 return Err(at(
                     item,

@@ -181,23 +181,23 @@ impl<'a> Reader<'a> {
             )
         })?;
         match item.text.as_str() {
-            "uplink" | "downlink" | "profile" | "trace-up" | "down" | "backup" | "reset"
-            | "removed" | "via" | "client" | "server" | "strip" | "nat" | "promotion"
-            | "rewrite" | "proxy" => Err(item.refuse(
-                format!("`{}` cannot follow `{}`", item.text, word.text),
-                match item.text.as_str() {
-                    "down" => "`down` is for both directions; use `silent` for one of them",
-                    "backup" => "`backup` is for a whole path",
-                    "reset" | "removed" => "connections and addresses have both directions",
-                    "via" => "a path uses a link in both directions",
-                    "client" | "server" => "the ends of a path are those of both directions",
-                    "strip" | "nat" | "promotion" | "rewrite" | "proxy" => {
-                        "a middlebox stands in both directions"
-                    }
-                    "trace-up" => "`trace-up FILE` implies its direction",
-                    _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
-                },
-            )),
+            "uplink" | "downlink" | "profile" | "trace-up" | "backup" | "reset" | "removed"
+            | "via" | "client" | "server" | "strip" | "nat" | "promotion" | "rewrite" | "proxy" => {
+                Err(item.refuse(
+                    format!("`{}` cannot follow `{}`", item.text, word.text),
+                    match item.text.as_str() {
+                        "backup" => "`backup` is for a whole path",
+                        "reset" | "removed" => "connections and addresses have both directions",
+                        "via" => "a path uses a link in both directions",
+                        "client" | "server" => "the ends of a path are those of both directions",
+                        "strip" | "nat" | "promotion" | "rewrite" | "proxy" => {
+                            "a middlebox stands in both directions"
+                        }
+                        "trace-up" => "`trace-up FILE` implies its direction",
+                        _ => "a direction is followed by one item: rate, delay, loss, limit, ...",
+                    },
+                ))
+            }
             _ => Ok((direction, item)),
         }
     }

@@ -275,7 +275,7 @@ fn contradictions_are_refused() {
     refused_with("p=rate 5mbit rate 6mbit", &["given twice"]);
     refused_with("p=rate 5mbit trace x", &["`rate` and `trace` both set the capacity"]);
     refused_with("p=rate 5mbit down @1s..5s down @4s..6s", &["two outages overlap"]);
-    refused_with("p=rate 5mbit uplink down @1s..2s", &["`silent`"]);
+    refused_with("p=rate 5mbit uplink down @1s..3s down @2s..4s", &["two outages overlap"]);
 }
 
 #[test]
@@ -285,6 +285,9 @@ fn path_that_is_never_up_is_refused() {
     refused_with("p=rate 5mbit silent @0s..700s", &["never up"]);
     refused_with("p=rate 5mbit down @0s..300s uplink silent @300s", &["never up"]);
     refused_with("p=rate 5mbit loss 1", &["never up", "`1%`"]);
+    refused_with("p=rate 5mbit corrupt 100%", &["never up", "`1%`"]);
+    refused_with("p=rate 5mbit uplink corrupt 1", &["never up", "`1%`"]);
+    refused_with("p=rate 5mbit uplink down @0s", &["never up"]);
     refused_with("p=rate 5mbit loss 100% @0s", &["never up"]);
     assert_eq!(path("p=rate 5mbit down @0s..10s").events.len(), 1);
 }

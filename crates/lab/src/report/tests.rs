@@ -98,6 +98,19 @@ fn slower_paths_hurt_beside_the_best() {
 }
 
 #[test]
+fn interrupted_study_has_the_runs_that_are_complete() {
+    let mut scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
+    scenario.runs = crate::scenario::Runs::Fixed(1000);
+    let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2)];
+    let mut study = study(&scenario, Metric::CompletionTime, &values);
+    study.interrupted = true;
+    let report = Report::new(&scenario, &study).unwrap();
+    let document = document(&scenario, &report);
+    assert_eq!((&document["runs"], &document["answer"]["runs"]), (&20.into(), &20.into()));
+    assert_eq!(document["variants"][0]["n"], 20);
+}
+
+#[test]
 fn runs_of_other_seeds_are_compared_by_their_means_alone() {
     let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "tcp/a/cubic");
     let (a, b) = (noisy(3.0, 0.2, 1), noisy(3.17, 0.2, 1));

@@ -7,7 +7,7 @@
 use super::accounts;
 use super::histograms;
 use crate::run::{Drops, Labels, Record, Run};
-use crate::scenario::Scenario;
+use crate::scenario::{Protocol, Scenario};
 use crate::study::hex;
 use std::collections::BTreeSet;
 use traffic::Metric;
@@ -47,7 +47,7 @@ const FIXED: [(&str, Kind, Take); 26] = [
     ("path", Kind::Text, |_, r| text(&r.labels.path)),
     ("scheduler", Kind::Text, |_, r| text(&r.labels.scheduler)),
     ("cc", Kind::Text, |_, r| text(&r.labels.congestion)),
-    ("profile", Kind::Text, |scenario, _| text(scenario.ends.profile.name())),
+    ("profile", Kind::Text, |scenario, r| text(profile(scenario, r))),
     ("seed", Kind::Whole, |scenario, _| Cell::Whole(scenario.seed)),
     ("run", Kind::Whole, |_, r| Cell::Whole(r.run.number)),
     ("metric", Kind::Text, |_, r| text(r.run.metric.name())),
@@ -72,6 +72,12 @@ const FIXED: [(&str, Kind, Take); 26] = [
 
 fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
+}
+
+/// Name of the profile of a record's hosts: SCTP has its own.
+fn profile(scenario: &Scenario, record: &Record) -> &'static str {
+    let protocol = Protocol::by_name(&record.labels.protocol);
+    scenario.profile_of(protocol.unwrap_or(Protocol::Tcp))
 }
 
 /// The columns of a table of these records.

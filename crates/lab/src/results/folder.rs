@@ -199,8 +199,25 @@ impl ResultFolder {
         }
         let mut run = run(written, provenance, outputs);
         run["inputs"] = json!(inputs::list(&self.inputs(scenario)?));
+        let earlier = read_run(&self.path).unwrap_or_default();
         self.write("run.json", &pretty(&run))?;
+        self.remove_earlier(&earlier["outputs"], &run["outputs"])?;
         records.map_or(Ok(()), Records::remove_journal)
+    }
+}
+
+impl ResultFolder {
+    /// Removes the files of an earlier result that the new one does not have: they would pass for
+    /// its own.
+    fn remove_earlier(&self, earlier: &Value, outputs: &Value) -> io::Result<()> {
+        let is_earlier = |name: &&str| earlier.get(name).is_some() && outputs.get(name).is_none();
+        for name in FILES.into_iter().filter(is_earlier) {
+            match fs::remove_file(self.path.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 }
 

@@ -162,7 +162,7 @@ fn variant(scenario: &Scenario, summary: &Summary) -> Value {
         "cc": summary.variant.control(),
         "policy": summary.variant.policy().map(ToString::to_string),
         "failover": summary.variant.failover(),
-        "profile": scenario.ends.profile.name(),
+        "profile": scenario.profile_of(summary.variant.protocol()),
         "n": summary.n,
         "incomplete": summary.incomplete,
         "mean": summary.mean,

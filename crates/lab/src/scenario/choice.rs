@@ -97,6 +97,7 @@ impl Chosen {
         notes.extend(single_homed(&protocols, paths));
         notes.extend(none_alone(&protocols).filter(|_| !options.is_given(Key::Baseline)));
         check_weights(options.texts(Key::Schedulers), &of_schedulers.schedulers, paths)?;
+        cmt::check_groups(options.texts(Key::CcGroups), paths)?;
         let cmt = CmtChoices { congestion: of_cmt, ..of_schedulers };
         let sctp =
             SctpChoices { congestion: of_sctp, failovers: rules, cmt, ..SctpChoices::default() };

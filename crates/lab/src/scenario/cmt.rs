@@ -6,7 +6,7 @@
 use super::Options;
 use super::choice::{Complaint, chosen};
 use super::table::Key;
-use crate::error::{Given, InputError};
+use crate::error::{Given, InputError, Refusal};
 use crate::words::nearest_help;
 use base::PathId;
 use transport::congestion::ControllerChoice;
@@ -239,6 +239,22 @@ fn groups(word: &str) -> Option<PathGroups> {
     PathGroups::new(&groups?)
 }
 
+/// Refuses groups of nonexistent paths. Paths without a number are in the first group, as names of
+/// variants leave them out.
+pub(super) fn check_groups(lists: &[Given], paths: usize) -> Result<(), InputError> {
+    for given in lists {
+        for (span, word) in given.split_at_commas() {
+            let count = word.split(':').count();
+            if count > paths {
+                let problem = format!("`{word}` has {count} numbers, and there are {paths} paths");
+                let help = "write one number per path, in the order of the paths";
+                return Err(given.refuse(Refusal { span, problem, help: help.to_owned() }));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Without the paths of the first group at the end.
 fn show_groups(groups: &PathGroups) -> String {
     let all: Vec<u8> = (0..8).map(|path| groups.of(PathId(path))).collect();
@@ -391,6 +407,14 @@ mod tests {
     use crate::scenario::{file, variants_of};
 
     const CMT: (Key, &str) = (Key::Protocols, "cmt-sctp");
+
+    #[test]
+    fn groups_of_nonexistent_paths_are_refused() {
+        let groups = |text| [CMT, (Key::CcGroups, text)];
+        refused(&groups("0:1,0:1:2:3"), &["`0:1:2:3` has 4 numbers, and there are 2 paths"]);
+        let expected = ["cmt-sctp/send-all/reno", "cmt-sctp/send-all/reno/cc-groups=0:1"];
+        assert_eq!(names(&groups("0,0:1")), expected);
+    }
 
     #[test]
     fn names_have_what_differs_from_the_profile() {

@@ -84,9 +84,11 @@ impl FlowSpec {
             .map_err(|refusal| spec.refuse(refusal.shifted(offset)))
     }
 
-    /// Whether repetitions draw its start or its traffic.
+    /// Whether repetitions draw its start, its traffic or the order of its paths.
     pub(super) fn is_drawn(&self) -> bool {
-        self.start.is_drawn() || self.traffic.as_ref().is_some_and(Traffic::is_drawn)
+        let draws_order = self.protocol == Protocol::CmtSctp
+            && matches!(self.concurrent, (SendAllKey::Random, None));
+        draws_order || self.start.is_drawn() || self.traffic.as_ref().is_some_and(Traffic::is_drawn)
     }
 
     /// Name of each flow.

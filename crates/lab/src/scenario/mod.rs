@@ -73,6 +73,7 @@ use transport::congestion::ControllerChoice;
 use transport::path_manager::PathManagerKind;
 use transport::path_policy::PolicyChoice;
 use transport::scheduler::SchedulerChoice;
+use transport::sctp::cmt::SendAllKey;
 use transport::{Buffers, Profile};
 
 /// Default number of repetitions where every one takes its real time; elsewhere the first look of
@@ -269,6 +270,17 @@ impl Scenario {
             || self.start.is_drawn()
             || self.traffic.is_drawn()
             || self.flows.iter().any(FlowSpec::is_drawn)
+            || self.has_random_choice()
+    }
+
+    /// Whether variants over several paths draw the first of them or their order. A path alone has
+    /// neither.
+    fn has_random_choice(&self) -> bool {
+        let draws_primary =
+            self.uses_several() && self.choices.primaries.contains(&Primary::Random);
+        let draws_order = self.compares(Protocol::CmtSctp)
+            && self.choices.sctp.cmt.send_all.contains(&SendAllKey::Random);
+        self.paths.len() > 1 && (draws_primary || draws_order)
     }
 
     /// Whether repetitions over this path alone differ randomly.
@@ -338,6 +350,14 @@ impl Scenario {
     /// Whether a protocol is among those compared.
     pub fn compares(&self, protocol: Protocol) -> bool {
         self.choices.protocols.contains(&protocol)
+    }
+
+    /// Name of the profile that hosts of this protocol have.
+    pub fn profile_of(&self, protocol: Protocol) -> &'static str {
+        match protocol.is_sctp() {
+            true => self.choices.sctp.profile.name(),
+            false => self.ends.profile.name(),
+        }
     }
 
     /// Whether SCTP is compared, or competes.

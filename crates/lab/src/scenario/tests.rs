@@ -85,6 +85,16 @@ fn extra_delay_is_drawn_per_path_and_repetition_where_a_variant_uses_several_pat
         scenario(&text("protocols = \"tcp\"\npath-noise = \"5ms\"")).study_key()
     );
     assert_ne!(noisy.study_key(), without.study_key());
+    for choice in [
+        "primary = \"random\"",
+        "protocols = \"sctp,cmt-sctp\"\nschedulers = \"send-all:key=random\"",
+        "flow.cross = \"cmt-sctp on a,b scheduler send-all:key=random\"",
+    ] {
+        let drawn = scenario(&text(&format!("path-noise = \"0\"\n{choice}")));
+        assert!(drawn.path_noise().is_zero() && drawn.is_random(), "{choice}");
+    }
+    let chosen = scenario(&text("path-noise = \"0\"\nprimary = \"random\""));
+    assert!(!chosen.is_random_on(0), "a path alone has no choice");
     let of = |scenario: &Scenario, path: usize, run| {
         scenario.paths[path].draw_with_noise((scenario.seed, run), scenario.path_noise())
     };
