@@ -74,7 +74,7 @@ fn page_has_the_sequence_of_every_subflow_and_loads_nothing() {
     succeeds(&["analyze", &sender, "--out", &page]);
     let other = scratch.file("mine.html", "<p>mine</p>");
     let refused = anabranch(&["analyze", &sender, "--out", &other]);
-    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("--force"), "{}", stderr(&refused));
     succeeds(&["analyze", &sender, "--out", &other, "--force"]);
     let itself = anabranch(&["analyze", &sender, "--out", &sender]);

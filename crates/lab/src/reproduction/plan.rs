@@ -142,13 +142,16 @@ impl Plan {
             for experiment in &experiments {
                 units.insert(Unit { paper, column: Column::Paper, experiment: *experiment });
             }
-            let rows = 0..claim.sensitivity.len();
-            for row in rows.filter(|_| !self.asked.quick) {
+            for row in 0..claim.sensitivity.len() {
                 let column = Column::Sensitivity(index, row);
                 let meant = experiments.iter().map(|e| Unit { paper, column, experiment: *e });
-                let before = units.len();
-                units.extend(meant.filter(|unit| self.neighbour(unit).is_some()));
-                if units.len() == before {
+                let meant: Vec<Unit> =
+                    meant.filter(|unit| self.neighbour(unit).is_some()).collect();
+                let changes_nothing = meant.is_empty();
+                if !self.asked.quick {
+                    units.extend(meant);
+                }
+                if changes_nothing {
                     let says = &claim.sensitivity[row].says;
                     let problem = format!("`{says}` changes nothing of any of its experiments");
                     let help = "name a path, link or flow that one of them has".to_owned();

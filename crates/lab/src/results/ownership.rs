@@ -78,8 +78,7 @@ fn is_result(path: &Path) -> bool {
     if is_values(name) {
         return has_list(path, "metrics");
     }
-    let is_data = [".csv", ".parquet"].iter().any(|end| name.ends_with(end));
-    if is_data && has_list(&folder.join(REPRODUCTION), "claims") {
+    if is_data_of_figure(name) && has_list(&folder.join(REPRODUCTION), "claims") {
         return true;
     }
     // A later study in the folder may name fewer files.
@@ -89,6 +88,14 @@ fn is_result(path: &Path) -> bool {
 /// Whether a file of this name has the values of a study of a reproduction.
 fn is_values(name: &str) -> bool {
     name.starts_with("values-") && name.ends_with(".json")
+}
+
+/// Whether a file of this name has the data of a figure of a reproduction: `002-fig8.csv`.
+fn is_data_of_figure(name: &str) -> bool {
+    let of_paper = name.get(..4).is_some_and(|start| {
+        start.ends_with('-') && start[..3].chars().all(|digit| digit.is_ascii_digit())
+    });
+    of_paper && [".csv", ".parquet"].iter().any(|end| name.ends_with(end))
 }
 
 /// Whether the folder has the document of a matrix.
@@ -139,6 +146,9 @@ mod tests {
         assert!(file("matrix.parquet", "PAR1"));
         assert!(file("runs.csv", "a,b"), "of an earlier study in the folder");
         assert!(!file("notes.csv", "a,b"), "`run.json` does not name it");
+        assert!(file("002-fig8.csv", "a,b"), "the document of a reproduction is there");
+        assert!(file("values-002.json", "{\"program\": \"anabranch\", \"metrics\": []}"));
+        assert!(!file("values-003.json", "{\"metrics\": []}"), "of another program");
         assert!(file("report.html", "<p>an old page"), "of a version without marks");
         assert!(!file("report.html", "<p>a page of somebody else"));
         fs::remove_dir_all(&folder).unwrap();

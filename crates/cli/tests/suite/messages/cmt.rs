@@ -42,6 +42,7 @@ fn options_of_cmt_sctp() {
         &["--path-blocking", "maybe"],
         &["--primary-first", "never"],
         &["--cc-groups", "one"],
+        &["--cc-groups", "0:1:2:3"],
         &["--max-burst", "many"],
         &["--max-burst-variant", "tiny"],
         &["--abc-limit", "0"],

@@ -142,6 +142,7 @@ fn events_and_contradictions() {
             "rate 5mbit rate 2mbit @10s..20s rate 3mbit @15s..30s",
             "rate 5mbit delay 700s",
             "rate 5mbit loss 100%",
+            "rate 5mbit corrupt 100%",
             "rate 5mbit @",
         ],
     );

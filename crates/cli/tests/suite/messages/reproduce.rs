@@ -31,6 +31,7 @@ fn tables_of_reproduce() {
     session.call(&[&call[..], &["--quick"]].concat());
     session.call(&[&call[..], &["--markdown", "--no-linux", "--out", "out"]].concat());
     session.call(&["reproduce", "009/fig1,009-c3", "--claims", "sample", "--quiet"]);
+    session.call(&["reproduce", "009/fig4", "--claims", "sample", "--quick", "--quiet"]);
     session.call(&[&call[..], &["--no-linux", "--out", "out", "--json"]].concat());
     session.end();
 }
@@ -58,6 +59,8 @@ fn selections_and_folders_of_reproduce() {
     session.call(&[&call[..], &["--shard", "1/2"]].concat());
     session.call(&[&call[..], &["--merge", "nowhere"]].concat());
     session.call(&[&call[..], &["--merge", "empty"]].concat());
+    let one = ["reproduce", "009-C3", "--claims", "sample", "--no-linux"];
+    session.call(&[&one[..], &["--merge", "empty"]].concat());
     session.call(&[&call[..], &["--scheduler", "lfr"]].concat());
     session.call(&[&call[..], &["--jobs", "many"]].concat());
     session.end();
@@ -104,6 +107,10 @@ fn mistakes_in_claims() {
         only.replace(file, &format!("{file}\nonly = [\"tcp/quick/reno\"]")),
         only.replace("\"best\"", "\"mptcp/lrf/reno\"")
             .replace(file, &format!("{file}\nonly = [\"tcp/fast/reno\"]")),
+        format!(
+            "{only}[[claim.sensitivity]]\nsays = \"slower\"\n\
+             set = {{ path = {{ third = \"rate 9mbit\" }} }}\n"
+        ),
         number("experiment = \"burst\"\nvalues = [\"best\"]\npaper = [1, 2]"),
         number("experiment = \"burst\"\nvalues = [\"best\"]\npaper = [\"much\"]"),
         number("experiment = \"burst\"\npaper = [1]"),
