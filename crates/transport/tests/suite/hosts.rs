@@ -194,7 +194,7 @@ fn unreachable_ends_a_connection_that_is_opening() {
 fn unreachable_that_quotes_another_sequence_number_is_ignored() {
     for (off, ends) in [(0x4000_0000, false), (u32::MAX, false), (2, false), (0, true)] {
         let (mut bare, mut syn) = Bare::syn_sent(TcpConfig::default());
-        syn.seq = syn.seq + off;
+        syn.seq += off;
         bare.send_packet(unreachable(Packet::new(HERE, PEER, Body::Tcp(syn))));
         bare.drain();
         assert_eq!(bare.state() != "SYN-SENT", ends, "{off}");
