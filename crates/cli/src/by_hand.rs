@@ -1,24 +1,14 @@
 //! Generated documents with text written by hand at their end, which a new generation keeps.
 
-use lab::InputError;
-use lab::results::is_replaceable;
 use std::io;
 use std::path::Path;
 
 /// Text written by hand is below this line.
 const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
 
-/// Refuses a document that this program did not write, except with `force`.
-pub(crate) fn allow(option: &str, file: &Path, force: bool) -> Result<(), InputError> {
-    let is_generated = || {
-        let text = std::fs::read_to_string(file);
-        text.is_ok_and(|text| text.trim().is_empty() || text.contains(BY_HAND))
-    };
-    if force || !file.exists() || is_generated() || is_replaceable(file) {
-        return Ok(());
-    }
-    let problem = format!("`{}` was not written by anabranch", file.display());
-    Err(InputError::at(option, problem, "name another file, or add `--force` to overwrite it"))
+/// Whether the document was generated, so that only text above the line is written again.
+pub(crate) fn is_generated(file: &Path) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| text.contains(BY_HAND))
 }
 
 /// Writes what was generated, and below it what the existing document has by hand.

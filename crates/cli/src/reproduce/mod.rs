@@ -23,6 +23,7 @@ use lab::scenario::Key;
 use lab::{Given, InputError, Options, Scenario};
 use progress::Follower;
 use shard::Shard;
+use std::path::Path;
 use table::Numbers;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -157,8 +158,9 @@ fn prepare(args: &ReproduceArgs) -> Result<Prepared<'_>, Failure> {
     let files = files(&plan);
     let folder = |name: &String| overwrite.folder("--out", name, files.iter().cloned());
     let out = args.out.as_ref().map(folder).transpose()?;
-    if let Some(file) = &args.write {
-        by_hand::allow("--write", file.as_ref(), args.force)?;
+    if let Some(file) = args.write.as_deref().map(Path::new).filter(|of| !by_hand::is_generated(of))
+    {
+        overwrite.allow("--write", file, "file")?;
     }
     let merged = args.merge.iter().flat_map(|names| names.split(','));
     let merged = merged.map(|name| shard::existing(name.trim())).collect::<Result<_, _>>()?;
