@@ -204,9 +204,7 @@ impl ResultFolder {
         self.remove_earlier(&earlier["outputs"], &run["outputs"])?;
         records.map_or(Ok(()), Records::remove_journal)
     }
-}
 
-impl ResultFolder {
     /// Removes the files of an earlier result that the new one does not have: they would pass for
     /// its own.
     fn remove_earlier(&self, earlier: &Value, outputs: &Value) -> io::Result<()> {

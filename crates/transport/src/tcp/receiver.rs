@@ -17,6 +17,8 @@ const SACK_BLOCKS_EXPECTED: usize = 2;
 /// A timestamp older than this may be of a clock that wrapped and is not compared
 /// (RFC 7323 s5.5).
 const PAWS_IDLE: Duration = Duration::from_secs(24 * 24 * 3600);
+/// A timestamp that is older by one tick is not old (Linux `TCP_PAWS_WINDOW`).
+const PAWS_TICKS: i64 = 1;
 /// No offset: no FIN was seen.
 const NO_FIN: u64 = u64::MAX;
 
@@ -204,8 +206,12 @@ impl Receiver {
 
     /// Whether a segment with `timestamp` is old (PAWS, RFC 7323 s5.3).
     pub(crate) fn is_old_timestamp(&self, now: Instant, timestamp: u32) -> bool {
-        let older = (timestamp.wrapping_sub(self.ts_recent) as i32) < 0;
-        older && now - self.ts_recent_at < PAWS_IDLE
+        self.timestamp_age(timestamp) > PAWS_TICKS && now - self.ts_recent_at < PAWS_IDLE
+    }
+
+    /// By how much `timestamp` is older than the last one that was kept, in ticks of the peer's.
+    pub(crate) fn timestamp_age(&self, timestamp: u32) -> i64 {
+        i64::from(self.ts_recent.wrapping_sub(timestamp) as i32)
     }
 
     /// Keeps `timestamp` of a segment that begins at `start` for the echo, if the segment begins at

@@ -143,6 +143,8 @@ pub struct Subflow {
     stats: Counters,
     rtt: RoundTrip,
     tuple: Tuple,
+    /// Segments that are no progress are not answered until then.
+    no_answer_before: Instant,
 }
 
 /// What the datagrams of a subflow have in common: both ends in the form of a packet, which takes
@@ -257,6 +259,7 @@ impl Subflow {
             switches,
             envelope: Envelope::new(&identity.tuple),
             tuple: identity.tuple,
+            no_answer_before: Instant::ZERO,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::bare::{Bare, modern};
 use crate::pair::{Setup, Side};
 use base::Duration;
 use transport::{SocketError, SocketEventKind, TcpConfig};
-use wire::{Body, Flags, Packet, SeqNumber};
+use wire::{Body, Flags, Packet, Payload, SeqNumber, TcpSegment};
 
 const RESET: Option<SocketEventKind> = Some(SocketEventKind::Failed(SocketError::Reset));
 
@@ -132,6 +132,59 @@ fn acknowledgement_of_what_was_never_sent_is_challenged() {
     assert_eq!(bare.info().bytes_acked, 0);
     bare.ack(1000);
     assert_eq!(bare.info().bytes_acked, 1000);
+}
+
+#[test]
+fn two_forged_segments_start_no_endless_exchange_of_acknowledgements() {
+    for timestamps in [None, Some(0x1000_0000)] {
+        let mut pair = Setup::default().established();
+        pair.write(Side::Client, 1000);
+        pair.write(Side::Server, 1000);
+        pair.drive_for(Duration::from_secs(2));
+        pair.set_reading(Side::Client, false);
+        pair.set_reading(Side::Server, false);
+        pair.forgives = true;
+        let before = pair.log.len();
+        for (from, to) in [(Side::Client, Side::Server), (Side::Server, Side::Client)] {
+            let last = pair.log.iter().rev().find(|logged| logged.from == from).unwrap();
+            let mut forged = last.segment.clone();
+            forged.seq = forged.seq + forged.payload.len();
+            forged.payload = Payload::from(vec![0; 100]);
+            match (&mut forged.options.timestamps, timestamps) {
+                (Some(stamps), Some(ahead)) => stamps.value = stamps.value.wrapping_add(ahead),
+                (stamps, _) => *stamps = None,
+            }
+            let (src, dst) = (pair.address(0, from), pair.address(0, to));
+            pair.inject(to, Packet::new(src, dst, Body::Tcp(forged)));
+        }
+        pair.drive_for(Duration::from_secs(10));
+        let sent = pair.log.len() - before;
+        assert!((2..=44).contains(&sent), "{sent} in ten seconds, two a second at each end");
+    }
+}
+
+#[test]
+fn old_timestamps_are_answered_twice_a_second_and_old_acknowledgements_never() {
+    let mut bare = established();
+    bare.write(1000);
+    bare.wait_ms(100);
+    bare.send_data(1000);
+    let mut old = bare.segment(Flags::ACK);
+    bare.ack(1000);
+    bare.send_data(0);
+    let stamps = old.options.timestamps.as_mut().unwrap();
+    stamps.value -= 50;
+    let mut answers = |after: u64, segment: &TcpSegment| {
+        bare.wait_ms(after);
+        bare.send(segment.clone()).len()
+    };
+    let within_500_ms = [answers(0, &old), answers(1, &old), answers(498, &old)];
+    assert_eq!(within_500_ms, [1, 0, 0], "Linux tcp_invalid_ratelimit");
+    assert_eq!([answers(1, &old), answers(1, &old)], [1, 0]);
+    old.seq = old.seq - 500;
+    assert_eq!(answers(1000, &old), 0, "before what was received");
+    old.payload = Payload::from(vec![0; 500]);
+    assert_eq!([answers(1, &old), answers(1, &old)], [1, 1], "data");
 }
 
 #[test]

@@ -23,6 +23,8 @@ const DEFAULT_MSS: u16 = 536;
 /// Smallest MSS of a peer: smaller ones make a host flood itself with headers (Linux
 /// `tcp_min_snd_mss`, CVE-2019-11479).
 const MIN_MSS: u16 = 48;
+/// Time between two answers to segments that are no progress (Linux `tcp_invalid_ratelimit`).
+const ANSWER_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The payload of a segment in the peer's stream. Every step needs it, so it is computed once.
 #[derive(Clone, Copy, Debug)]
@@ -258,8 +260,8 @@ impl Subflow {
     ) -> bool {
         let reset = segment.flags.contains(Flags::RST);
         // A reset need not pass PAWS (RFC 7323 s5.3 R1).
-        if !reset && self.is_old_by_timestamp(cx, segment) {
-            self.answer_unacceptable(segment);
+        if !reset && self.is_old_by_timestamp(cx, segment) && !self.is_late_duplicate(segment) {
+            self.answer_old(cx, segment, start);
             return false;
         }
         let end = start + i64::from(len) + i64::from(segment.flags.sequence_len());
@@ -267,7 +269,7 @@ impl Subflow {
             if self.is_repeated_syn(segment) {
                 self.handshake.repeat();
             } else if !reset {
-                self.answer_unacceptable(segment);
+                self.answer_outside(cx, segment);
             }
             return false;
         }
@@ -276,7 +278,7 @@ impl Subflow {
                 self.summarise(segment, 0, false);
                 self.reset_by_peer(cx);
             } else {
-                self.rx.ack.now();
+                self.challenge(cx.now);
             }
             return false;
         }
@@ -288,7 +290,7 @@ impl Subflow {
             } else if self.fsm.is_syn_received() && segment.flags.contains(Flags::ACK) {
                 return true;
             } else {
-                self.rx.ack.now();
+                self.challenge(cx.now);
             }
             return false;
         }
@@ -308,6 +310,58 @@ impl Subflow {
         }
         let Some(timestamps) = segment.options.timestamps else { return false };
         self.rx.is_old_timestamp(cx.now, timestamps.value)
+    }
+
+    /// Whether a segment with an old timestamp is a duplicate acknowledgement that others overtook:
+    /// its SACK blocks count (Linux `tcp_disordered_ack_check`).
+    #[cold]
+    fn is_late_duplicate(&self, segment: &TcpSegment) -> bool {
+        let Some(timestamps) = segment.options.timestamps else { return false };
+        let start = self.offset_of(segment);
+        let ack = segment.ack.to_offset(self.handshake.first_seq(), self.tx.una());
+        let size = self.handshake.scaled_window(segment);
+        is_bare(segment)
+            && start == self.rx.nxt() as i64
+            && ack == self.tx.una() as i64
+            && !self.tx.window.is_updated_by(segment.seq, size, false)
+            && self.rx.timestamp_age(timestamps.value) <= self.rtt.rto().as_millis() as i64
+    }
+
+    /// Answers a segment with an old timestamp. An old acknowledgement is common where packets
+    /// overtake each other, and gets no answer (Linux `LINUX_MIB_PAWS_OLD_ACK`).
+    #[cold]
+    fn answer_old(&mut self, cx: &Context<'_>, segment: &TcpSegment, start: i64) {
+        if !is_bare(segment) || start >= self.rx.nxt() as i64 {
+            self.answer_outside(cx, segment);
+        }
+    }
+
+    /// Answers an old or unacceptable segment, which without data may be part of a loop of
+    /// acknowledgements between hosts that a forged segment has deceived (RFC 5961 s7; Linux
+    /// `tcp_oow_rate_limited`).
+    #[cold]
+    fn answer_outside(&mut self, cx: &Context<'_>, segment: &TcpSegment) {
+        let is_data = segment.sequence_len() > 0 && !segment.flags.contains(Flags::SYN);
+        if is_data || self.may_challenge(cx.now) {
+            self.answer_unacceptable(segment);
+        }
+    }
+
+    /// A challenge acknowledgement (RFC 5961), unless there was one just now (Linux
+    /// `tcp_send_challenge_ack`).
+    #[cold]
+    fn challenge(&mut self, now: Instant) {
+        if self.may_challenge(now) {
+            self.rx.ack.now();
+        }
+    }
+
+    fn may_challenge(&mut self, now: Instant) -> bool {
+        let may = now >= self.no_answer_before;
+        if may {
+            self.no_answer_before = now + ANSWER_INTERVAL;
+        }
+        may
     }
 
     /// Answers an old or unacceptable segment.
@@ -330,8 +384,7 @@ impl Subflow {
         let una = self.tx.una();
         let ack = segment.ack.to_offset(self.handshake.first_seq(), una);
         if !self.tx.is_acceptable_ack(ack) {
-            cold_path();
-            self.rx.ack.now();
+            self.challenge(cx.now);
             return false;
         }
         self.tx.window.on_answer();
@@ -665,4 +718,9 @@ impl Subflow {
             }
         }
     }
+}
+
+/// Whether a segment is an acknowledgement without anything that takes a sequence number.
+fn is_bare(segment: &TcpSegment) -> bool {
+    segment.flags.contains(Flags::ACK) && segment.sequence_len() == 0
 }
