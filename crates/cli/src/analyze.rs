@@ -14,6 +14,7 @@ use lab::analyze::{
     Analysis, Connection, Counted, Flowing, OutOfOrder, Spoken, Subflow, Talkers, Vantage,
     analysis_document,
 };
+use std::io::ErrorKind;
 use std::path::Path;
 use transport::Protocol;
 
@@ -58,7 +59,8 @@ pub(crate) fn analyze(args: &AnalyzeArgs) -> u8 {
         Ok(bytes) => bytes,
         Err(e) => {
             error(&format!("cannot read `{}`: {e}\n  help: {WANTED}", args.file));
-            return if e.kind() == std::io::ErrorKind::NotFound { USAGE } else { FAILED };
+            let is_wrong = matches!(e.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory);
+            return if is_wrong { USAGE } else { FAILED };
         }
     };
     if args.out.as_ref().is_some_and(|out| Path::new(out) == Path::new(&args.file)) {

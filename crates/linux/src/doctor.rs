@@ -5,8 +5,9 @@
 
 use crate::device::Tun;
 use crate::namespace::Namespace;
+use nix::errno::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
-use std::path::Path;
+use std::io;
 use std::process::{Command, Stdio};
 
 /// Linux IPPROTO_MPTCP.
@@ -19,6 +20,11 @@ const FOR_TESTS: [&str; 3] = ["ip mptcp", "tbf", "nftables"];
 
 /// What adds namespaces, and all that is tried in one.
 const PRIVILEGE: &str = "run the same command with sudo (needs CAP_SYS_ADMIN, CAP_NET_ADMIN)";
+
+/// Opening it makes TUN devices.
+const TUN_FILE: &str = "/dev/net/tun";
+/// What adds it.
+const TUN_MODULE: &str = "sudo modprobe tun (in a container: --device /dev/net/tun)";
 
 /// What adds nftables and its rule that takes TCP options away.
 const NF_TABLES: &str = "sudo apt-get install nftables && sudo modprobe nf_tables \
@@ -52,6 +58,8 @@ pub struct Check {
 pub fn examine() -> Vec<Check> {
     let namespace = Namespace::new();
     let inside = namespace.as_ref().map_err(|error| first_line(&error.to_string()));
+    let tun = tun_file();
+    let tun_remedy = tun.as_ref().err().map(tun_remedy);
     // What is tried in a namespace cannot be tried without one: first things first.
     let first = |remedy| if inside.is_ok() { remedy } else { PRIVILEGE };
     let check = |name, needed_for, detail, remedy| {
@@ -71,8 +79,8 @@ pub fn examine() -> Vec<Check> {
         check(
             "TUN device",
             "live, emulate",
-            tun_file(),
-            "sudo modprobe tun (in a container: --device /dev/net/tun)",
+            tun.map_err(|e| format!("{TUN_FILE}: {e}")),
+            tun_remedy.unwrap_or(TUN_MODULE),
         ),
         check(
             "network namespaces",
@@ -80,7 +88,12 @@ pub fn examine() -> Vec<Check> {
             inside.clone().map(|_| "can be created".to_owned()),
             PRIVILEGE,
         ),
-        check("TUN in a namespace", "emulate", inside.clone().and_then(tun_inside), PRIVILEGE),
+        check(
+            "TUN in a namespace",
+            "emulate",
+            inside.clone().and_then(tun_inside),
+            tun_remedy.map_or(PRIVILEGE, first),
+        ),
         check(
             "user namespaces",
             "namespaces without root",
@@ -136,10 +149,19 @@ pub(crate) fn capabilities() -> Result<String, String> {
     Err(format!("{} missing", missing.join(" and ")))
 }
 
-fn tun_file() -> Result<String, String> {
-    let file = Path::new("/dev/net/tun");
-    let opened = std::fs::OpenOptions::new().read(true).write(true).open(file);
-    opened.map(|_| file.display().to_string()).map_err(|e| format!("{}: {e}", file.display()))
+fn tun_file() -> Result<String, io::Error> {
+    let opened = std::fs::OpenOptions::new().read(true).write(true).open(TUN_FILE);
+    opened.map(|_| TUN_FILE.to_owned())
+}
+
+/// A container without the device refuses even its owner (EPERM); the mode that udev gives it lets
+/// all users in.
+fn tun_remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EPERM) => "start the container with --device /dev/net/tun",
+        Some(Errno::EACCES) => "sudo chmod 666 /dev/net/tun",
+        _ => TUN_MODULE,
+    }
 }
 
 fn tun_inside(namespace: &Namespace) -> Result<String, String> {
@@ -231,6 +253,14 @@ mod tests {
         assert!(
             checks.iter().all(|check| !check.remedy.is_empty() && !check.needed_for.is_empty())
         );
+    }
+
+    #[test]
+    fn tun_file_that_is_there_but_closed_is_opened_and_not_loaded() {
+        let remedy = |errno: Errno| tun_remedy(&io::Error::from_raw_os_error(errno as i32));
+        assert!(remedy(Errno::EACCES).contains("chmod 666 /dev/net/tun"));
+        assert!(remedy(Errno::EPERM).contains("container with --device"));
+        assert_eq!([Errno::ENOENT, Errno::ENODEV].map(remedy), [TUN_MODULE; 2]);
     }
 
     #[test]

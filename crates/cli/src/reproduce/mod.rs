@@ -30,6 +30,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   anabranch reproduce --list
   anabranch reproduce 002/fig8
+  anabranch reproduce 000/table4
   anabranch reproduce 000 --quick
   anabranch reproduce 002-C1,002-C2 --json
   anabranch reproduce all --out results
@@ -43,10 +44,11 @@ undecided. Exit code 4: a hard claim fails.";
 /// Options of `reproduce`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReproduceArgs {
-    /// Papers, figures and claims with commas between: all, 002, 002/fig8, 002-C6
+    /// Papers, figures, tables and claims with commas between: all, 002, 002/fig8, 000/table4,
+    /// 002-C6
     #[arg(value_name = "WHAT", required_unless_present = "list")]
     pub what: Option<String>,
-    /// List the papers' figures and claims, with the studies and runs they need
+    /// List the papers' figures, tables and claims, with the studies and runs they need
     #[arg(long, conflicts_with_all = ["json", "markdown", "write"])]
     pub list: bool,
     /// Few repetitions of short runs: a first impression
@@ -206,12 +208,13 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
         .out
         .as_ref()
         .map_or(Ok(()), |out| save(prepared, out, (&rows, &numbers), &results));
+    let tables: &[_] = if plan.tables.is_empty() { &[] } else { &numbers };
     if args.json {
         print(&format!("{:#}\n", document(&rows, &numbers, args.quick)));
     } else if args.markdown {
-        print(&table::markdown(&rows));
+        print(&table::markdown(&rows, tables));
     } else {
-        print(&table::text(&rows, &numbers, screen));
+        print(&table::text(&rows, (&numbers, tables), screen));
     }
     saved?;
     let is_failed = |row: &Row<'_>| row.claim.kind == Kind::Hard && row.ours.holds == Some(false);
@@ -290,7 +293,8 @@ fn save(
             let claims: Vec<&Row<'_>> = rows.iter().filter(own).collect();
             let figures = drawn.iter().filter(|(of, _)| *of == number).map(|(_, of)| of);
             let figures: Vec<_> = figures.collect();
-            if !claims.is_empty() || !figures.is_empty() {
+            let has_table = plan.tables.iter().any(|(of, _)| *of == number);
+            if !claims.is_empty() || !figures.is_empty() || has_table {
                 let shown = (paper, args.quick);
                 let page = reproduction_page(shown, &claims, &numbers[number].1, &figures);
                 folder.write(&page_name(&paper.number), page.as_bytes())?;

@@ -6,48 +6,70 @@ use crate::report::{difference, differences_of, holds, shown};
 use lab::InputError;
 use lab::reproduction::{
     Column as Kernel, Compared, Cost, Costs, Differences, Judged, Kind, Plan, Row, figure_name,
+    table_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The numbers of papers that were compared, by the number of the paper.
-pub(super) type Numbers<'a> = Vec<(&'a str, Vec<Compared<'a>>)>;
+pub(super) type Numbers<'a> = Vec<OfPaper<'a>>;
+
+/// The number of a paper, and its numbers that were compared.
+pub(super) type OfPaper<'a> = (&'a str, Vec<Compared<'a>>);
 
 /// In place of the table where a selection has figures only.
 const NO_CLAIM: &str = "no claim is selected; `--out DIR` draws the figures\n";
 
-/// Text output.
-pub(super) fn text(rows: &[Row<'_>], numbers: &Numbers<'_>, screen: Screen) -> String {
-    if rows.is_empty() {
+/// Text output: selected tables, then claims.
+pub(super) fn text(
+    rows: &[Row<'_>],
+    (numbers, tables): (&Numbers<'_>, &[OfPaper<'_>]),
+    screen: Screen,
+) -> String {
+    let mut text = String::new();
+    for (_, of) in tables.iter().filter(|(_, of)| !of.is_empty()) {
+        text.push_str(&numbers_of(of).render(screen.of_tables()));
+        text.push('\n');
+    }
+    if !rows.is_empty() {
+        claims(&mut text, rows, screen);
+    }
+    if text.is_empty() {
         return NO_CLAIM.to_owned();
-    }
-    let mut text = table(rows).render(screen.of_tables());
-    text.push('\n');
-    for row in rows {
-        if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
-            let holds = holds(&row.ours);
-            let why = reason(&row.ours);
-            screen.wrap(&mut text, &format!("{} ({holds}): ", row.claim.id), why, "");
-        }
-        if let Some(because) = &row.ours.because {
-            screen.wrap(&mut text, &format!("{} why: ", row.claim.id), because, "");
-        }
-        for (says, judged) in &row.sensitivity {
-            let content = format!("{says}: {}, {}", judged.ours, holds(judged));
-            screen.wrap(&mut text, &format!("{} with ", row.claim.id), &content, "2");
-        }
-    }
-    for note in assumptions(rows) {
-        screen.wrap(&mut text, "note: ", &note, "");
     }
     for (paper, all) in numbers {
         if let Some(differences) = Differences::of(all) {
             screen.wrap(&mut text, &format!("{paper}: "), &differences_of(&differences), "");
         }
     }
-    text.push('\n');
-    screen.wrap(&mut text, "", &summary(rows), "1");
+    if !rows.is_empty() {
+        text.push('\n');
+        screen.wrap(&mut text, "", &summary(rows), "1");
+    }
     text
+}
+
+/// The table of claims, and why those do not hold that do not.
+fn claims(text: &mut String, rows: &[Row<'_>], screen: Screen) {
+    text.push_str(&table(rows).render(screen.of_tables()));
+    text.push('\n');
+    for row in rows {
+        if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
+            let holds = holds(&row.ours);
+            let why = reason(&row.ours);
+            screen.wrap(text, &format!("{} ({holds}): ", row.claim.id), why, "");
+        }
+        if let Some(because) = &row.ours.because {
+            screen.wrap(text, &format!("{} why: ", row.claim.id), because, "");
+        }
+        for (says, judged) in &row.sensitivity {
+            let content = format!("{says}: {}, {}", judged.ours, holds(judged));
+            screen.wrap(text, &format!("{} with ", row.claim.id), &content, "2");
+        }
+    }
+    for note in assumptions(rows) {
+        screen.wrap(text, "note: ", &note, "");
+    }
 }
 
 /// Why a claim does not hold, without the word that is before it.
@@ -81,9 +103,18 @@ pub(super) fn numbers_of(all: &[Compared<'_>]) -> Table {
     Table { columns }
 }
 
-/// One table in Markdown.
-pub(super) fn markdown(rows: &[Row<'_>]) -> String {
-    format!("{}\n{}\n", table(rows).markdown(), summary(rows))
+/// The same tables in Markdown.
+pub(super) fn markdown(rows: &[Row<'_>], tables: &[OfPaper<'_>]) -> String {
+    let mut text = String::new();
+    for (_, of) in tables.iter().filter(|(_, of)| !of.is_empty()) {
+        text.push_str(&numbers_of(of).markdown());
+        text.push('\n');
+    }
+    if !rows.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}\n{}", table(rows).markdown(), summary(rows));
+    }
+    text
 }
 
 /// `43 studies, 4680 runs, about 12.3 million packets and 40 CPU seconds`.
@@ -154,8 +185,9 @@ pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
     let mut text = String::new();
     let all = plan.costs()?;
     for (number, paper) in plan.papers.iter().enumerate() {
-        let mut selected = plan.claims.iter().chain(&plan.figures);
-        if !selected.any(|(paper, _)| *paper == number) {
+        let tables = plan.tables.iter().map(|(paper, _)| paper);
+        let others = plan.claims.iter().chain(&plan.figures).map(|(paper, _)| paper);
+        if !others.chain(tables).any(|paper| *paper == number) {
             continue;
         }
         let title = format!("{} {}", paper.number, paper.title);
@@ -175,7 +207,8 @@ pub(super) fn list(plan: &Plan, screen: Screen) -> Result<String, InputError> {
         }
         for (source, cost) in all.of_sources(&plan.papers, number) {
             let content = format!("the paper's numbers beside ours{}", costing(&cost));
-            screen.wrap(&mut text, &format!("  {source}: "), &content, "");
+            let name = table_name(paper, source).unwrap_or_else(|| source.to_owned());
+            screen.wrap(&mut text, &format!("  {name}: "), &content, "");
         }
         let is_shown = |index| plan.claims.contains(&(number, index));
         let claims = paper.claims.iter().enumerate().filter(|(index, _)| is_shown(*index));

@@ -112,9 +112,11 @@ fn association_is_shown_as_a_table_a_document_and_a_page() {
 fn what_is_no_capture_is_refused() {
     let scratch = Scratch::new("analyze-refused");
     let text = scratch.file("page.html", "<html>");
-    for (file, part) in
-        [(text.as_str(), "neither a pcapng nor a pcap"), ("missing.pcap", "cannot read")]
-    {
+    for (file, part) in [
+        (text.as_str(), "neither a pcapng nor a pcap"),
+        ("missing.pcap", "cannot read"),
+        (env!("CARGO_MANIFEST_DIR"), "cannot read"),
+    ] {
         let output = anabranch(&["analyze", file]);
         assert_eq!(output.status.code(), Some(2));
         assert_eq!(stdout(&output), "");

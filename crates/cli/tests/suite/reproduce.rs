@@ -237,7 +237,7 @@ fn files_of_others_are_overwritten_with_force_only() {
 #[test]
 fn list_has_the_tables_and_only_what_is_selected() {
     let all = succeeds(&["reproduce", "--list", "--claims", SAMPLE]);
-    for part in ["009/fig1: ", "Table 1: ", "009-C1 (hard, s1): "] {
+    for part in ["009/fig1: ", "009/table1: ", "009-C1 (hard, s1): "] {
         assert!(all.contains(part), "{part}: {all}");
     }
     let one = succeeds(&["reproduce", "009-C2", "--list", "--claims", SAMPLE]);
@@ -246,4 +246,26 @@ fn list_has_the_tables_and_only_what_is_selected() {
     assert!(drawn.starts_with("no claim is selected"), "{drawn}");
     let output = anabranch(&["reproduce", "--list", "--json", "--claims", SAMPLE]);
     assert_eq!(output.status.code(), Some(2), "a list is no document");
+}
+
+#[test]
+fn table_is_selected_by_its_name_and_has_the_papers_numbers_beside_ours() {
+    let of = |more: &[&str]| {
+        let table = ["reproduce", "009/Table1", "--claims", SAMPLE, "--quick", "--quiet"];
+        succeeds(&[&table[..], more].concat())
+    };
+    let text = of(&[]);
+    assert!(text.starts_with("source   number"), "{text}");
+    assert!(text.contains("Table 1  ") && text.contains("009: of "), "{text}");
+    assert!(of(&["--markdown"]).starts_with("| source | number |"));
+    let found = document(&of(&["--json"]));
+    assert_eq!(found["claims"].as_array().map(Vec::len), Some(0));
+    assert!(!found["papers"]["009"]["numbers"].as_array().expect("numbers").is_empty());
+    let scratch = Scratch::new("reproduce-table");
+    let folder = scratch.path("out");
+    of(&["--out", &folder]);
+    let page = fs::read_to_string(format!("{folder}/009.html")).expect("a page");
+    assert!(page.contains("Table 1"));
+    let list = succeeds(&["reproduce", "009/table1", "--list", "--claims", SAMPLE]);
+    assert!(list.contains("009/table1: ") && !list.contains("009-C1"), "{list}");
 }

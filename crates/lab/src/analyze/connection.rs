@@ -196,6 +196,9 @@ impl Connections {
         let opened = &mut self.connections[flow.connection];
         let side = flow.side_of(end);
         let carrier = &mut flow.sides[end];
+        if carrier.half.is_keep_alive(segment) {
+            return;
+        }
         let (range, resent) = (carrier.half.range(segment), carrier.half.resent_segments);
         let new = carrier.half.sent(segment);
         if !new.is_empty() && carrier.mappings.is_empty() {

@@ -95,6 +95,13 @@ impl Half {
         Some(first.max(self.first)..first + segment.len).filter(|range| !range.is_empty())
     }
 
+    /// Whether a segment repeats the last byte although it was acknowledged, which asks whether the
+    /// peer still lives (RFC 9293 s3.8.4).
+    pub(super) fn is_keep_alive(&self, segment: &Segment) -> bool {
+        let last = self.highest.saturating_sub(1)..self.highest;
+        segment.len == 1 && self.acknowledged >= last.end && self.range(segment) == Some(last)
+    }
+
     /// Processes a segment of this direction; returns the ranges of new bytes.
     pub(super) fn sent(&mut self, segment: &Segment) -> Vec<Range<u64>> {
         let Some(range) = self.range(segment) else { return Vec::new() };
@@ -226,5 +233,40 @@ impl Half {
 
     fn seen_up_to(&self, position: u64) -> bool {
         self.seen.missing(self.in_order..position).next().is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::TcpOptions;
+
+    fn segment(seq: u32, ack: u32, len: u64) -> Segment {
+        let end = ([10, 0, 0, 1], 1).into();
+        Segment {
+            time: Instant::ZERO,
+            interface: 0,
+            src: end,
+            dst: end,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(ack),
+            flags: Flags::ACK,
+            options: TcpOptions::default(),
+            len,
+        }
+    }
+
+    #[test]
+    fn last_byte_again_is_a_keep_alive_once_it_was_acknowledged() {
+        let mut half = Half::default();
+        half.begin(&segment(101, 0, 0), || Some(SeqNumber(100)));
+        assert!(!half.is_keep_alive(&segment(100, 0, 1)), "before any data");
+        half.sent(&segment(101, 0, 50));
+        let (last, earlier) = (segment(150, 0, 1), segment(149, 0, 1));
+        assert!(!half.is_keep_alive(&last), "it may be a retransmission");
+        half.acked(&segment(0, 151, 0));
+        assert!(half.is_keep_alive(&last));
+        assert!(!half.is_keep_alive(&earlier) && !half.is_keep_alive(&segment(149, 0, 2)));
+        assert!(!half.is_keep_alive(&segment(151, 0, 1)), "a new byte");
     }
 }

@@ -4,7 +4,8 @@
 
 use super::claims::{Draw, Figure, Metric};
 use super::grid::Graded;
-use super::plan::{Column, Plan, Results, Unit, figure_name};
+use super::plan::{Column, Plan, Results, Unit};
+use super::selection::figure_name;
 use super::timelines::Line;
 use super::values::Values;
 use crate::results::{Cell, Kind as CellKind, table_file};

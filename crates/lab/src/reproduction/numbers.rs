@@ -54,13 +54,20 @@ impl Differences {
 }
 
 impl Plan {
-    /// The numbers of a paper whose experiments were run.
+    /// The numbers of a paper whose experiments were run; where tables are selected, and no figures,
+    /// theirs alone.
     pub fn compared<'a>(&'a self, paper: usize, results: &'a Results) -> Vec<Compared<'a>> {
         let of = &self.papers[paper];
         let column = Column::Paper;
         let values = |experiment| results.sampled(&Unit { paper, column, experiment });
+        let is_shown = |source: &str| {
+            let mut tables = self.tables.iter();
+            self.tables.is_empty()
+                || !self.figures.is_empty()
+                || tables.any(|(number, table)| *number == paper && table == source)
+        };
         let mut all = Vec::new();
-        for stated in &of.numbers {
+        for stated in of.numbers.iter().filter(|stated| is_shown(&stated.source)) {
             let experiments = of.experiments_of(&stated.part);
             for (experiment, number) in experiments.into_iter().zip(&stated.paper) {
                 let context = Context {

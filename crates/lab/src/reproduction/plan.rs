@@ -6,6 +6,7 @@
 use super::claims::{Claim, Experiment, Figure, Metric, Paper, Part, Term};
 use super::judge::{Judged, judge};
 use super::samples::{Sampled, draws};
+use super::selection::{Selected, figure_name};
 use super::timelines;
 use super::values::{Values, key};
 use super::variants::{Used, batches, check_names, shown};
@@ -15,7 +16,6 @@ use crate::results::ResultFolder;
 use crate::scenario::{DEFAULT_SEED, Key, Options, Protocol, Runs, Scenario, Variant};
 use crate::series::{Quantity, representative_series};
 use crate::study::{Study, StudyError, Watcher};
-use crate::words::nearest_help;
 use base::Duration;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,8 @@ const QUICK_GAME: Duration = Duration::from_secs(60);
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Papers, figures and claims: `all`, `002`, `002/fig8`, `002-C6`, with commas between.
+    /// Papers, figures, tables and claims: `all`, `002`, `002/fig8`, `000/table4`, `002-C6`, with
+    /// commas between.
     pub selection: Given,
     /// Few repetitions of short runs.
     pub quick: bool,
@@ -50,6 +51,8 @@ pub struct Plan {
     pub claims: Vec<(usize, usize)>,
     /// Selected figures.
     pub figures: Vec<(usize, usize)>,
+    /// Tables selected by their names: index of the paper, `Table 4`.
+    pub tables: Vec<(usize, String)>,
     /// The studies in their order.
     pub units: Vec<Unit>,
     asked: Asked,
@@ -119,8 +122,10 @@ pub enum UnitError {
 impl Plan {
     /// The studies of a selection, each resolved once, so that none is refused later.
     pub fn new(papers: Vec<Paper>, asked: Asked) -> Result<Plan, InputError> {
-        let (claims, figures) = select(&papers, &asked.selection)?;
-        let mut plan = Plan { papers, claims, figures, units: Vec::new(), asked };
+        let Selected { claims, figures, tables } = Selected::of(&papers, &asked.selection)?;
+        let (claims, figures) = (claims.into_iter().collect(), figures.into_iter().collect());
+        let tables = tables.into_iter().collect();
+        let mut plan = Plan { papers, claims, figures, tables, units: Vec::new(), asked };
         plan.units = plan.needed()?;
         for unit in &plan.units {
             let scenario = plan.scenario(unit)?;
@@ -173,6 +178,12 @@ impl Plan {
                     units.insert(today);
                 }
             }
+        }
+        for (paper, table) in &self.tables {
+            let (of, column) = (&self.papers[*paper], Column::Paper);
+            let numbers = of.numbers.iter().filter(|number| number.source == *table);
+            let found = numbers.flat_map(|number| of.experiments_of(&number.part));
+            units.extend(found.map(|experiment| Unit { paper: *paper, column, experiment }));
         }
         Ok(units.into_iter().collect())
     }
@@ -553,65 +564,4 @@ fn experiments_of_part(paper: &Paper, part: &Part) -> Vec<usize> {
     });
     let names = part.experiments.iter().map(String::as_str).chain(named);
     names.filter_map(|name| paper.find(name)).flatten().collect()
-}
-
-type Selected = (Vec<(usize, usize)>, Vec<(usize, usize)>);
-
-/// The claims and figures of a selection, in the order of the papers.
-fn select(papers: &[Paper], selection: &Given) -> Result<Selected, InputError> {
-    let (mut claims, mut figures) = (BTreeSet::new(), BTreeSet::new());
-    for (span, word) in selection.split_at_commas() {
-        let before = claims.len() + figures.len();
-        for (number, paper) in papers.iter().enumerate() {
-            if word == "all" || word == paper.number {
-                claims.extend((0..paper.claims.len()).map(|claim| (number, claim)));
-                figures.extend((0..paper.figures.len()).map(|figure| (number, figure)));
-            }
-            for (index, figure) in paper.figures.iter().enumerate() {
-                // `002/fig8` has the parts fig8-10 and fig8-100.
-                let name = figure_name(paper, figure);
-                if name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || is_part(rest)) {
-                    figures.insert((number, index));
-                    let supported = paper.claims.iter().enumerate();
-                    let supported = supported.filter(|(_, of)| figure.claims.contains(&of.id));
-                    claims.extend(supported.map(|(claim, _)| (number, claim)));
-                }
-            }
-            let named = paper.claims.iter().position(|claim| claim.id.eq_ignore_ascii_case(word));
-            claims.extend(named.map(|claim| (number, claim)));
-        }
-        if claims.len() + figures.len() == before && !is_known(papers, word) {
-            let problem = format!("no paper, figure or claim `{word}`");
-            let names: Vec<String> = names(papers);
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let help = nearest_help(word, &names);
-            return Err(selection.refuse(crate::error::Refusal { span, problem, help }));
-        }
-    }
-    Ok((claims.into_iter().collect(), figures.into_iter().collect()))
-}
-
-/// Whether this is what the name of a part of a figure has behind that of the figure: `-100`, `a`.
-fn is_part(rest: &str) -> bool {
-    rest.starts_with('-') || rest.len() == 1 && rest.starts_with(|c: char| c.is_ascii_lowercase())
-}
-
-/// Whether the word selects something that is already selected.
-fn is_known(papers: &[Paper], word: &str) -> bool {
-    names(papers).iter().any(|name| name.eq_ignore_ascii_case(word))
-        || papers.iter().any(|p| p.claims.iter().any(|of| of.id.eq_ignore_ascii_case(word)))
-}
-
-/// What can be selected, without single claims.
-fn names(papers: &[Paper]) -> Vec<String> {
-    let of = |paper: &Paper| {
-        let figures = paper.figures.iter().map(|figure| figure_name(paper, figure));
-        [paper.number.clone()].into_iter().chain(figures).collect::<Vec<String>>()
-    };
-    ["all".to_owned()].into_iter().chain(papers.iter().flat_map(of)).collect()
-}
-
-/// `002/fig8`.
-pub fn figure_name(paper: &Paper, figure: &Figure) -> String {
-    format!("{}/{}", paper.number, figure.id)
 }

@@ -332,6 +332,22 @@ fn variants_that_no_claim_and_no_figure_uses_are_not_run() {
     assert!(refusal.contains("did you mean `tcp/slow/cubic`?"), "{refusal}");
 }
 
+#[test]
+fn table_brings_its_studies_and_the_claims_that_cite_it() {
+    let plan = |what: &str| Plan::new(Paper::all().unwrap(), asked(what, true)).unwrap();
+    let alone = plan("000/TABLE4");
+    assert!(alone.claims.is_empty() && alone.figures.is_empty());
+    let experiments = alone.units.iter().map(|unit| &*alone.experiment(unit).name);
+    assert!(experiments.clone().all(|name| name.starts_with("video-cmt-")));
+    assert_eq!(experiments.count(), 6, "three pairs of paths, with and without background");
+    assert!(alone.units.iter().all(|unit| unit.column == Column::Paper));
+    let cited = plan("000/table5");
+    let ids = cited.claims.iter().map(|(paper, of)| &*cited.papers[*paper].claims[*of].id);
+    assert_eq!(ids.collect::<Vec<&str>>(), ["000-C7", "000-C8", "000-C9"]);
+    let refusal = Plan::new(Paper::all().unwrap(), asked("000/table99", true)).unwrap_err();
+    assert!(refusal.to_string().contains("no paper, figure, table or claim"), "{refusal}");
+}
+
 /// SCTP over both paths, with each as its primary, in place of SCTP over each.
 fn multihomed(only: &str) -> String {
     let set = "set = { protocols = \"sctp,cmt-sctp\", primary = \"first,fast,slow\" }\n";

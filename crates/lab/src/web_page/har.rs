@@ -41,6 +41,8 @@ pub(super) struct Entry {
     pub lookup: Option<f64>,
     /// Whether a TLS handshake was recorded.
     pub has_tls: bool,
+    /// Whether it was a stream of a connection with others, as in HTTP/2 and HTTP/3.
+    pub is_stream: bool,
     /// Time from the request to the first byte, for answers of a server.
     pub wait: Option<f64>,
     pub request_bytes: u64,
@@ -377,6 +379,7 @@ fn entry(
         connect: times.connect,
         lookup: times.lookup,
         has_tls: times.has_tls,
+        is_stream: is_stream(response),
         wait: times.wait.filter(|_| !is_cached(tree)),
         request_bytes: request_bytes(request),
         response_bytes: if fetched { response_bytes(tree, repairs) } else { 0 },
@@ -387,6 +390,12 @@ fn entry(
         redirect: redirect.map(|target| urls::resolve(&url, target)),
         url,
     }
+}
+
+/// `h2`, `HTTP/2.0`, `h3-Q050`: browsers write the version as they like.
+fn is_stream(response: &Tree) -> bool {
+    let version = response.get("httpVersion").text().unwrap_or_default().to_ascii_lowercase();
+    ["h2", "h3", "http/2", "http/3", "spdy", "quic"].iter().any(|name| version.starts_with(name))
 }
 
 /// Sum of the timings of an entry, in milliseconds.

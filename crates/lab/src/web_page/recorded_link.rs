@@ -5,6 +5,7 @@
 //!   its `receive` time, as the filter for the bottleneck's rate takes the highest one delivered
 //!   (BBR, draft-cardwell-iccrg-bbr-congestion-control s4.5). Responses do not always fill a link,
 //!   so that it is at least as fast.
+//! - Streams: whether most of its responses came over HTTP/2 or HTTP/3.
 //! - Lookups: the median of the recorded times of `dns`.
 
 use super::har::{Entry, Har};
@@ -24,6 +25,9 @@ pub(super) fn describe(views: &[Har]) -> Option<String> {
         rate.max(1.0),
         round_trip / 2.0
     );
+    if 2 * entries.iter().filter(|entry| entry.is_stream).count() > entries.len() {
+        text.push_str(", with `--http 2`");
+    }
     if entries.iter().any(|entry| entry.has_tls) {
         text.push_str(", with `--tls 1.3`");
     }

@@ -266,6 +266,15 @@ fn link_of_a_recording_is_read_off_its_times() {
     let rate: f64 = rate.and_then(|rate| rate.parse().ok()).unwrap();
     assert!((16_000.0..16_100.0).contains(&rate), "{said}");
     assert!(!notes(&recorded()).contains("recorded over"), "no handshake was recorded");
+    for (versions, expected) in [(["h2", "h3-Q050", "http/1.1"], true), (["h2", "x", "1.1"], false)]
+    {
+        let mut parts = text.split(r#""response": {"#);
+        let mut text = parts.next().unwrap().to_owned();
+        for (part, version) in parts.zip(versions) {
+            text += &format!(r#""response": {{"httpVersion": "{version}", {part}"#);
+        }
+        assert_eq!(notes(&text).contains("ms`, with `--http 2`, with"), expected, "{versions:?}");
+    }
 }
 
 #[test]
