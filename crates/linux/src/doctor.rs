@@ -62,13 +62,6 @@ pub fn examine() -> Vec<Check> {
     let tun_remedy = tun.as_ref().err().map(tun_remedy);
     // What is tried in a namespace cannot be tried without one: first things first.
     let first = |remedy| if inside.is_ok() { remedy } else { PRIVILEGE };
-    let check = |name, needed_for, detail, remedy| {
-        let purpose = match FOR_TESTS.contains(&name) {
-            true => Purpose::Development,
-            false => Purpose::Use,
-        };
-        Check { name, needed_for, purpose, detail, remedy }
-    };
     vec![
         check(
             "privilege",
@@ -131,6 +124,19 @@ pub fn examine() -> Vec<Check> {
             first(NF_TABLES),
         ),
     ]
+}
+
+fn check(
+    name: &'static str,
+    needed_for: &'static str,
+    detail: Result<String, String>,
+    remedy: &'static str,
+) -> Check {
+    let purpose = match FOR_TESTS.contains(&name) {
+        true => Purpose::Development,
+        false => Purpose::Use,
+    };
+    Check { name, needed_for, purpose, detail, remedy }
 }
 
 /// Effective capabilities of the calling thread (capabilities(7): 12 and 21).

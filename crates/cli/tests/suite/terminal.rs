@@ -133,7 +133,7 @@ fn exit_codes_are_those_of_the_manual() {
         (&["list", "nothing"], 2),
         (&["analyze"], 2),
         (&[&["analyze"], missing].concat(), 2),
-        (&["analyze", "."], 1),
+        (&["analyze", "."], 2),
         (&["analyze", "Cargo.toml"], 2),
         (&["man"], 0),
         (&["completions", "zsh"], 0),

@@ -1,12 +1,12 @@
 //! The claims of the five papers, and whether they hold: `anabranch reproduce`.
 //!
-//! Data flow: `claims` reads the claims files that are part of the program, `plan` makes studies of
-//! the selected ones (`selection`), with those `variants` that are looked at, `values` keeps the
-//! looked-at numbers of their runs, `samples` takes those of each part from them, to which `judge` applies
-//! the rules of `checks`, `numbers` compares the numbers that papers state, `document` writes the
-//! result, `costs` estimates what studies take, and `figures` has the data of drawings, with `grid`
-//! and `timelines` for tables of outcomes and quantities over time. Arguments, tables and pages
-//! belong to the command line.
+//! Data flow: `claims` reads the claims files that are part of the program, `selection` finds what
+//! is selected of them, `plan` makes studies of it, with those `variants` that are looked at,
+//! `values` keeps the looked-at numbers of their runs, `samples` takes those of each part from
+//! them, to which `judge` applies the rules of `checks`, `numbers` compares the numbers that papers
+//! state, `document` writes the result, `costs` estimates what studies take, and `figures` has the
+//! data of drawings, with `grid` and `timelines` for tables of outcomes and quantities over time.
+//! Arguments, tables and pages belong to the command line.
 
 mod checks;
 mod claims;

@@ -54,8 +54,8 @@ impl Differences {
 }
 
 impl Plan {
-    /// The numbers of a paper whose experiments were run; where tables are selected, and no figures,
-    /// theirs alone.
+    /// The numbers of a paper whose experiments were run; where tables are selected, and no
+    /// figures, theirs alone.
     pub fn compared<'a>(&'a self, paper: usize, results: &'a Results) -> Vec<Compared<'a>> {
         let of = &self.papers[paper];
         let column = Column::Paper;

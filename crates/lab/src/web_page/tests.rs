@@ -273,7 +273,8 @@ fn link_of_a_recording_is_read_off_its_times() {
         for (part, version) in parts.zip(versions) {
             text += &format!(r#""response": {{"httpVersion": "{version}", {part}"#);
         }
-        assert_eq!(notes(&text).contains("ms`, with `--http 2`, with"), expected, "{versions:?}");
+        let said = notes(&text);
+        assert_eq!(said.contains("ms`, with `--http 2`, with"), expected, "{said} of {versions:?}");
     }
 }
 

@@ -41,6 +41,7 @@ const KEPT: &[&str] = &[
     "headers",
     "headersSize",
     "html_bytes",
+    "httpVersion",
     "http_status",
     "id",
     "load_activity",

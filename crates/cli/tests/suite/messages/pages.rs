@@ -143,7 +143,9 @@ fn pages_of_a_recording_with_names_and_tls() {
              \"receive\": 5}}, \"time\": 144"
         );
         let request = format!("{{\"url\": \"https://{host}/\"}}");
-        entry(&request, "{\"status\": 200, \"bodySize\": 40000}", &time)
+        let version = if page == "two" { ", \"httpVersion\": \"h2\"" } else { "" };
+        let response = format!("{{\"status\": 200, \"bodySize\": 40000{version}}}");
+        entry(&request, &response, &time)
     };
     let cached = of("three", 8, "c.org").replace("\"time\"", "\"_fromCache\": \"disk\", \"time\"");
     let entries = [of("one", 0, "a.org"), of("one", 1, "b.org"), of("two", 5, "a.org"), cached];
