@@ -146,10 +146,12 @@ fn unweighted(schedulers: &[SchedulerChoice]) -> Option<String> {
 /// A note on studies without a single path.
 fn none_alone(protocols: &[Protocol]) -> Option<String> {
     let all = protocols.iter().copied().all(Protocol::is_multipath);
+    let alone = if protocols == [Protocol::CmtSctp] { "sctp" } else { "tcp" };
     all.then(|| {
-        "no path is used alone, so variants are compared with the best variant; add `tcp` to the \
-         protocols to learn whether several paths pay off"
-            .to_owned()
+        format!(
+            "no path is used alone, so variants are compared with the best variant; add `{alone}` \
+             to the protocols to learn whether several paths pay off"
+        )
     })
 }
 

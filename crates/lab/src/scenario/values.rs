@@ -2,7 +2,7 @@
 //! names.
 
 use super::Baseline;
-use super::variants::{Protocol, Variant};
+use super::variants::{Family, Protocol, Variant};
 use crate::error::{Given, InputError, Refusal};
 use crate::units::{parse_probability, parse_rate, parse_size, parse_time};
 use crate::words::nearest_help;
@@ -170,7 +170,11 @@ pub(super) fn baseline(given: &Given, variants: &[Variant]) -> Result<Baseline, 
         "average" if variants.iter().all(|variant| variant.single_path().is_none()) => Err(given
             .refuse_whole(
                 "no path is used alone, so there is no average of single paths",
-                "add `tcp` to the protocols: `--protocols tcp,mptcp`",
+                if variants.iter().all(|variant| variant.family() == Family::Sctp) {
+                    "add `sctp` to the protocols: `--protocols sctp,cmt-sctp`"
+                } else {
+                    "add `tcp` to the protocols: `--protocols tcp,mptcp`"
+                },
             )),
         "average" if variants.iter().all(|of| of.single_path().is_none() || is_udp(of)) => {
             Err(given.refuse_whole(

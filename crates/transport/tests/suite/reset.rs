@@ -148,7 +148,7 @@ fn two_forged_segments_start_no_endless_exchange_of_acknowledgements() {
         for (from, to) in [(Side::Client, Side::Server), (Side::Server, Side::Client)] {
             let last = pair.log.iter().rev().find(|logged| logged.from == from).unwrap();
             let mut forged = last.segment.clone();
-            forged.seq = forged.seq + forged.payload.len();
+            forged.seq += forged.payload.len();
             forged.payload = Payload::from(vec![0; 100]);
             match (&mut forged.options.timestamps, timestamps) {
                 (Some(stamps), Some(ahead)) => stamps.value = stamps.value.wrapping_add(ahead),

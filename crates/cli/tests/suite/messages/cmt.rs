@@ -46,6 +46,7 @@ fn options_of_cmt_sctp() {
         &["--max-burst", "many"],
         &["--max-burst-variant", "tiny"],
         &["--abc-limit", "0"],
+        &["--baseline", "average"],
     ];
     for more in refused {
         session.call(&[&["compare"][..], &PATHS, &["--traffic", "video"], more].concat());
