@@ -110,7 +110,7 @@ pub(super) fn markdown(rows: &[Row<'_>], tables: &[OfPaper<'_>]) -> String {
         text.push_str(&numbers_of(of).markdown());
         text.push('\n');
     }
-    if !rows.is_empty() {
+    if !rows.is_empty() || tables.is_empty() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}\n{}", table(rows).markdown(), summary(rows));
     }

@@ -187,6 +187,42 @@ fn old_timestamps_are_answered_twice_a_second_and_old_acknowledgements_never() {
     assert_eq!([answers(1, &old), answers(1, &old)], [1, 1], "data");
 }
 
+/// Linux `tcp_disordered_ack_check`: not older than the time-out.
+#[test]
+fn duplicate_acknowledgement_that_was_overtaken_still_reports_what_came() {
+    let segments = |from: u32, to: u32| [(from * 1448, to * 1448)];
+    for (age, counts) in [(2, true), (100, true), (2000, false)] {
+        let mut bare = established();
+        bare.write(10 * 1448);
+        bare.wait_ms(40);
+        let mut late = bare.sacking(&segments(1, 5));
+        let stamps = late.options.timestamps.as_mut().unwrap();
+        stamps.value -= age;
+        assert!(bare.sack(&segments(5, 6)).iter().all(|sent| sent.payload.is_empty()));
+        assert_eq!(bare.send(late).is_empty(), counts, "{age} ms old: an answer");
+        bare.wait_ms(30);
+        // The first one came again: the next four are missing unless they were reported.
+        let mut sent = bare.ack(1448);
+        sent.extend(bare.wait_ms(60).into_iter().map(|(_, sent)| sent));
+        let is_repeat = |sent: &TcpSegment| bare.position(sent.seq) < 5 * 1448;
+        assert_eq!(sent.iter().any(is_repeat), !counts, "{age} ms old: {sent:?}");
+    }
+}
+
+#[test]
+fn timestamp_of_the_tick_before_is_not_old() {
+    for (ticks, received) in [(1, 2000), (2, 1000)] {
+        let mut bare = established();
+        bare.wait_ms(100);
+        bare.send_data(1000);
+        let mut data = bare.data_at(1000, 1000);
+        let stamps = data.options.timestamps.as_mut().unwrap();
+        stamps.value -= ticks;
+        bare.send(data);
+        assert_eq!(bare.read(4000).0, received, "{ticks} ticks");
+    }
+}
+
 #[test]
 fn segment_without_ack_is_dropped() {
     let mut bare = established();

@@ -260,7 +260,10 @@ impl Subflow {
     ) -> bool {
         let reset = segment.flags.contains(Flags::RST);
         // A reset need not pass PAWS (RFC 7323 s5.3 R1).
-        if !reset && self.is_old_by_timestamp(cx, segment) && !self.is_late_duplicate(segment) {
+        if !reset
+            && self.is_old_by_timestamp(cx, segment)
+            && !self.is_late_duplicate(segment, start)
+        {
             self.answer_old(cx, segment, start);
             return false;
         }
@@ -315,9 +318,8 @@ impl Subflow {
     /// Whether a segment with an old timestamp is a duplicate acknowledgement that others overtook:
     /// its SACK blocks count (Linux `tcp_disordered_ack_check`).
     #[cold]
-    fn is_late_duplicate(&self, segment: &TcpSegment) -> bool {
+    fn is_late_duplicate(&self, segment: &TcpSegment, start: i64) -> bool {
         let Some(timestamps) = segment.options.timestamps else { return false };
-        let start = self.offset_of(segment);
         let ack = segment.ack.to_offset(self.handshake.first_seq(), self.tx.una());
         let size = self.handshake.scaled_window(segment);
         is_bare(segment)
