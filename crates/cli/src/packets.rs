@@ -12,7 +12,7 @@ type Number = (&'static str, &'static str, fn(f64) -> String, u8);
 const PROBES: &str = "probes [kB]";
 
 /// Of each path; `PATH` stands for its name.
-const OF_PATHS: [Number; 7] = [
+const OF_PATHS: [Number; 8] = [
     ("RTT mean [ms]", "rtt/PATH/mean", milliseconds, 0),
     ("median", "rtt/PATH/p50", milliseconds, 2),
     ("p95", "rtt/PATH/p95", milliseconds, 0),
@@ -20,9 +20,10 @@ const OF_PATHS: [Number; 7] = [
     ("over 200 ms", "rtt/PATH/above_200ms", share, 3),
     ("loss", "loss/PATH", share, 0),
     ("contribution", "contribution/PATH", share, 1),
+    ("slow start", "slow_start/PATH", share, 4),
 ];
 /// Of the connection.
-const OF_CONNECTIONS: [Number; 9] = [
+const OF_CONNECTIONS: [Number; 10] = [
     ("out of order", "out_of_order/share", share, 0),
     ("mean [ms]", "out_of_order/mean", milliseconds, 4),
     ("p95", "out_of_order/p95", milliseconds, 0),
@@ -32,6 +33,7 @@ const OF_CONNECTIONS: [Number; 9] = [
     ("buffer [kB]", "reorder_buffer/mean", kilobytes, 2),
     ("max", "reorder_buffer/max", kilobytes, 1),
     (PROBES, "probes/bytes", kilobytes, 1),
+    ("jitter [Mbit/s]", "goodput/jitter", megabits, 4),
 ];
 
 fn milliseconds(value: f64) -> String {
@@ -40,6 +42,10 @@ fn milliseconds(value: f64) -> String {
 
 fn share(value: f64) -> String {
     format!("{:.2} %", value * 100.0)
+}
+
+fn megabits(value: f64) -> String {
+    format!("{:.3}", value / 1e6)
 }
 
 fn kilobytes(value: f64) -> String {

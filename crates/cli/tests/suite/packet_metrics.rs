@@ -82,6 +82,30 @@ fn delay_from_write_to_read_of_a_slow_sender_is_that_of_the_path() {
     assert_eq!(document["variants"][0]["dominant_share"], 1.0);
 }
 
+/// A window that never fills the path grows in slow start only, and a full path of constant rate is
+/// read at that rate: its steps are those of a segment and its acknowledgement.
+#[test]
+fn slow_start_and_the_jitter_of_the_goodput_are_those_of_simple_paths() {
+    let number = |path: &str, traffic: &[&str], name: &str| {
+        let call = ["compare", "--path", path, "--protocols", "tcp", "--runs", "1"];
+        let more = ["--packet-metrics", "--json", "--quiet"];
+        let document = json(&[&call[..], &["--traffic"], traffic, &more].concat());
+        let extra = &document["variants"][0]["extra"];
+        extra[name].as_f64().unwrap_or_else(|| panic!("{name}: {extra}"))
+    };
+    let long = "a=rate 1gbit delay 50ms";
+    assert_eq!(number(long, &["bulk:256KiB"], "slow_start/a"), 1.0);
+    let lossy = "a=rate 1gbit delay 50ms loss 1%";
+    let after_losses = number(lossy, &["bulk:20s"], "slow_start/a");
+    assert!((0.0..0.9).contains(&after_losses), "{after_losses}");
+    let full = ["bulk:30s", "--warm-up", "10s"];
+    let steady = number("a=rate 10mbit delay 10ms limit 100000p", &full, "goodput/jitter");
+    assert!(steady < 0.02 * 10e6, "{steady} bit/s");
+    let blocked =
+        number("a=rate 10mbit delay 10ms limit 100000p down @15s..18s", &full, "goodput/jitter");
+    assert!(blocked > 10.0 * steady.max(10e3), "{blocked} and {steady} bit/s");
+}
+
 #[test]
 fn probes_are_counted_and_results_stay() {
     let paths = ["--path", "a=rate 20mbit delay 10ms", "--path", "b=rate 0.2mbit delay 300ms"];

@@ -1,13 +1,16 @@
 //! Numbers of a repetition that need every packet: `--packet-metrics`.
 //!
-//! Round trips, losses and contributions of each path, delays by reordering, the delay of each byte
-//! from write to read, bytes that wait for earlier ones, and probes. A recorder takes them from the
+//! Round trips, losses, contributions and slow start of each path, delays by reordering, the delay of
+//! each byte from write to read, bytes that wait for earlier ones, probes, and the jitter of the
+//! goodput. A recorder takes them from the
 //! events of the compared connection; docs/results.md defines them and names their sources. Means
 //! over repetitions are left to `summary`, distributions over repetitions to `run`.
 
 mod contribution;
 mod distribution;
+mod goodput;
 mod order;
+mod slow_start;
 mod waiting;
 mod written;
 
@@ -16,12 +19,15 @@ use crate::scenario::Scenario;
 use base::{Duration, Event, EventMask, HostId, Instant, PathId, Recorder, SocketId};
 use contribution::Contributions;
 use distribution::Distribution;
+use goodput::Goodput;
 use harness::RunRecord;
 use order::Order;
 use simulator::RunSetup;
+use slow_start::SlowStart;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use traffic::Traffic;
 use waiting::Waiting;
 use written::Written;
 
@@ -48,10 +54,12 @@ struct Seen {
     round_trips: BTreeMap<PathId, Distribution>,
     sent: BTreeMap<PathId, Sent>,
     contributions: Contributions,
+    slow_start: SlowStart,
     orders: BTreeMap<SocketId, Order>,
     out_of_order: Distribution,
     written: Written,
     waiting: Waiting,
+    goodput: Goodput,
     uses_all_paths: bool,
 }
 
@@ -99,6 +107,12 @@ impl PacketMetrics {
         numbers.push(("reorder_buffer/mean".to_owned(), mean));
         numbers.push(("reorder_buffer/max".to_owned(), max));
         numbers.push(("probes/bytes".to_owned(), record.measured().sent.probe_bytes as f64));
+        // Only these data are read all the time.
+        if matches!(scenario.traffic, Traffic::BulkSize(_) | Traffic::BulkTime(_)) {
+            let begin = scenario.warm_up.max(record.measured().started);
+            let jitter = seen.goodput.jitter(begin, record.ended);
+            numbers.extend(jitter.map(|jitter| ("goodput/jitter".to_owned(), jitter)));
+        }
         numbers
     }
 }
@@ -136,6 +150,10 @@ impl Seen {
             Event::SegmentAcked { socket, path, inflight_segs, .. } => {
                 self.contributions.on_inflight((socket, path), inflight_segs);
             }
+            Event::WindowChange { socket, path, cwnd_bytes, ssthresh_bytes, state, .. } => {
+                let window = [cwnd_bytes, ssthresh_bytes.unwrap_or(u64::MAX)];
+                self.slow_start.on_window((socket, path), window, state);
+            }
             Event::Written { socket, len } => self.written.write(now, socket, len),
             _ => {}
         }
@@ -161,7 +179,10 @@ impl Seen {
                     waits.add(wait, &LONG_WAITS);
                 });
             }
-            Event::Delivered { socket, len, .. } => self.written.read(now, socket, len),
+            Event::Delivered { socket, len, .. } => {
+                self.written.read(now, socket, len);
+                self.goodput.read(now, len);
+            }
             Event::Holds { socket, bytes, .. } => self.waiting.hold(now, socket, bytes),
             _ => {}
         }
@@ -190,6 +211,8 @@ impl Seen {
                 let contribution = self.contributions.of(is_on(path));
                 numbers.push((format!("contribution/{name}"), contribution));
             }
+            let slow_start = self.slow_start.of(is_on(path));
+            numbers.extend(slow_start.map(|share| (format!("slow_start/{name}"), share)));
         }
         numbers
     }

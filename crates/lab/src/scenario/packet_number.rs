@@ -46,11 +46,13 @@ fn names(paths: &[PathSpec]) -> Vec<Name> {
         add(format!("rtt/{}", path.name), &[&OF_TIMES[..], &OF_ROUND_TRIPS].concat());
         add(format!("loss/{}", path.name), &[""]);
         add(format!("contribution/{}", path.name), &[""]);
+        add(format!("slow_start/{}", path.name), &[""]);
     }
     add("out_of_order".to_owned(), &[&OF_TIMES[..], &OF_ORDER].concat());
     add("application_delay".to_owned(), &OF_TIMES);
     add("reorder_buffer".to_owned(), &["mean", "max"]);
     add("probes".to_owned(), &["bytes"]);
+    add("goodput".to_owned(), &["jitter"]);
     names
 }
 
@@ -86,8 +88,9 @@ pub(super) fn named(
 
 /// Whether a word can only be meant as a number of packets.
 fn is_like(word: &str) -> bool {
-    let families = ["rtt", "loss", "contribution", "out_of_order", "application_delay"];
-    let all = families.into_iter().chain(["reorder_buffer", "probes"]);
+    let of_paths = ["rtt", "loss", "contribution", "slow_start"];
+    let others = ["out_of_order", "application_delay", "reorder_buffer", "probes", "goodput"];
+    let all = of_paths.into_iter().chain(others);
     word.split_once('/').is_some_and(|(family, _)| all.into_iter().any(|known| known == family))
 }
 
@@ -96,7 +99,8 @@ pub(crate) fn unit_of(name: &str) -> Option<&'static str> {
     let (group, rest) = name.split_once('/')?;
     let number = rest.rsplit('/').next().unwrap_or(rest);
     match group {
-        "loss" | "contribution" => Some("1"),
+        "loss" | "contribution" | "slow_start" => Some("1"),
+        "goodput" => Some("bit/s"),
         "reorder_buffer" | "probes" => Some("bytes"),
         "rtt" | "out_of_order" | "application_delay" => Some(match number {
             "n" => "",
