@@ -69,7 +69,13 @@ impl Addresses {
         let mut id = 1;
         let (same, other): (Vec<_>, Vec<_>) =
             host.iter().partition(|(ip, _)| ip.is_ipv4() == first.is_ipv4());
-        for (ip, interface) in same.into_iter().chain(other).take(MAX_ADDRESSES) {
+        let mut all: Vec<_> = same.into_iter().chain(other).collect();
+        // Of more than fit, that of the first subflow is one.
+        let place = all.iter().position(|(ip, _)| *ip == first);
+        if let Some(place) = place.filter(|place| *place >= MAX_ADDRESSES) {
+            all.swap(MAX_ADDRESSES - 1, place);
+        }
+        for (ip, interface) in all.into_iter().take(MAX_ADDRESSES) {
             let own = if ip == first { 0 } else { id };
             id += u8::from(ip != first);
             let backup = backup.contains(&ip);
@@ -325,6 +331,21 @@ mod tests {
         assert_eq!(addresses.echoed(now, &option(1).echo()), Some(option(3)));
         assert_eq!(addresses.echoed(now, &option(3).echo()), None);
         assert_eq!(addresses.deadline(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn address_of_the_first_subflow_is_kept_of_more_than_fit() {
+        let ip = |last: u8| IpAddr::from(Ipv4Addr::new(10, 0, 0, last));
+        let host: Vec<_> = (0..12).map(|last| (ip(last), InterfaceId(u16::from(last)))).collect();
+        let peer = SocketAddr::new(ip(99), 80);
+        for first in 0..12 {
+            let addresses = Addresses::new(ip(first), peer, &host, &[]);
+            assert_eq!(addresses.local(0).map(|own| own.ip), Some(ip(first)));
+            assert_eq!(addresses.local.len(), MAX_ADDRESSES);
+            let mut ids: Vec<u8> = addresses.local.iter().map(|own| own.id).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, (0..8).collect::<Vec<u8>>(), "{first}");
+        }
     }
 
     #[test]

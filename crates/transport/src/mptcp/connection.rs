@@ -273,6 +273,9 @@ impl Connection {
         let (sender, paths) = self.parts();
         sender.on_path_removed(cx.now, &paths, path);
         self.resolve_join(cx);
+        if self.subflows.are_all_gone() && self.keys.is_fully_established() && !self.is_over() {
+            self.deadlines.start_end(cx.now);
+        }
     }
 }
 

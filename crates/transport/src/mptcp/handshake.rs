@@ -200,6 +200,8 @@ impl Connection {
             mp.set_keys(flags, sender, receiver);
         }
         self.subflows[0].tcp.set_option_room(room);
+        // It may have been shut down before.
+        self.check_fin(cx);
     }
 
     /// The server's first subflow: the third packet, or the first data.
@@ -464,6 +466,7 @@ impl Connection {
         let Ok(suspect) = self.fallback.become_plain(announcement) else { return };
         self.stop_timers();
         self.sender.clear_assignments();
+        self.receive.forget_fin();
         self.receive.mark_changed();
         self.subflows.set_informed(false);
         for index in 1..self.subflows.len() {

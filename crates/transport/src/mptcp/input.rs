@@ -669,10 +669,13 @@ impl Connection {
         self.subflows.wake(0);
     }
 
-    /// A segment arrived after the fallback: the answer to the peer's MP_FAIL may have been lost.
+    /// A segment arrived after the fallback: the answer to the peer's MP_FAIL may have been lost. A
+    /// peer that is TCP as well sends its own without a DSS; two that answered each other would
+    /// never stop.
     pub(super) fn handle_plain(&mut self, segment: &SegmentInfo<'_>) {
         let fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
-        if self.fallback.is_fail_answered() && segment.options.others().iter().any(fail) {
+        let asks = segment.options.dss.is_some() && segment.options.others().iter().any(fail);
+        if asks && self.fallback.is_fail_answered() {
             self.send_fail();
         }
     }

@@ -461,6 +461,14 @@ impl DataReceive {
         if self.fin_offset == Some(offset) { Ok(()) } else { Err(Contradiction) }
     }
 
+    /// The stream is that of the first subflow, and ends with its FIN: a middlebox may have made it
+    /// longer than the DATA_FIN said.
+    pub(super) fn forget_fin(&mut self) {
+        if !self.fin_received {
+            self.fin_offset = None;
+        }
+    }
+
     /// The DATA_FIN, or the FIN after a fallback, was reached in order.
     #[inline]
     pub(super) const fn is_fin_received(&self) -> bool {

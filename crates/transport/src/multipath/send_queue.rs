@@ -314,6 +314,11 @@ impl SendQueue {
     /// left out.
     pub(super) fn take_copy(&mut self, path: PathId, range: Range<u64>) -> Option<(u64, Payload)> {
         let start = range.start.max(self.una);
+        // What is not copied is still only where it was.
+        if start > self.una {
+            self.cut(start);
+        }
+        self.cut(range.end);
         let first = self.segments.partition_point(|segment| segment.end() <= start);
         let mut reached = start;
         for segment in self.segments.range_mut(first..) {
@@ -349,7 +354,6 @@ impl SendQueue {
         path: PathId,
         range: Range<u64>,
     ) -> Option<(u64, Payload)> {
-        self.cut(range.end);
         let taken = self.take_copy(path, range.clone());
         self.reinject.remove(range);
         taken
@@ -499,6 +503,17 @@ mod tests {
         probes(&mut send, 1024);
         send.reinject_all_of(FAST, PathSet::EMPTY.with(SLOW));
         assert!(send.reinject.iter().eq(std::iter::once(0..65_000 - 3 * 1024)));
+    }
+
+    /// Regression: of a grant of 64 KiB of which another path took one segment, nothing more was
+    /// copied, and nothing reinjected when its path failed.
+    #[test]
+    fn what_was_not_copied_of_a_segment_is_only_on_its_own_path() {
+        let mut send = sent(65_000, 65_000);
+        send.take_copy(SLOW, 20_000..21_420);
+        send.take_copy(SLOW, 0..1_420);
+        send.reinject_all_of(FAST, PathSet::EMPTY.with(SLOW));
+        assert!(send.reinject.iter().eq([1_420..20_000, 21_420..65_000]));
     }
 
     /// Regression: the rest of a grant of 64 KiB, of which a part was reinjected, counted as sent

@@ -316,7 +316,7 @@ impl Multipath {
             return options;
         }
         self.acks.keys_sent = false;
-        let took_one = self.take_queued(&mut options);
+        let took_one = !self.takes_turn_of_fin() && self.take_queued(&mut options);
         if !options.others().iter().all(may_go_with_dss) {
             return options;
         }
@@ -332,6 +332,19 @@ impl Multipath {
             options.dss = Some(dss);
         }
         options
+    }
+
+    /// Whether a `DATA_FIN` waits that enough options went before. It is the last of the
+    /// acknowledgements that follow each other; the next one is sent for another reason, and options
+    /// may follow it again.
+    fn takes_turn_of_fin(&mut self) -> bool {
+        let is_due = self.data_fin.is_some() && self.acks.in_row >= MAX_OPTION_ACKS;
+        if is_due {
+            let may_follow = self.acks.in_row > MAX_OPTION_ACKS;
+            self.acks.in_row = if may_follow { 0 } else { self.acks.in_row + 1 };
+            self.acks.fin_postponed = false;
+        }
+        is_due
     }
 
     /// Moves the oldest queued option to `options`; returns whether there was one.
@@ -445,6 +458,25 @@ mod tests {
             assert_eq!(mp.options(0, 0).others().len(), 1);
         }
         assert!(!mp.owes_option(), "a third one would resemble a loss");
+    }
+
+    /// Regression: with a `DATA_FIN` waiting, all queued options went out one behind the other.
+    #[test]
+    fn data_fin_is_the_last_of_the_acknowledgements_that_follow_each_other() {
+        let mut mp = Multipath::default();
+        let mapping = Mapping { dsn: DataNumber::Long(7), subflow_seq: 0, len: 1, checksum: None };
+        mp.set_data_fin(Some(mapping));
+        (0..5).for_each(|_| mp.queue_option(prio()));
+        for queued in [3, 1, 0] {
+            // Sent for another reason, it may be the first.
+            let mut ends = Vec::new();
+            ends.push(mp.options(0, 0).dss.is_some_and(|dss| dss.fin()));
+            while mp.owes_option() {
+                ends.push(mp.options(0, 0).dss.is_some_and(|dss| dss.fin()));
+            }
+            assert!(ends.len() <= 4 && ends.last() == Some(&true), "{ends:?}");
+            assert_eq!(mp.queued.len(), queued);
+        }
     }
 
     #[test]

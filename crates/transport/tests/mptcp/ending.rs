@@ -37,6 +37,21 @@ fn half_close_leaves_the_other_direction_open() {
     }
 }
 
+/// Regression: the DATA_FIN of a client that ended before the SYN/ACK came was never sent, and both
+/// ends waited for ever.
+#[test]
+fn client_that_ends_before_it_is_connected_ends_its_stream() {
+    let config = MptcpConfig::default();
+    for paths in [&[Path::ms(10)][..], &[Path::ms(10), Path::ms(30)]] {
+        let mut pair = Pair::new(paths, config.clone(), config.clone());
+        pair.ends[1].hold_open = true;
+        pair.shutdown(Side::Client);
+        pair.run_until(Duration::from_secs(9), |pair| pair.ends[1].ended);
+        pair.shutdown(Side::Server);
+        pair.close();
+    }
+}
+
 #[test]
 fn both_ends_close_at_once() {
     for size in [0, 1, 100_000] {

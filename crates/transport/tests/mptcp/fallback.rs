@@ -344,9 +344,20 @@ fn rewritten_payload_on_one_of_two_subflows_resets_it_and_is_sent_again() {
 
 #[test]
 fn payload_that_changes_its_length_means_tcp() {
-    // As an application gateway does: one byte more, and all numbers shifted.
-    let mut pair = one_path(true);
-    pair.ends[1].to_write = 50_000;
+    // As an application gateway does: one byte more, and all numbers shifted. Regression: of 8000
+    // bytes the DATA_FIN arrives before the fallback, and the last byte was lost.
+    for size in [50_000, 8_000, 2_000] {
+        let mut pair = one_path(true);
+        pair.ends[1].to_write = size;
+        lengthen(&mut pair);
+        let read = read_all(&mut pair, Side::Client, size + 1);
+        assert_eq!(read.len() as u64, size + 1);
+        assert!(pair.info(Side::Client).fallback && pair.info(Side::Server).fallback);
+    }
+}
+
+/// The first segment of the server is one byte longer.
+fn lengthen(pair: &mut Pair) {
     let mut shifted = None;
     pair.mangle = Some(Box::new(move |side, _, packet| {
         let Some(segment) = tcp(packet) else { return true };
@@ -368,9 +379,34 @@ fn payload_that_changes_its_length_means_tcp() {
         }
         true
     }));
-    let read = read_all(&mut pair, Side::Client, 50_001);
-    assert_eq!(read.len(), 50_001);
-    assert!(pair.info(Side::Client).fallback && pair.info(Side::Server).fallback);
+}
+
+/// Regression: an MP_FAIL, which nothing authenticates, had both ends answer each other for ever.
+#[test]
+fn one_forged_mp_fail_starts_no_endless_exchange() {
+    for target in [Side::Client, Side::Server] {
+        let mut pair = one_path(false);
+        pair.finish = false;
+        pair.transfer(1_000, 1_000);
+        let (mut forged, seen) = (false, Rc::new(Cell::new(0)));
+        let count = Rc::clone(&seen);
+        pair.mangle = Some(Box::new(move |side, _, packet| {
+            let Some(segment) = tcp(packet) else { return true };
+            if side != target && !std::mem::replace(&mut forged, true) {
+                segment.options.mptcp = MptcpOption::Fail { dsn: 7 }.into();
+            }
+            let is_fail = |option: &MptcpOption| matches!(option, MptcpOption::Fail { .. });
+            count.set(count.get() + u32::from(segment.options.mptcp.others().iter().any(is_fail)));
+            true
+        }));
+        pair.ends[0].to_write += 1_000;
+        pair.ends[1].to_write += 1_000;
+        pair.settle();
+        pair.pass(Duration::from_secs(60));
+        let fallen = [Side::Client, Side::Server].map(|side| pair.info(side).fallback);
+        assert_eq!(fallen, [true, true]);
+        assert!((1..=4).contains(&seen.get()), "{} MP_FAIL", seen.get());
+    }
 }
 
 #[test]

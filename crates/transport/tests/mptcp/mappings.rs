@@ -540,6 +540,24 @@ fn half_open_joins_are_bounded_and_time_out() {
     assert_eq!(raw.read(0), 200);
 }
 
+/// Regression: where the last subflow was reset by the host itself, an idle connection never ended.
+#[test]
+fn connection_whose_last_join_is_refused_ends_after_a_minute() {
+    let mut raw = client();
+    let token = raw.their_key.token();
+    let (sub, theirs) = raw.begin_join(5, token, 77);
+    assert!(theirs.is_some());
+    let mut reset = raw.segment(0, MptcpOptions::default(), Payload::default());
+    reset.flags = Flags::RST;
+    raw.put(0, reset);
+    raw.say(sub, MptcpOption::Join(Join::Ack { hmac: [9; 20] }).into());
+    assert!(raw.subs[sub].reset.is_some());
+    raw.pass(Duration::from_secs(50));
+    assert_eq!(raw.failed, None, "another subflow may come");
+    raw.pass(Duration::from_secs(15));
+    assert_eq!(raw.failed, Some(SocketError::TimedOut));
+}
+
 #[test]
 fn third_packet_again_is_answered_again() {
     let mut raw = client();
