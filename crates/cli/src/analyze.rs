@@ -383,6 +383,7 @@ mod tests {
     fn tables_name_paths_and_leave_out_what_could_not_be_measured() {
         let connection = Connection {
             spoken: Spoken::Of(Protocol::Mptcp),
+            is_matched: true,
             client: ([10, 0, 0, 1], 40_000).into(),
             server: ([10, 0, 0, 2], 5_001).into(),
             vantage: Vantage::Server,

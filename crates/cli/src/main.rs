@@ -49,14 +49,26 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let matches = command().get_matches();
-    let cli = match Cli::from_arg_matches(&matches) {
+    let cli = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match cli {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(refusal) => return ExitCode::from(print_refusal(&refusal)),
     };
     let code = carry_out(cli.command);
     // Failing to print the result is a failure.
     ExitCode::from(if code == 0 && output::is_unprinted() { FAILED } else { code })
+}
+
+/// Prints what is wrong with the arguments, or the help or version that they want; the exit code.
+fn print_refusal(refusal: &clap::Error) -> u8 {
+    // A reader that goes away has what it wants.
+    let is_lost = |error: std::io::Error| error.kind() != std::io::ErrorKind::BrokenPipe;
+    let failed = refusal.print().is_err_and(is_lost);
+    match u8::try_from(refusal.exit_code()) {
+        Ok(0) if failed => FAILED,
+        Ok(code) => code,
+        Err(_) => FAILED,
+    }
 }
 
 /// Runs the command and returns the exit code.

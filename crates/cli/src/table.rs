@@ -308,9 +308,9 @@ fn relative(summary: &Summary) -> String {
 }
 
 fn difference_interval(summary: &Summary, scale: &Scale) -> String {
-    let interval = summary.difference.as_ref().and_then(|difference| difference.interval);
-    interval.map_or(String::new(), |interval| {
-        if interval.half_width() == 0.0 {
+    let Some(difference) = &summary.difference else { return String::new() };
+    difference.interval.map_or(String::new(), |interval| {
+        if difference.is_certain {
             "deterministic".to_owned()
         } else {
             format!("{} to {}", scale.signed(interval.low), scale.signed(interval.high))

@@ -9,10 +9,12 @@
 use crate::run::Run;
 use crate::scenario::{Family, Matters, Scenario};
 use crate::statistics::{
-    FEWEST, Independent, Interval, Paired, has_heavy_tail, holm, mean, median, median_interval,
-    needed_runs, paired, ratio_interval, sequence_half, sequence_interval, sequence_p_value, welch,
+    FEWEST, Independent, Interval, Paired, has_heavy_tail, holm, mean, mean_interval, median,
+    median_interval, needed_runs, paired, ratio_interval, sequence_half, sequence_interval,
+    sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
+use crate::summary::is_random;
 use crate::unseen::unseen;
 use base::chance::owner_of;
 use traffic::Measure;
@@ -52,6 +54,8 @@ pub struct Difference {
     pub median_interval: Option<Interval>,
     /// Runs after which the class is expected to be known, where it is not.
     pub needs: Option<u32>,
+    /// Nothing is drawn: every repetition has this difference.
+    pub is_certain: bool,
 }
 
 /// Outcome of a comparison.
@@ -95,11 +99,8 @@ impl Difference {
     /// `significant` if the difference is more than a tenth of the baseline, as any difference is
     /// of zero; else `slight`.
     pub fn magnitude(&self) -> &'static str {
-        if self.relative.is_none_or(|share| share.abs() > SIGNIFICANT) {
-            "significant"
-        } else {
-            "slight"
-        }
+        let is_large = |share: f64| share.abs() > SIGNIFICANT;
+        if self.relative.map_or(self.mean != 0.0, is_large) { "significant" } else { "slight" }
     }
 }
 
@@ -171,6 +172,14 @@ impl Sample {
         }
     }
 
+    /// Runs of the side that has fewer.
+    fn size(&self) -> usize {
+        match self {
+            Sample::Paired(differences) => differences.len(),
+            Sample::Independent(samples) => samples.a.len().min(samples.b.len()),
+        }
+    }
+
     fn half(&self, error: f64) -> Option<f64> {
         match self {
             Sample::Paired(differences) => sequence_half(differences, error),
@@ -195,6 +204,8 @@ struct Uncorrected {
     p_value: f64,
     difference: Difference,
     reference: f64,
+    /// The least that the difference can be.
+    least: f64,
 }
 
 /// Comparisons of one table, and which of them answer the question.
@@ -226,15 +237,14 @@ impl Comparison<'_> {
 
     /// The interval with this error, and what follows from it.
     fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
-        let Uncorrected { sample, certain, mut difference, reference, .. } = uncorrected;
+        let Uncorrected { sample, certain, mut difference, reference, least, .. } = uncorrected;
         let unseen = unseen(self.scenario, self.metric, reference);
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {
             let interval = sample.interval(error, unseen);
-            // A time or a rate is never negative.
             difference.interval = interval.map(|interval| Interval {
-                low: interval.low.max(-reference).min(difference.mean),
+                low: interval.low.max(least - unseen / sample.size().max(1) as f64),
                 high: interval.high,
             });
         }
@@ -268,15 +278,28 @@ impl Comparison<'_> {
         }
     }
 
+    /// Whether nothing is drawn on both sides.
+    fn draws_nothing(&self, variant: usize, with: Series) -> bool {
+        let is_drawn = |of: &VariantRuns| is_random(self.scenario, of);
+        let other = match with {
+            Series::Variant(other) => self.study.variants.get(other).is_some_and(is_drawn),
+            Series::Average(_) => self.scenario.is_random(),
+        };
+        !other && !self.study.variants.get(variant).is_some_and(is_drawn)
+    }
+
     /// All finished repetitions of both sides.
     pub(crate) fn independent(&self, variant: usize, with: Series) -> Independent {
-        let all = |series| self.values(series).into_iter().flatten().collect();
-        Independent { a: all(Series::Variant(variant)), b: all(with) }
+        Independent { a: self.finished(Series::Variant(variant)), b: self.finished(with) }
     }
 
     /// The mean of all finished repetitions.
     pub(crate) fn mean(&self, series: Series) -> Option<f64> {
-        mean(&self.values(series).into_iter().flatten().collect::<Vec<f64>>())
+        mean(&self.finished(series))
+    }
+
+    fn finished(&self, series: Series) -> Vec<f64> {
+        self.values(series).into_iter().flatten().collect()
     }
 
     fn one(&self, variant: usize, with: Series, depth: Depth) -> Option<Uncorrected> {
@@ -286,8 +309,7 @@ impl Comparison<'_> {
         let (a, b) = self.pairs(variant, with);
         let reference = self.mean(with)?.abs();
         let mean = mean(&a)? - mean(&b)?;
-        let equal = a.iter().zip(&b).all(|(a, b)| a - b == mean);
-        let certain = !self.scenario.is_random() && equal;
+        let certain = self.draws_nothing(variant, with) && are_equal(&a) && are_equal(&b);
         let paired = paired(&a, &b).filter(|_| a.len() >= FEWEST);
         let p_value = match &paired {
             _ if certain => f64::from(u8::from(mean == 0.0)),
@@ -310,20 +332,22 @@ impl Comparison<'_> {
             median: None,
             median_interval: None,
             needs: None,
+            is_certain: certain,
         };
         if depth == Depth::All {
             self.resample(&mut difference, &a, &b, variant);
         }
         let sample = Sample::Paired(a.iter().zip(&b).map(|(a, b)| a - b).collect());
-        Some(Uncorrected { sample, certain, p_value, difference, reference })
+        let least = least(&self.finished(with), mean);
+        Some(Uncorrected { sample, certain, p_value, difference, reference, least })
     }
 
     /// The same for runs of different seeds.
     fn one_independent(&self, variant: usize, with: Series) -> Option<Uncorrected> {
         let samples = self.independent(variant, with);
         let (mean, reference) = (mean(&samples.a)? - mean(&samples.b)?, mean(&samples.b)?.abs());
-        let equal = |values: &[f64]| values.windows(2).all(|pair| pair[0] == pair[1]);
-        let certain = !self.scenario.is_random() && equal(&samples.a) && equal(&samples.b);
+        let certain =
+            self.draws_nothing(variant, with) && are_equal(&samples.a) && are_equal(&samples.b);
         let p_value = match samples.p_value(mean) {
             _ if certain => f64::from(u8::from(mean == 0.0)),
             p_value => p_value.unwrap_or(1.0),
@@ -343,9 +367,11 @@ impl Comparison<'_> {
             median: None,
             median_interval: None,
             needs: None,
+            is_certain: certain,
         };
+        let least = least(&samples.b, mean);
         let sample = Sample::Independent(samples);
-        Some(Uncorrected { sample, certain, p_value, difference, reference })
+        Some(Uncorrected { sample, certain, p_value, difference, reference, least })
     }
 
     /// Computes the values that need single differences and resamples of them.
@@ -413,4 +439,17 @@ fn two_digits(number: u32) -> u32 {
         unit *= 10.0;
     }
     ((number / unit).ceil() * unit) as u32
+}
+
+/// The least that a difference of this mean can be. No time or rate is below zero, so that a variant
+/// is at most as far below the baseline as the true mean of that may be. It is not the mean of its
+/// runs, which with heavy tails is often too small: with that as the end, half of the intervals of
+/// recorded links missed the truth.
+fn least(baseline: &[f64], difference: f64) -> f64 {
+    let interval = mean_interval(baseline, 0.999);
+    interval.map_or(f64::NEG_INFINITY, |interval| (-interval.high).min(difference))
+}
+
+fn are_equal(values: &[f64]) -> bool {
+    values.windows(2).all(|pair| pair[0] == pair[1])
 }

@@ -7,7 +7,7 @@
 
 use crate::run::{FAILOVER_AT_LEAST as AT_LEAST, Run};
 use crate::scenario::Scenario;
-use crate::statistics::{Interval, mean, mean_interval, median};
+use crate::statistics::{Interval, interval_of_several, mean, median};
 use base::Duration;
 use harness::FailoverTime;
 use traffic::Measure;
@@ -105,7 +105,7 @@ impl Failovers {
         Some(Failovers {
             mean: mean(&times),
             median: median(&times),
-            interval: mean_interval(&times, 0.95),
+            interval: interval_of_several(&times),
             n: times.len(),
             unresumed: met.len() - times.len(),
             events,
@@ -115,7 +115,7 @@ impl Failovers {
 
 impl FailoverEvent {
     fn new(name: String, times: Vec<f64>) -> FailoverEvent {
-        let interval = mean_interval(&times, 0.95);
+        let interval = interval_of_several(&times);
         FailoverEvent { name, mean: mean(&times), median: median(&times), interval, times }
     }
 }

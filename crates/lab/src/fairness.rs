@@ -10,7 +10,7 @@
 
 use crate::run::Run;
 use crate::scenario::{Protocol, Scenario};
-use crate::statistics::{Interval, mean, mean_interval};
+use crate::statistics::{Interval, interval_of_several, mean};
 use base::Duration;
 use harness::{FlowRecord, RunRecord};
 use traffic::Metric;
@@ -200,7 +200,7 @@ fn absent(scenario: &Scenario, runs: &[Run]) -> Vec<(String, usize)> {
 
 impl Estimate {
     fn of(values: &[f64]) -> Option<Estimate> {
-        Some(Estimate { mean: mean(values)?, interval: mean_interval(values, 0.95) })
+        Some(Estimate { mean: mean(values)?, interval: interval_of_several(values) })
     }
 }
 

@@ -67,6 +67,14 @@ impl Scale {
         format!("{} {}", self.number(value), self.unit)
     }
 
+    /// A difference of two values with its unit: that of two shares is in percentage points.
+    pub fn difference(&self, value: f64) -> String {
+        match self.unit {
+            "%" => format!("{} percentage points", self.number(value)),
+            _ => self.value(value),
+        }
+    }
+
     /// Both ends with one unit.
     pub fn interval(&self, interval: Interval) -> String {
         format!("{} to {} {}", self.number(interval.low), self.number(interval.high), self.unit)

@@ -128,6 +128,11 @@ impl Run {
         }
     }
 
+    /// Whether it ran in real time: then nothing reproduces it exactly, and it has no hash.
+    pub(crate) fn is_in_real_time(&self) -> bool {
+        self.hash == [0; 32]
+    }
+
     /// SACKs per packet with data that reached the receiver.
     pub fn sacks_per_data_packet(&self) -> Option<f64> {
         let sacks = self.sacks.filter(|_| self.data_packets > 0)?;

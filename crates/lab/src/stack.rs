@@ -64,7 +64,7 @@ impl StackKind {
     }
 
     /// Whether it can carry the protocol.
-    fn carries(self, protocol: Protocol) -> bool {
+    pub fn carries(self, protocol: Protocol) -> bool {
         match self {
             StackKind::Anabranch => protocol != Protocol::Udp,
             StackKind::AnabranchSctp => protocol.is_sctp(),

@@ -123,7 +123,7 @@ mod tests {
             account: None,
             drops: Drops::default(),
             failure: None,
-            hash: [0; 32],
+            hash: [7; 32],
         }
     }
 

@@ -10,7 +10,8 @@ use crate::quantity::Scale;
 use crate::run::Run;
 use crate::scenario::{Scenario, Variant};
 use crate::statistics::{
-    FEWEST, Interval, has_heavy_tail, mean, mean_interval, median, quantile, quantile_intervals,
+    FEWEST, Interval, has_heavy_tail, interval_of_several, mean, median, quantile,
+    quantile_intervals,
 };
 use crate::study::VariantRuns;
 use base::Duration;
@@ -142,8 +143,7 @@ impl Summary {
             mean: mean(&values),
             median: median(&values),
             values: if values.len() < FEWEST { values.clone() } else { Vec::new() },
-            mean_interval: mean_interval(&values, 0.95)
-                .filter(|_| values.len() >= FEWEST)
+            mean_interval: interval_of_several(&values)
                 .map(possible)
                 .or_else(|| values.first().filter(|_| deterministic).map(exactly)),
             median_interval: None,
@@ -166,6 +166,21 @@ impl Summary {
             fairness: Fairness::new(scenario, &runs.runs),
             failure: failures.map(ToString::to_string).next(),
         }
+    }
+
+    /// Runs that were not discarded.
+    pub(crate) fn valid(&self) -> usize {
+        self.n - self.discarded
+    }
+
+    /// Runs that did not finish within the deadline.
+    pub(crate) fn unfinished(&self) -> usize {
+        self.incomplete - self.unmeasured
+    }
+
+    /// Whether there are too few runs for an interval of the difference.
+    pub(crate) fn has_no_interval(&self) -> bool {
+        self.difference.as_ref().is_some_and(|of| of.interval.is_none())
     }
 
     /// Whether enough runs finished for a verdict.
@@ -246,8 +261,11 @@ fn quantiles(scenario: &Scenario, name: &str, values: &[f64]) -> (Option<Interva
     (median, quantiles.collect())
 }
 
-/// Whether the paths of a variant have random properties.
+/// Whether the paths of a variant have random properties. Runs in real time always differ.
 pub(crate) fn is_random(scenario: &Scenario, runs: &VariantRuns) -> bool {
+    if runs.runs.iter().any(Run::is_in_real_time) {
+        return true;
+    }
     match runs.variant.single_path() {
         Some(path) => scenario.is_random_on(path),
         None => scenario.is_random(),

@@ -263,9 +263,11 @@ fn parse_one_way(text: &str, profile: Profile) -> Result<Traffic, Refusal> {
         ("udp", None) => Err(Refusal::new(text, "`udp` has no rate", "write `udp:5mbit`")),
         ("video", None) => Ok(Traffic::video(Video::DEFAULT_TIME)),
         ("video", Some(value)) => video(value).map(Traffic::Video).map_err(inner),
-        ("bulk" | "burst", None) => {
-            Err(Refusal::new(text, format!("`{name}` needs a size or time"), EXAMPLES))
+        ("burst", None) => {
+            let help = "write `burst:30`, a burst of 30 segments";
+            Err(Refusal::new(text, "`burst` needs a number of segments", help))
         }
+        ("bulk", None) => Err(Refusal::new(text, "`bulk` needs a size or time", EXAMPLES)),
         ("download", None) => {
             Err(Refusal::new(text, "`download` needs a size", "write `download:4MiB`"))
         }

@@ -158,6 +158,7 @@ impl Words<'_> {
             Some(Class::Hurts) => format!("{what} hurts"),
             Some(Class::NoDifference) => format!("{what} makes no difference that matters"),
             Some(_) => self.partly_known(together),
+            None if together.has_no_interval() => format!("not known whether {what} pays off"),
             None => format!("not known whether {what} pays off, because rare runs may change it"),
         };
         let name = &together.variant.name;
@@ -250,6 +251,9 @@ impl Words<'_> {
             return None;
         }
         Some(match difference.needs {
+            Some(needs) if difference.interval.is_none() => {
+                format!("An interval needs {needs} runs.")
+            }
             Some(needs) => format!("About {needs} runs would decide."),
             None => format!(
                 "The difference is about as large as what matters ({}); `--matters` sets another \
@@ -359,6 +363,9 @@ impl Words<'_> {
         if self.metric.larger_is_better() || headline.deterministic {
             return None;
         }
+        if headline.unfinished() + alone.unfinished() > 0 {
+            return Some(self.on_unfinished(headline, alone));
+        }
         let (name, best) = (self.name(headline), self.name(alone));
         let scaled = |seconds| self.scale.value(seconds);
         let (Some(ours), Some(theirs)) = (p95(headline), p95(alone)) else {
@@ -371,6 +378,18 @@ impl Words<'_> {
         };
         let (ours, theirs) = (scaled(ours), scaled(theirs));
         Some(format!("The slowest 5 % of runs: {ours} or more with {name}, {theirs} with {best}."))
+    }
+
+    /// Text on runs that did not finish: they are the slowest ones.
+    fn on_unfinished(&self, headline: &Summary, alone: &Summary) -> String {
+        let share = |of: &Summary| format!("{} of {} runs", of.unfinished(), of.valid());
+        let (name, best) = (self.name(headline), self.name(alone));
+        format!(
+            "Not finished within {}, and left out of these numbers: {} with {name}, {} with {best}.",
+            headline.deadline,
+            share(headline),
+            share(alone)
+        )
     }
 
     /// Text on the goodput that competing flows lose against the variant, in comparison with a
@@ -412,7 +431,7 @@ impl Words<'_> {
     /// Text on the difference of a variant and its baseline.
     fn distance(&self, summary: &Summary, reference: &str) -> String {
         let Some(difference) = &summary.difference else { return String::new() };
-        let by = self.scale.value(difference.mean.abs());
+        let by = self.scale.difference(difference.mean.abs());
         let more = if difference.mean > 0.0 { "more" } else { "less" };
         let share =
             difference.relative.map_or(String::new(), |of| format!("{}; ", percent(of.abs())));
@@ -421,10 +440,13 @@ impl Words<'_> {
             _ => String::new(),
         };
         let ends = match difference.interval {
-            Some(interval) if interval.half_width() > 0.0 => self.corrected(interval),
-            Some(_) => "deterministic".to_owned(),
+            _ if difference.is_certain => "deterministic".to_owned(),
+            Some(interval) => self.corrected(interval),
             None => "no interval with fewer than 4 runs".to_owned(),
         };
+        if difference.mean == 0.0 {
+            return format!(", the same as {reference} ({ends})");
+        }
         format!(", {by} {more} than {reference} ({share}{ends}){magnitude}")
     }
 
@@ -457,7 +479,13 @@ impl Words<'_> {
     }
 
     fn certainty(&self, summary: &Summary) -> String {
-        let runs = if summary.n == 1 { "1 run".to_owned() } else { format!("{} runs", summary.n) };
+        let runs = match (summary.n, summary.unfinished()) {
+            (1, _) => "1 run".to_owned(),
+            (n, 0) => format!("{n} runs"),
+            (_, missing) => {
+                format!("{} of {} runs", summary.valid() - missing, summary.valid())
+            }
+        };
         match summary.mean_interval {
             _ if summary.deterministic => format!("{runs}, deterministic"),
             Some(interval) => format!("95 % interval {}, {runs}", self.scale.interval(interval)),
@@ -490,7 +518,7 @@ impl Words<'_> {
         let Some(difference) = &next.difference else {
             return format!("No comparison with {name}.");
         };
-        let by = self.scale.value(difference.mean.abs());
+        let by = self.scale.difference(difference.mean.abs());
         // There is no share of a baseline of zero.
         let share = || difference.relative.map(|share| percent(share.abs()));
         let with_share = |between: &str, last: String| match share() {
@@ -501,7 +529,7 @@ impl Words<'_> {
         let worse = format!("{name} {before} {by} {after}");
         match (next.class, difference.interval) {
             (Some(Class::Hurts), interval) => {
-                let interval = interval.filter(|interval| interval.half_width() > 0.0);
+                let interval = interval.filter(|_| !difference.is_certain);
                 let known = match interval {
                     Some(interval) => with_share("; ", self.ends(interval)),
                     None => with_share(", ", "deterministic".to_owned()),

@@ -12,7 +12,7 @@ use lab::emulation::{Emulation, emulate};
 use lab::results::{Provenance, ResultFolder, Written, use_copies};
 use lab::scenario::{Key, Protocol, Variant};
 use lab::stack::{Emulated, StackKind, check_protocols, check_stacks, emulated_of};
-use lab::{Given, InputError, Report, Scenario};
+use lab::{Given, InputError, Options, Report, Scenario};
 use linux::LiveError;
 
 /// Validated inputs of a study.
@@ -41,7 +41,7 @@ pub(super) fn study(args: &EmulateArgs) -> u8 {
 fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
     let given =
         Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
-    let stacks = StackKind::parse_list(&given)?;
+    let mut stacks = StackKind::parse_list(&given)?;
     let mut options = args.asked.options()?;
     let chosen = options.text(Key::Protocols).cloned();
     let protocols = StackKind::protocols_of(&stacks);
@@ -53,9 +53,18 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
     let copied = out.map(|out| use_copies(&mut options, out));
     let scenario = fit_for_emulation(options.resolve()?)?;
     if let Some(chosen) = &chosen {
-        check_protocols(chosen, &scenario.choices.protocols, &stacks)?;
+        let protocols = &scenario.choices.protocols;
+        check_protocols(chosen, protocols, &stacks)?;
+        if args.stack.is_none() {
+            stacks.retain(|stack| protocols.iter().any(|protocol| stack.carries(*protocol)));
+        }
     }
     check_stacks(&given, &stacks, &scenario)?;
+    if !args.asked.quiet
+        && let Some(note) = without_effect(&options, &stacks)
+    {
+        message(&note);
+    }
     let overwrite = Overwrite { force: args.asked.force };
     args.asked.require_goal(&scenario)?;
     let out = overwrite.out(out)?;
@@ -68,6 +77,27 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
     }
     tell_of_copies(copied, args.asked.quiet);
     Ok(Prepared { scenario, stacks, out, pcap })
+}
+
+/// Note on the choices that only the engine has, where none of the stacks is the engine.
+fn without_effect(options: &Options, stacks: &[StackKind]) -> Option<String> {
+    let is_engine =
+        |stack: &StackKind| matches!(stack, StackKind::Anabranch | StackKind::AnabranchSctp);
+    let own = [
+        (Key::Schedulers, "--schedulers"),
+        (Key::PathManagers, "--path-managers"),
+        (Key::Policy, "--policy"),
+        (Key::Failover, "--failover"),
+    ];
+    let given = own.iter().filter(|(key, _)| options.text(*key).is_some());
+    let given: Vec<&str> = given.map(|(_, name)| *name).collect();
+    (!given.is_empty() && !stacks.iter().any(is_engine)).then(|| {
+        format!(
+            "note: kernels have their own scheduler and path manager: {} without effect; add \
+             `--stack anabranch` for those of the engine",
+            given.join(", ")
+        )
+    })
 }
 
 fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {

@@ -168,11 +168,14 @@ fn caption(what: &str, all: &[VariantDelays]) -> String {
         true => format!("{kept} {what}s"),
         false => format!("A sample of {kept} of {total} {what}s"),
     };
+    let kept = match kept as u64 == total {
+        true => "delays.parquet has all of them",
+        false => "delays.parquet has all of the sample",
+    };
     format!(
         "{sample} of all repetitions. Top: share with at most this delay; bottom: share with at \
          least this delay on a logarithmic axis, which shows the late ones. Lines pass through \
-         {EVEN} evenly spaced ranks and more of the largest delays; delays.parquet has all of \
-         them.{missing}"
+         {EVEN} evenly spaced ranks and more of the largest delays; {kept}.{missing}"
     )
 }
 

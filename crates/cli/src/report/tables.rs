@@ -124,7 +124,7 @@ fn row(sheet: &Sheet<'_>, summary: &Summary, scale: &Scale) -> String {
         None => summary.single_values(scale).unwrap_or_else(|| "no interval".to_owned()),
     };
     let of = summary.difference.as_ref();
-    let paired = of.map_or(String::new(), |d| below(&mean(d, scale), &ends(d.interval, scale)));
+    let paired = of.map_or(String::new(), |d| below(&mean(d, scale), &decisive(d, scale)));
     let result = match summary.class {
         Some(class) => outcome(class, of),
         None if summary.qualifies() => {
@@ -194,9 +194,17 @@ fn mean(difference: &Difference, scale: &Scale) -> String {
     format!("{}{share}", scale.signed(difference.mean))
 }
 
+/// The interval that decides.
+fn decisive(difference: &Difference, scale: &Scale) -> String {
+    if difference.is_certain {
+        "deterministic".to_owned()
+    } else {
+        ends(difference.interval, scale)
+    }
+}
+
 fn ends(interval: Option<Interval>, scale: &Scale) -> String {
     match interval {
-        Some(interval) if interval.half_width() == 0.0 => "deterministic".to_owned(),
         Some(Interval { low, high }) => {
             format!("{} to {}", scale.signed(low), scale.signed(high))
         }
@@ -313,7 +321,7 @@ fn pair_row(sheet: &Sheet<'_>, pair: &Pair, scale: &Scale) -> String {
     };
     let of = pair.difference.as_ref();
     let mean = of.map_or(String::new(), |difference| mean(difference, scale));
-    let interval = ends(of.and_then(|difference| difference.interval), scale);
+    let interval = of.map_or(ends(None, scale), |of| decisive(of, scale));
     let class = pair.class.map_or("not known".to_owned(), |class| outcome(class, of));
     format!(
         "<tr><td>{}</td><td>{}</td><td class=\"n\">{mean}</td><td>{interval}</td><td>{}</td></tr>",

@@ -296,8 +296,8 @@ impl Connections {
         let unmatched = self.connections.iter().filter(|opened| opened.unmatched).count();
         if unmatched > 0 {
             notes.push(format!(
-                "{unmatched} subflow{} of connections whose keys are not in the capture: shown as \
-                 separate connections",
+                "{unmatched} subflow{} of connections whose keys are not in the capture, or of \
+                 another version of MPTCP: shown as separate connections",
                 if unmatched == 1 { "" } else { "s" }
             ));
         }
@@ -350,6 +350,7 @@ impl Opened {
             |flow: &&Flow| flow.sides.iter().map(|side| side.half.missed_bytes).sum::<u64>();
         Some(Connection {
             spoken: self.spoken,
+            is_matched: !self.unmatched,
             client: first.ends[first.side_of(0)],
             server: first.ends[first.side_of(1)],
             vantage,

@@ -42,7 +42,7 @@ fn talkers(pair: &Talkers) -> Value {
 
 fn connection(connection: &Connection) -> Value {
     let (protocol, version) = match connection.spoken {
-        Spoken::Of(Protocol::Mptcp) => (Protocol::Mptcp, Some(1)),
+        Spoken::Of(Protocol::Mptcp) => (Protocol::Mptcp, connection.is_matched.then_some(1)),
         Spoken::Of(protocol) => (protocol, None),
         Spoken::FellBack => (Protocol::Tcp, Some(1)),
         Spoken::OtherVersion(version) => (Protocol::Tcp, Some(version)),

@@ -75,6 +75,8 @@ impl Vantage {
 pub struct Connection {
     /// Protocol of the connection.
     pub spoken: Spoken,
+    /// Not a subflow of a connection whose keys are unknown, and with them its version of MPTCP.
+    pub is_matched: bool,
     /// Opener, as far as the capture shows it.
     pub client: SocketAddr,
     /// The address and port that the first SYN was sent to.

@@ -82,13 +82,21 @@ pub(super) fn read_at_most(
     }
     let analysis = analyze_sequences(&bytes).map_err(no_capture)?;
     let udp = datagrams(&bytes).map_err(no_capture)?;
-    let (mut turns, timing, notes) = chosen(&analysis, udp, wanted)?;
+    // Such as the cut end of a file whose writer was killed.
+    let unread = analysis.notes.join("; ");
+    let (mut turns, timing, mut notes) = chosen(&analysis, udp, wanted).map_err(|fault| {
+        if unread.is_empty() { fault } else { (format!("{} ({unread})", fault.0), fault.1) }
+    })?;
+    notes.extend(analysis.notes.into_iter().filter(|note| note.starts_with(DAMAGED)));
     let start = turns.first().map_or(Duration::ZERO, |turn| turn.start);
     for turn in &mut turns {
         (turn.start, turn.end) = (turn.start - start, turn.end - start);
     }
     Ok(Recorded { turns, timing, digest: Sha256::digest(&bytes).into(), notes })
 }
+
+/// What the note on a damaged file begins with.
+const DAMAGED: &str = "the file is damaged";
 
 fn fault(problem: impl Into<String>, help: &str) -> Fault {
     (problem.into(), help.to_owned())

@@ -193,3 +193,19 @@ fn packets_of_a_capture_whose_times_go_back_are_put_in_order() {
     let expected = [(Role::Client, 100), (Role::Server, 200), (Role::Client, 300)];
     assert_eq!(messages(&recorded), expected);
 }
+
+/// As of a file whose writer was killed. Regression: a half of the conversation was sent without a
+/// word.
+#[test]
+fn damaged_capture_is_used_up_to_the_damage_with_a_note() {
+    let [file, _] = captured(Carrier::Single(Protocol::Tcp), 1, 0.0);
+    let read = |bytes: &[u8]| read(bytes, Wanted::Largest);
+    let whole = read(&file).unwrap();
+    assert!(!whole.notes.join(" ").contains("damaged"), "{:?}", whole.notes);
+    let half = read(&file[..file.len() / 2]).unwrap();
+    assert!(half.turns.len() < whole.turns.len());
+    let notes = half.notes.join(" ");
+    assert!(notes.contains("damaged; read up to the damage"), "{notes}");
+    let nothing = read(&file[..200]).map(|_| ()).unwrap_err();
+    assert!(nothing.0.contains("has no data") && nothing.0.contains("damaged"), "{nothing:?}");
+}

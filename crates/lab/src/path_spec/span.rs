@@ -119,12 +119,19 @@ pub(super) fn parse_span<T: Copy + PartialOrd>(
     let (low, high) = both?;
     if order(value, low, high)? == Ordering::Greater {
         let help = match text.split_once(TO) {
+            Some((low, high)) if has_unit(high) && !has_unit(low) => {
+                format!("write the unit at both ends, or the smaller one first (`{low}` has none)")
+            }
             Some((low, high)) => format!("write the smaller one first: `{high}{TO}{low}`"),
             None => String::new(),
         };
         return Err(value.refuse(format!("`{text}` has its ends in the wrong order"), help));
     }
     Ok(Span::uniform(low, high))
+}
+
+fn has_unit(text: &str) -> bool {
+    text.ends_with(|c: char| c.is_alphabetic() || c == '%')
 }
 
 /// The order of two values of one kind.

@@ -198,6 +198,79 @@ fn deterministic_runs_are_said_to_be_so() {
     assert!(report.verdict.contains("deterministic"), "{}", report.verdict);
 }
 
+/// As a run of `emulate` over one path without noise.
+#[test]
+fn runs_in_real_time_are_never_deterministic() {
+    let scenario = scenario(&["a", "b"], false, Metric::CompletionTime, "best");
+    let mut study = study_of(&scenario, &[vec![Some(3.0)], vec![Some(2.0)]]);
+    for run in study.variants.iter_mut().flat_map(|of| &mut of.runs) {
+        run.hash = [0; 32];
+    }
+    let report = Report::new(&scenario, &study).unwrap();
+    assert!(!report.variants.iter().any(|variant| variant.deterministic));
+    assert_eq!(classes(&report), [None, Some(Class::Baseline)]);
+    assert!(report.verdict.contains("no interval"), "{}", report.verdict);
+}
+
+/// Regression: the end of the interval was cut where the variant would be below zero by the mean of
+/// the baseline's runs, which is not the true one; half of the intervals missed the truth.
+#[test]
+fn interval_of_the_difference_is_not_cut_at_the_mean_of_the_baseline() {
+    let slow = [0.1, 0.1, 0.1, 2.0, 0.1, 0.1, 0.1, 0.1];
+    let all = [slow.map(|_| Some(0.01)).to_vec(), slow.map(Some).to_vec()];
+    let report = report(&["a", "b"], true, "tcp/b/cubic", &all);
+    let difference = report.variants[0].difference.as_ref().unwrap();
+    let (interval, fixed) = (difference.interval.unwrap(), difference.fixed.unwrap());
+    assert!(interval.low < fixed.low && fixed.high < interval.high, "{interval:?} {fixed:?}");
+    assert!(interval.low > -3.0, "but at what that can be: {interval:?}");
+}
+
+/// Regression: they were said to be deterministic, to hurt or to be significantly different.
+#[test]
+fn equal_runs_of_a_random_scenario_are_not_deterministic() {
+    let zero = vec![Some(0.0); 20];
+    let found = report(&["a", "b"], true, "best", &[zero.clone(), zero]);
+    let difference = found.variants.iter().find_map(|of| of.difference.as_ref()).unwrap();
+    assert!(!difference.is_certain);
+    assert_eq!(difference.magnitude(), "slight");
+    assert!(!found.verdict.contains("deterministic"), "{}", found.verdict);
+    assert!(!found.verdict.contains("less than"), "{}", found.verdict);
+}
+
+/// Regression: the mean of equal values is rounded, and so they were taken for different ones.
+#[test]
+fn deterministic_difference_has_no_width_whatever_its_rounding() {
+    let [ours, theirs] = [0.1 + 0.2, 0.7].map(|value| vec![Some(value); 7]);
+    let found = report(&["a", "b"], false, "best", &[ours, theirs]);
+    let difference = found.variants.iter().find_map(|of| of.difference.as_ref()).unwrap();
+    assert!(difference.is_certain && difference.interval.unwrap().half_width() == 0.0);
+}
+
+/// Regression: "the slowest of 60 runs" was the slowest of those that finished.
+#[test]
+fn runs_that_did_not_finish_are_not_among_the_slowest_that_the_verdict_names() {
+    let ours: Vec<_> = (0..60).map(|i| Some(1.0 + f64::from(i) / 100.0)).collect();
+    let theirs = (0..60).map(|i| (i > 1).then(|| 3.0 + f64::from(i) / 100.0)).collect();
+    let alone = noisy(9.0, 0.2, 60);
+    let found = together("lrf", true, "best", &[alone, theirs, ours]);
+    assert!(!found.verdict.contains("slowest"), "{}", found.verdict);
+    let said = "0 of 60 runs with mptcp/lrf/cubic, 2 of 60 runs with b";
+    assert!(found.verdict.contains(said), "{}", found.verdict);
+}
+
+/// Regression: ratios, medians, fair shares and fail-over times had one.
+#[test]
+fn nothing_has_an_interval_with_fewer_than_four_runs() {
+    let values = [1.0, 1.1, 1.3].map(Some).to_vec();
+    let found = report(&["a", "b"], true, "best", &[values.clone(), values]);
+    for variant in &found.variants {
+        assert_eq!((variant.mean_interval, variant.median_interval), (None, None));
+        let difference = variant.difference.as_ref();
+        let intervals = |of: &Difference| [of.interval, of.median_interval, of.relative_interval];
+        assert!(difference.is_none_or(|of| intervals(of) == [None; 3]));
+    }
+}
+
 #[test]
 fn one_run_decides_only_without_chance() {
     let random = report(&["a", "b"], true, "best", &[vec![Some(3.0)], vec![Some(2.0)]]);

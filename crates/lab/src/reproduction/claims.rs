@@ -687,6 +687,10 @@ fn check_values(table: &Table<'_>, part: &Part) -> Result<(), InputError> {
     };
     let needs_bound = matches!(part.check, Check::Range | Check::Ratio);
     let unbounded = needs_bound && part.bounds == (f64::NEG_INFINITY, f64::INFINITY);
+    if part.bounds.0 > part.bounds.1 {
+        let help = "write the smaller bound as `low`";
+        return Err(table.required("check")?.refuse_whole("`low` is above `high`", help));
+    }
     if suits && !unbounded {
         return Ok(());
     }

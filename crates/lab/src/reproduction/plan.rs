@@ -132,6 +132,9 @@ impl Plan {
             if unit.column == Column::Paper {
                 let used = Used::of(&plan.papers[unit.paper], unit.experiment);
                 check_names(&scenario, plan.experiment(unit), &used)?;
+                Values::check(&scenario, &plan.metrics(unit)).map_err(|why| {
+                    InputError::at(&plan.label(unit), why, "see docs/claims-format.md")
+                })?;
             }
         }
         Ok(plan)
@@ -213,6 +216,11 @@ impl Plan {
         if !scenario.compares(Protocol::Mptcp) {
             return Ok(scenario);
         }
+        // What is wrong with it is shown as it was written.
+        let mut alone = options.clone();
+        alone.forget(Key::Schedulers);
+        alone.add(Key::Schedulers, scheduler.clone());
+        alone.resolve()?;
         let own = scenario.choices.schedulers.iter().map(ToString::to_string);
         let own = own.filter(|name| *name != scheduler.text);
         let all: Vec<String> = own.chain([scheduler.text.clone()]).collect();

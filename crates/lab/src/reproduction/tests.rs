@@ -224,6 +224,10 @@ fn mistakes_in_claims_files_are_refused_with_their_place() {
             claim(&part("check = \"order\"\nexperiment = \"bust/10\"\nvalues = [\"a\", \"b\"]")),
             "unknown experiment `bust/10`",
         ),
+        (
+            claim(&part("check = \"range\"\nvalues = [\"a\"]\nlow = 3\nhigh = 1")),
+            "`low` is above `high`",
+        ),
         (claim(""), "a claim without a part"),
         (claim(&part("chek = \"order\"")), "unknown key `chek`"),
         (
@@ -234,6 +238,21 @@ fn mistakes_in_claims_files_are_refused_with_their_place() {
     for (text, expected) in texts {
         let message = refused(&text);
         assert!(message.contains(expected) && message.contains("claims.toml:"), "{message}");
+    }
+}
+
+/// Before anything runs.
+#[test]
+fn metrics_that_an_experiment_does_not_have_are_refused_with_its_name() {
+    for (metric, expected) in [("p95", "is of messages"), ("share:lte", "no path lte")] {
+        let text = claim(&part(&format!(
+            "check = \"order\"\nexperiment = \"burst/*\"\nmetric = \"{metric}\"\n\
+             values = [\"best\", 1]"
+        )));
+        let text = text.replace("burst:", "bulk:");
+        let refused = Plan::new(vec![read(&text).unwrap()], asked("all", false));
+        let message = refused.map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains(expected) && message.contains("009 burst"), "{message}");
     }
 }
 

@@ -164,11 +164,8 @@ impl Options {
             }
             if self.described(Key::Flow).is_empty() && !matches!(traffic, Traffic::BulkTime(_)) {
                 let help = "leave it out, or send `bulk:60s`";
-                return Err(given.refuse_whole(
-                    "a warm-up affects goodput only, and this traffic has \
-                        none",
-                    help,
-                ));
+                let problem = "a warm-up affects the goodput of `bulk:TIME` and of flows only";
+                return Err(given.refuse_whole(problem, help));
             }
         }
         Ok(timing)

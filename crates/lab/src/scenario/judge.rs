@@ -137,6 +137,10 @@ fn subject(text: &str, measures: &[Measure]) -> Result<(Measure, Option<f64>), R
     let with_name = measures.iter().filter(|of| is(of.of, name));
     let statistics: Vec<&str> = with_name.map(|of| of.statistic).collect();
     let problem = format!("`{statistic}` of `{name}` is not known");
+    if statistics.is_empty() {
+        let help = format!("`{name}` is one number of a run: leave `{statistic}` out");
+        return Err(Refusal::new(text, problem, help));
+    }
     Err(Refusal::new(text, problem, nearest_help(statistic, &statistics)))
 }
 
@@ -191,6 +195,7 @@ mod tests {
         assert!(of("p95 message_delay").contains("has no comparison; write a goal such as"));
         assert!(of("p95 of message_delay < 1s").contains("is not a statistic and a metric"));
         assert!(of("p98 message_delay < 1s").contains("`p98` of `message_delay` is not known"));
+        assert!(of("p98 late < 5%").contains("leave `p98` out"), "{}", of("p98 late < 5%"));
         assert!(of("goodput > 1mbit").contains("is not measured with this traffic"));
         assert!(of("p95 message_delay < 150").contains("unit"));
         assert!(of("failover < 1s").contains("no path fails"));

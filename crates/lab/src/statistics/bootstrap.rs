@@ -4,7 +4,7 @@
 //! threads. A quantile of a resample is found by counting how often each value was drawn, so a
 //! resample is never sorted.
 
-use super::{Interval, mean, normal_cdf, normal_quantile, quantile};
+use super::{FEWEST, Interval, mean, normal_cdf, normal_quantile, quantile};
 use base::{Chance, Purpose};
 
 /// Resamples drawn.
@@ -13,7 +13,7 @@ const RESAMPLES: u64 = 10_000;
 /// Larger samples use the interval of the normal limit, which is then equal and needs no resamples.
 const LARGEST: usize = 5_000;
 
-/// The 95 % interval of the median; `owner` keys the draws. `None` with fewer than two values.
+/// The 95 % interval of the median; `owner` keys the draws. `None` with fewer than four values.
 pub fn median_interval(values: &[f64], seed: u64, owner: u64) -> Option<Interval> {
     quantile_intervals(values, &[0.5], seed, owner)[0]
 }
@@ -31,7 +31,7 @@ pub fn quantile_intervals(
     // one side).
     let possible = |q: f64| {
         let one_side = n * libm::log(q.max(1.0 - q)) <= libm::log(0.025);
-        values.len() > 1 && (q == 0.5 || one_side)
+        values.len() >= FEWEST && (q == 0.5 || one_side)
     };
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -51,11 +51,11 @@ pub fn quantile_intervals(
     each.collect()
 }
 
-/// The 95 % interval of the ratio of the means of paired values. `None` with fewer than two pairs
+/// The 95 % interval of the ratio of the means of paired values. `None` with fewer than four pairs
 /// or if a denominator is not positive.
 pub fn ratio_interval(above: &[f64], below: &[f64], seed: u64, owner: u64) -> Option<Interval> {
     let n = above.len().min(below.len());
-    if n < 2 || below.iter().any(|value| *value <= 0.0) {
+    if n < FEWEST || below.iter().any(|value| *value <= 0.0) {
         return None;
     }
     let pairs: Vec<(f64, f64)> = above.iter().copied().zip(below.iter().copied()).collect();

@@ -104,6 +104,11 @@ pub fn mean_interval(values: &[f64], level: f64) -> Option<Interval> {
     Some(Interval::around(mean, half))
 }
 
+/// The 95 % interval of the mean by Student t; `None` with fewer than four values.
+pub fn interval_of_several(values: &[f64]) -> Option<Interval> {
+    mean_interval(values, 0.95).filter(|_| values.len() >= FEWEST)
+}
+
 /// Whether the values have such a heavy tail that the interval of the mean may have less than its
 /// nominal coverage.
 ///
@@ -134,6 +139,10 @@ pub(crate) fn student_quantile(level: f64, freedom: f64) -> f64 {
 
 /// `P(|T| >= t)`.
 pub(crate) fn student_tail(t: f64, freedom: f64) -> f64 {
+    if t.is_nan() {
+        // The library panics.
+        return f64::NAN;
+    }
     StudentsT::new(0.0, 1.0, freedom)
         .map_or(f64::NAN, |dist| rounded(2.0 * dist.cdf(-t.abs())).clamp(0.0, 1.0))
 }

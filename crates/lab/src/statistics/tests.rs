@@ -105,7 +105,8 @@ fn bootstrap_of_the_median_is_repeatable_and_near_the_truth() {
     let equal = Interval { low: 3.0, high: 3.0 };
     assert_eq!(median_interval(&[3.0; 9], 1, 7), Some(equal));
     assert_eq!(median_interval(&[3.0], 1, 7), None);
-    assert!(median_interval(&[3.0, 4.0], 1, 7).is_some());
+    assert_eq!(median_interval(&[3.0, 4.0, 5.0], 1, 7), None, "fewer than four");
+    assert!(median_interval(&[3.0, 4.0, 5.0, 6.0], 1, 7).is_some());
 }
 
 #[test]

@@ -185,7 +185,8 @@ fn view(
                        cache; record it with the cache disabled";
         return Err(problem.to_owned());
     }
-    note_late(&entries, notes);
+    let last = raw.iter().map(|(start, _)| start - zero).fold(0.0, f64::max);
+    note_late(&entries, last, notes);
     let (mut loaded, mut load_time) = loaded(page, zero).unzip();
     // The load event waits at least for the first document, regardless of clocks.
     let first = entries.iter().find(|entry| entry.fetched && entry.redirect.is_none());
@@ -206,14 +207,20 @@ fn note_version(log: &Tree, notes: &mut Vec<String>) {
     }
 }
 
-fn note_late(entries: &[Entry], notes: &mut Vec<String>) {
+/// `last`: when the last entry begins in the recording, in ms.
+fn note_late(entries: &[Entry], last: f64, notes: &mut Vec<String>) {
     let late = entries.iter().filter(|entry| entry.start > LATE).count();
-    if let (1.., Some(last)) = (late, entries.last()) {
+    if late > 0 {
         let (entries, begin) = if late == 1 { ("entry", "begins") } else { ("entries", "begin") };
-        let minutes = last.start / 60_000.0;
+        let minutes = last / 60_000.0;
+        let longest = LONGEST / 60_000.0;
+        let pause = match last > LONGEST {
+            true => format!("the pause is cut to {longest:.0} minutes"),
+            false => "the pause is kept".to_owned(),
+        };
         notes.push(format!(
-            "{late} {entries} {begin} up to {minutes:.0} minutes after the first: the pause is \
-             kept; check the times if the page has no such pause"
+            "{late} {entries} {begin} up to {minutes:.0} minutes after the first: {pause}; check \
+             the times if the page has no such pause"
         ));
     }
 }

@@ -374,6 +374,10 @@ fn pauses_of_minutes_are_told() {
     let late = r#", "startedDateTime": "2024-05-01T10:30:00Z""#;
     let text = har(&[entry("", 0, 40, 0, 1_000, ""), entry("x", 50, 40, 0, 9, late)]);
     assert!(notes(&text).contains("1 entry begins up to 30 minutes after"), "{}", notes(&text));
+    assert!(notes(&text).contains("the pause is kept"), "{}", notes(&text));
+    let next_day = late.replace("2024-05-01", "2024-05-02");
+    let text = har(&[entry("", 0, 40, 0, 1_000, ""), entry("x", 50, 40, 0, 9, &next_day)]);
+    assert!(notes(&text).contains("after the first: the pause is cut to 60"), "{}", notes(&text));
 }
 
 #[test]

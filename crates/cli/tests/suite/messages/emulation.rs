@@ -45,6 +45,7 @@ fn arguments_of_emulate() {
         &["--stack", ""],
         &["--cc", "lia"],
         &["--stack", "kernel-tcp,anabranch", "--nagle"],
+        &["--path", "b=rate 5mbit", "--schedulers", "rr", "--policy", "drepas", "--out", "file"],
         &["--protocols", "tcp,sctp"],
         &["--protocols", "tcp,udp"],
         &["--stack", "kernel-tcp,usrsctp", "--protocols", "tcp"],

@@ -98,9 +98,11 @@ fn pages_with_flaws_say_how_they_are_understood() {
         with("http://a.org/3", "\"status\": 200, \"bodySize\": -4"),
         with("http://a.org/5", "\"status\": 200, \"bodySize\": -1, \"content\": {\"size\": -1}"),
         good().replace("T10:00:00", "T10:30:00"),
+        good().replace("T10:00:00", "T16:00:00"),
         entry("{\"url\": \"http://a.org/4\"}", "{\"status\": 200, \"bodySize\": 9}", ""),
     ];
     page(&mut session, "flaws.har", har(&entries).replace("\"1.2\"", "\"1.9\""));
+    page(&mut session, "late.har", har(&[good(), good().replace("T10:00:00", "T10:30:00")]));
     let two = format!(
         "var har = {{\"log\": {{\"pages\": [{{\"id\": \"p1\", \
          \"pageTimings\": {{\"onLoad\": 1}}}}, \

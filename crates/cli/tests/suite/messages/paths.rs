@@ -30,6 +30,7 @@ fn units_that_are_missing_wrong_or_ambiguous() {
             "rate 5mbit loss 2",
             "rate 5mbit loss 1.5",
             "rate 5mbit loss 101%",
+            "rate 5mbit loss 1..2%",
             "rate 5mbit loss 1ms",
             "rate 5mbit limit 100",
             "rate 5mbit limit 64k",

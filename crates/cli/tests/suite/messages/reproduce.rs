@@ -80,6 +80,7 @@ fn mistakes_in_claims() {
         part("check = \"order\"\nexperiment = \"burst\"\nvalues = [\"tcp/fast/reno\"]"),
         part("check = \"range\"\nexperiment = \"burst\"\nvalues = [\"tcp/fast/reno\"]"),
         part("check = \"ratio\"\nexperiment = \"burst\"\nvalues = [1, 2]\nlow = \"much\""),
+        part("check = \"ratio\"\nexperiment = \"burst\"\nvalues = [1, 2]\nlow = 3\nhigh = 1"),
         part("check = \"ratio\"\nexperiment = \"burst\"\nvalues = [1]\nlow = 1"),
         part("check = \"order\"\nexperiment = \"brust\"\nvalues = [1, 2]"),
         part("check = \"order\"\nstatistic = \"mode\"\nvalues = [1, 2]"),

@@ -44,6 +44,8 @@ fn classes_in_words() {
     );
     study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "40"));
     study(&mut session, [LOSSY, far], &with("bulk:256KiB", "lrf", "2"));
+    let hasty = ["--deadline", "600ms"];
+    study(&mut session, [LOSSY, far], &all(with("bulk:256KiB", "redundant", "100"), &hasty));
     study(&mut session, ["wlan", "3g"], &with("video:5s", "linux", "20"));
     study(&mut session, [NEAR, FAR], &with("video:5s", "linux", "4"));
     study(&mut session, ["wlan", "3g"], &with("bulk:256KiB", "lrf", "80"));
@@ -94,6 +96,8 @@ fn options_of_the_decision_that_are_refused() {
     ] {
         study(&mut session, [NEAR, FAR], &[&["--traffic", "bulk:64KiB"], &more[..]].concat());
     }
+    let video = ["--traffic", "video:5s", "--goal", "p98 late < 5%"];
+    study(&mut session, [NEAR, FAR], &video);
     session.end();
 }
 
@@ -103,6 +107,8 @@ fn metrics_and_goals() {
     let video = ["--traffic", "video:10s", "--schedulers", "ecf", "--runs", "12"];
     let goal = |text| ["--goal", text];
     study(&mut session, ["wlan", "3g"], &[&video[..], &["--metric", "late"]].concat());
+    // All of them are 0.
+    study(&mut session, [NEAR, FAR], &[&video[..], &["--metric", "late"]].concat());
     study(&mut session, ["wlan", "3g"], &[&video[..], &goal("p95 message_delay < 150ms")].concat());
     study(
         &mut session,

@@ -470,6 +470,7 @@ impl Opened {
         let zero = seconds(start);
         Connection {
             spoken: Spoken::Of(Protocol::Sctp),
+            is_matched: true,
             client: SocketAddr::new(self.first_addresses[0], self.ports[0]),
             server: SocketAddr::new(self.first_addresses[1], self.ports[1]),
             vantage,
