@@ -272,7 +272,7 @@ impl StreamChanges {
             StreamChange::ResetAssociation if performed => {
                 if let Some((of_peer, own)) = next_tsns {
                     transfer.receiver.begin_at(of_peer);
-                    transfer.renumber(own);
+                    transfer.renumber(cx.now, own);
                 }
             }
             _ => {}
@@ -326,7 +326,7 @@ impl StreamChanges {
         }
         let own = transfer.sender.outstanding.next_tsn();
         let of_peer = transfer.receiver.renumber();
-        transfer.renumber(own);
+        transfer.renumber(cx.now, own);
         (ReconfigResult::PERFORMED, Some((own, of_peer)))
     }
 

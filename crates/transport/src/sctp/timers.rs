@@ -6,8 +6,8 @@ use super::path::Heartbeat;
 use super::path_state::{Consequence, PathState};
 use super::sender::Probe;
 use super::transfer::{Probes, Transfer};
-use crate::congestion::CongestionKind;
-use base::{Context, Event, EventMask, LossReason, PathId};
+use crate::congestion::{CongestionControl, CongestionKind};
+use base::{Context, Event, EventMask, Instant, LossReason, PathId};
 
 /// The peer does not answer any more (RFC 9260 s8.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,8 +56,8 @@ impl Transfer {
             return Ok(());
         }
         self.mark_lost(cx, id);
+        self.leave_recovery(cx.now, id);
         let path = &mut self.paths[index];
-        path.recovery_exit = None;
         path.rtx_to = None;
         path.counters.timeouts += 1;
         if matches!(probe, Probe::Sent | Probe::Answered) {
@@ -79,6 +79,15 @@ impl Transfer {
             self.round.lead(next);
         }
         Ok(())
+    }
+
+    /// Fast recovery of a path ends although its exit point is not acknowledged. The controller
+    /// has to know, too: otherwise its window never grows again, and skips the next cut.
+    pub(super) fn leave_recovery(&mut self, now: Instant, id: PathId) {
+        let path = self.paths.get_mut(id.index());
+        if path.and_then(|path| path.recovery_exit.take()).is_some() {
+            self.sender.control.on_recovery_exit(id, now);
+        }
     }
 
     /// A control chunk on a path was not answered: an error of the path.
@@ -274,7 +283,7 @@ impl Transfer {
             return;
         }
         let had_timer = path.t3.take().is_some();
-        (path.recovery_exit, path.blocked_until) = (None, None);
+        path.blocked_until = None;
         if had_timer && self.sender.probe == Probe::Waiting {
             // The timer of the probe is that of another path from now on.
             self.sender.probe = Probe::Off;
@@ -282,6 +291,7 @@ impl Transfer {
         if let Some((_, after)) = self.states.fail(id) {
             self.record_state(cx, after);
         }
+        self.leave_recovery(cx.now, id);
         self.mark_lost(cx, id);
         let chosen = self.choose_rtx_path(cx.chance, id);
         self.paths[id.index()].rtx_to = chosen;

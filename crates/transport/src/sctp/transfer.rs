@@ -226,10 +226,11 @@ impl Transfer {
     }
 
     /// The next chunk has the TSN `next`: everything is acknowledged (RFC 6525 s5.2.4).
-    pub(super) fn renumber(&mut self, next: Tsn) {
+    pub(super) fn renumber(&mut self, now: Instant, next: Tsn) {
         self.sender.renumber(next);
-        for path in &mut self.paths {
-            (path.timed, path.recovery_exit) = (None, None);
+        for index in 0..self.paths.len() {
+            self.paths[index].timed = None;
+            self.leave_recovery(now, PathId(index as u8));
         }
     }
 

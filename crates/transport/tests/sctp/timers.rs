@@ -209,3 +209,33 @@ fn zero_window_is_probed_on_another_path_when_the_one_of_the_timer_goes_down() {
     pair.pass(Duration::from_secs(60));
     assert_eq!(pair.host(Server).lens(), [1000; 20]);
 }
+
+/// Regression: only the path left fast recovery when its interface went down, and its controller
+/// did not: the window never grew again, and the next loss did not cut it.
+#[test]
+fn window_grows_again_after_the_interface_went_down_in_fast_recovery() {
+    let mut config = config();
+    config.parameters.max_burst = 0;
+    let mut pair = Pair::open_with(1, config);
+    let mut count = 0;
+    pair.rule = Some(Box::new(move |passing| {
+        count += u32::from(passing.has_data());
+        if passing.has_data() && count == 6 { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.send(Client, message(0, 40 * 1452));
+    pair.run_until("a cut", Duration::from_secs(1), |pair| {
+        pair.cwnds(Client).windows(2).any(|pair| pair[1] < pair[0])
+    });
+    pair.interface(Client, 0, InterfaceEvent::Down);
+    pair.pass(Duration::from_millis(50));
+    pair.interface(Client, 0, InterfaceEvent::Up);
+    pair.pass(Duration::from_secs(5));
+    let before = *pair.cwnds(Client).last().expect("a window");
+    for _ in 0..20 {
+        pair.send(Client, message(0, 40 * 1452));
+        pair.pass(Duration::from_millis(300));
+    }
+    assert_eq!(pair.host(Server).received.len(), 21);
+    let after = *pair.cwnds(Client).last().expect("a window");
+    assert!(after > 2 * before, "{before} and {after} bytes");
+}
