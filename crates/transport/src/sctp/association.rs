@@ -75,10 +75,12 @@ struct Open {
 
 /// What an INIT of the peer finds.
 pub(super) enum Present {
-    /// COOKIE-WAIT or COOKIE-ECHOED: the own tag and TSN, and the peer's addresses in the latter.
+    /// COOKIE-WAIT or COOKIE-ECHOED: the own tag, TSN and RANDOM, and the peer's addresses in the
+    /// latter.
     Opening {
         tags: Tags,
         initial_tsn: Tsn,
+        random: Option<[u8; 32]>,
         known: Option<Vec<IpAddr>>,
     },
     /// ESTABLISHED up to SHUTDOWN-RECEIVED.
@@ -217,6 +219,7 @@ impl Association {
             Phase::Opening(initiator) => Present::Opening {
                 tags: self.tags,
                 initial_tsn: initiator.initial_tsn(),
+                random: initiator.random(),
                 known: initiator.known_addresses(),
             },
             Phase::Open(open) => match open.shutdown.stage() {

@@ -117,6 +117,9 @@ impl SctpHost {
         if datagram.packet.discard().is_some() || !self.admits(cx.now, datagram.src) {
             return None;
         }
+        // An INIT that crosses the own one is answered with the RANDOM of that: both sides must have
+        // the same key, whichever INIT ACK arrives (RFC 9260 s5.2.1, RFC 4895 s6.1).
+        let mut own_random = None;
         let source = match present {
             Some(association) => {
                 let known = association.ends().remotes().to_vec();
@@ -126,16 +129,15 @@ impl SctpHost {
                         return None;
                     }
                     Present::Closed => fresh(cx, draws),
-                    Present::Opening { tags, initial_tsn, known } => InitAckSource {
-                        tag: tags.local,
-                        initial_tsn,
+                    Present::Opening { tags, initial_tsn, random, known } => {
+                        own_random = random;
                         // 0 in COOKIE-WAIT (RFC 9260 s5.2.1).
-                        tie_tags: match known {
+                        let tie_tags = match known {
                             Some(_) => (tags.local_tie, tags.peer_tie),
                             None => (0, 0),
-                        },
-                        known,
-                    },
+                        };
+                        InitAckSource { tag: tags.local, initial_tsn, tie_tags, known }
+                    }
                     Present::Open { tags } => InitAckSource {
                         tie_tags: (tags.local_tie, tags.peer_tie),
                         known: Some(known),
@@ -146,7 +148,7 @@ impl SctpHost {
             None => fresh(cx, draws),
         };
         let Some((config, locals)) = config else { return Some(refusal(datagram, init)) };
-        let random = random_bytes(cx, draws);
+        let random = own_random.unwrap_or_else(|| random_bytes(cx, draws));
         let secrets = self.secrets(cx, draws, config);
         let now_ms = cx.now.as_millis();
         let Datagram { src, dst, packet } = *datagram;

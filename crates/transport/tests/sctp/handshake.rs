@@ -5,7 +5,7 @@ use crate::pair::{Client, Fate, PORT, Pair, Passing, Server, address, config, me
 use base::{Duration, Instant};
 use std::net::IpAddr;
 use transport::sctp::{RtoBounds, SctpConfig};
-use transport::{SendFailure, SocketError, SocketEventKind};
+use transport::{InterfaceEvent, SendFailure, SocketError, SocketEventKind};
 use wire::SctpPacket;
 use wire::sctp::{Cause, Chunk, Init, Parameter, Tsn, VerificationTag};
 
@@ -182,6 +182,22 @@ fn simultaneous_open_from_both_sides_ends_in_one_association() {
         }
         assert!(!pair.log.iter().any(|passing| passing.has(is_abort)), "{}", pair.describe());
     }
+}
+
+/// Regression: the answer to an INIT that crossed the own one had another RANDOM than that, so that
+/// the two sides had different keys, and no ASCONF was ever answered.
+#[test]
+fn both_sides_of_a_simultaneous_open_have_the_same_key() {
+    let (client, server) = ports();
+    let mut pair = Pair::apart([1, 1]);
+    pair.connect(Client, server, config());
+    pair.connect(Server, client, config());
+    pair.run_until("establishment", Duration::from_secs(10), are_open);
+    let added = IpAddr::from([10, 0, 9, 1]);
+    pair.interface(Client, 0, InterfaceEvent::AddressAdded(added));
+    pair.pass(Duration::from_secs(1));
+    let is_ack = |chunk: &Chunk| matches!(chunk, Chunk::AsconfAck(_));
+    assert!(pair.sent(Server).any(|passing| passing.has(is_ack)), "{}", pair.describe());
 }
 
 /// A peer at the client's address and port that has lost its association, and begins anew.

@@ -124,6 +124,11 @@ impl Initiator {
         self.opening.initial_tsn
     }
 
+    /// RANDOM in the INIT of this side, if chunks can be authenticated.
+    pub const fn random(&self) -> Option<[u8; 32]> {
+        self.opening.offer.random
+    }
+
     /// Whether COOKIE ECHO was sent.
     pub const fn has_echoed(&self) -> bool {
         matches!(self.state, State::CookieEchoed { .. })
