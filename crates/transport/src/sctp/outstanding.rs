@@ -272,6 +272,12 @@ impl<T: UserData> Outstanding<T> {
         self.marked_at(*marked.first()?)
     }
 
+    /// Whether a chunk whose last transmission was on `path` is to be sent again.
+    pub(super) fn has_marked_of(&self, path: PathId) -> bool {
+        let marked = self.paths.get(path.index()).map(|path| &path.marked);
+        marked.is_some_and(|marked| marked.iter().any(|marked| !marked.is_empty()))
+    }
+
     fn marked_at(&self, at: u64) -> Option<Marked<'_, T>> {
         let chunk = self.chunk(at)?;
         let &Chunk { len, path, timed_out, retransmissions, .. } = chunk;

@@ -295,7 +295,11 @@ impl Transfer {
         self.mark_lost(cx, id);
         let chosen = self.choose_rtx_path(cx.chance, id);
         self.paths[id.index()].rtx_to = chosen;
-        if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
+        // Without anything to send again nothing would clear the debt, and heartbeats, which judge
+        // idle paths, would not count (RFC 9260 s8.3).
+        if self.sender.outstanding.has_marked_of(id)
+            && let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index()))
+        {
             path.owes_packet = true;
         }
     }

@@ -4,8 +4,8 @@
 use crate::pair::{Client, DELAY, Fate, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
 use std::net::IpAddr;
-use transport::InterfaceEvent;
 use transport::sctp::SctpConfig;
+use transport::{InterfaceEvent, SocketError, SocketEventKind};
 use wire::sctp::{Chunk, Tsn};
 
 /// TSNs of the data in a packet.
@@ -168,11 +168,7 @@ fn zero_window_is_probed_after_1_2_and_4_s() {
     let full = gaps.iter().position(|gap| *gap >= 15).expect("probes that back off");
     assert!(gaps[..full].iter().all(|gap| (9..=11).contains(gap)), "{probes:?}");
     assert_eq!(gaps[full..full + 3], [20, 40, 80], "tenths of a second: {probes:?}");
-    assert!(
-        !pair
-            .host(Client)
-            .has(transport::SocketEventKind::Failed(transport::SocketError::TimedOut))
-    );
+    assert!(!pair.host(Client).has(SocketEventKind::Failed(SocketError::TimedOut)));
     pair.hosts[Server as usize].paused = false;
     pair.receive(Server);
     pair.pass(Duration::from_secs(60));
@@ -208,6 +204,22 @@ fn zero_window_is_probed_on_another_path_when_the_one_of_the_timer_goes_down() {
     pair.rule = None;
     pair.pass(Duration::from_secs(60));
     assert_eq!(pair.host(Server).lens(), [1000; 20]);
+}
+
+/// Regression: a path that took the place of an idle one owed a packet that did not exist, as if
+/// data waited there for T3-rtx: heartbeats without an answer were no errors.
+#[test]
+fn idle_association_notices_that_the_peer_is_gone_after_an_address_was_removed() {
+    let mut pair = Pair::open(2);
+    pair.pass(Duration::from_secs(5));
+    pair.interface(Client, 0, InterfaceEvent::AddressRemoved(address(Client, 0)));
+    pair.pass(Duration::from_secs(5));
+    pair.rule = Some(Box::new(|_| Fate::Drop));
+    pair.pass(Duration::from_secs(1000));
+    for side in [Client, Server] {
+        let last = pair.host(side).events.last();
+        assert_eq!(last, Some(&SocketEventKind::Failed(SocketError::TimedOut)), "{side:?}");
+    }
 }
 
 /// Regression: only the path left fast recovery when its interface went down, and its controller
