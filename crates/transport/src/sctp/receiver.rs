@@ -205,7 +205,7 @@ impl Receiver {
         // A chunk has a byte at least: no TSN of the window is further ahead than that.
         let ahead = i64::from(tsn.distance_from(self.tsns.cum_tsn()));
         let is_near = ahead <= i64::from(self.setup.buffer);
-        if self.is_deaf || !is_near || !self.make_room(tsn, len) {
+        if self.is_deaf || !is_near || !self.make_room(tsn, len)? {
             self.packet.dropped = true;
             return Ok(None);
         }
@@ -216,21 +216,37 @@ impl Receiver {
 
     /// Whether `len` bytes more can be held. Higher chunks that may be discarded make room for
     /// lower ones (RFC 9260 s6.2).
-    fn make_room(&mut self, tsn: Tsn, len: u32) -> bool {
+    fn make_room(&mut self, tsn: Tsn, len: u32) -> Result<bool, Answer> {
         let buffer = u64::from(self.setup.buffer);
-        // A chunk that fills the first gap is what everything held waits for.
-        let is_next = tsn == self.tsns.cum_tsn() + 1;
         while self.streams.held_bytes() + u64::from(len) > buffer {
             let highest = self.tsns.highest_renegable().filter(|highest| *highest > tsn);
-            let Some(highest) = highest else {
-                return is_next && self.streams.waiting_bytes() > 0;
-            };
+            let Some(highest) = highest else { return self.overrun(tsn, len) };
             if let Some(at) = self.tsns.offset(highest) {
                 self.streams.discard(at);
             }
             self.tsns.discard(highest);
         }
-        true
+        Ok(true)
+    }
+
+    /// Whether `len` bytes are held although the buffer is full: those that everything held waits
+    /// for, as they fill the first gap, or continue a message of which nothing can be read before
+    /// it is whole. What is held stays below twice the buffer, whatever window the peer uses.
+    ///
+    /// # Errors
+    /// If that is too little for anything to be delivered, ever: no reader can make room.
+    fn overrun(&self, tsn: Tsn, len: u32) -> Result<bool, Answer> {
+        let is_next = tsn == self.tsns.cum_tsn() + 1;
+        if !is_next || self.streams.waiting_bytes() == 0 {
+            return Ok(false);
+        }
+        let is_stuck = self.streams.readable() == 0;
+        let fits = self.streams.held_bytes() + u64::from(len) <= 2 * u64::from(self.setup.buffer);
+        if is_stuck && !fits {
+            return Err(Answer::Abort(Cause::OutOfResource));
+        }
+        // Without a gap the reader makes room.
+        Ok(fits && (is_stuck || self.tsns.has_gap()))
     }
 
     /// FORWARD TSN arrives (RFC 3758 s3.6).

@@ -7,10 +7,10 @@ use proptest::prelude::any;
 use proptest::{prop_assert, proptest};
 use std::net::IpAddr;
 use transport::sctp::{SctpConfig, SctpProfile};
-use transport::{Input, SocketEventKind};
+use transport::{Input, SocketError, SocketEventKind};
 use wire::sctp::{
     AuthHmac, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, Init, Parameter, RawChunk, Sack,
-    Tsn, VerificationTag,
+    Ssn, Tsn, VerificationTag,
 };
 use wire::{Body, Packet, SctpPacket};
 
@@ -433,6 +433,58 @@ fn data_behind_gaps_never_take_more_than_the_window() {
             .filter(|passing| passing.has(|chunk| { matches!(chunk, Chunk::Sack(_)) }))
             .all(|passing| passing.has(fits))
     );
+}
+
+/// Regression: a peer that ignored the window could make the receiver hold any number of bytes.
+#[test]
+fn message_without_end_aborts_when_it_takes_twice_the_buffer() {
+    let buffer = 20_000;
+    let mut pair = server_with(SctpConfig { receive_buffer: buffer, ..config() });
+    let tag = handshake(&mut pair, &[]);
+    let fragment = |tsn: u32| {
+        let flags = if tsn == 1000 { DataFlags::BEGIN } else { DataFlags(0) };
+        let payload = vec![7; 1000].into();
+        Chunk::Data(Data { flags, tsn: Tsn(tsn), payload, ..Data::default() })
+    };
+    for tsn in 1000..1040 {
+        inject(&mut pair, address(Client, 0), raw(tag, vec![fragment(tsn)]));
+        assert!(pair.info(Server).held_bytes <= 2 * u64::from(buffer));
+    }
+    assert!(!pair.chunks(Server).any(|(_, chunk)| is_abort(chunk)), "a message may be larger");
+    inject(&mut pair, address(Client, 0), raw(tag, vec![fragment(1040)]));
+    let abort = Chunk::Abort { reflected: false, causes: vec![Cause::OutOfResource] };
+    assert!(pair.chunks(Server).any(|(_, chunk)| *chunk == abort));
+    assert!(pair.host(Server).has(SocketEventKind::Failed(SocketError::Reset)));
+}
+
+/// Regression: with one message that waits for an earlier one all others were held, too.
+#[test]
+fn reader_that_is_slow_is_not_flooded_behind_a_message_that_is_withheld() {
+    let buffer = 20_000;
+    for withheld in [false, true] {
+        let mut pair = server_with(SctpConfig { receive_buffer: buffer, ..config() });
+        let tag = handshake(&mut pair, &[]);
+        pair.hosts[Server as usize].paused = true;
+        let whole = |tsn: u32, stream: u16, ssn: u16| {
+            let (tsn, ssn, payload) = (Tsn(tsn), Ssn(ssn), vec![7; 1000].into());
+            let flags = DataFlags::WHOLE;
+            Chunk::Data(Data { flags, tsn, stream, ssn, payload, ..Data::default() })
+        };
+        let first = if withheld { whole(1000, 1, 1) } else { whole(1000, 1, 0) };
+        inject(&mut pair, address(Client, 0), raw(tag, vec![first]));
+        for at in 0..100 {
+            let chunk = whole(1001 + u32::from(at), 0, at);
+            inject(&mut pair, address(Client, 0), raw(tag, vec![chunk]));
+        }
+        assert_eq!(pair.info(Server).held_bytes, u64::from(buffer), "{withheld}");
+        pair.hosts[Server as usize].paused = false;
+        pair.receive(Server);
+        pair.settle();
+        let next = whole(1020, 0, 19);
+        inject(&mut pair, address(Client, 0), raw(tag, vec![next]));
+        let received = if withheld { 20 } else { 21 };
+        assert_eq!(pair.host(Server).received.len(), received, "the reader makes room");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the pair is made for: set-up, messages, verification of addresses, and the end.
 
-use crate::pair::{Client, DELAY, Fate, Pair, Server, address, message};
+use crate::pair::{Client, DELAY, Fate, Pair, Server, address, config, message};
 use base::Duration;
 use transport::SocketEventKind;
 use transport::sctp::SctpConfig;
@@ -117,4 +117,18 @@ fn chunk_that_fills_the_window_alone_asks_for_a_sack() {
     assert_eq!(pair.host(Server).lens(), [100_000, 4000]);
     let mut again = pair.sent(Client).filter(|packet| packet.at > lost_from && packet.has_data());
     assert!(again.next().expect("a retransmission").has(asks));
+}
+
+#[test]
+fn message_that_takes_more_than_the_receive_buffer_arrives_by_probes() {
+    let server = SctpConfig { receive_buffer: 6000, ..config() };
+    let mut pair = Pair::new([1, 1], [config(), server]);
+    pair.run_until("establishment", Duration::from_secs(2), |pair| {
+        pair.hosts.iter().all(|host| host.is_open())
+    });
+    pair.send(Client, message(0, 10_000));
+    pair.pass(Duration::from_secs(60));
+    pair.send(Client, message(0, 500));
+    pair.pass(Duration::from_secs(60));
+    assert_eq!(pair.host(Server).lens(), [10_000, 500], "{}", pair.describe());
 }
