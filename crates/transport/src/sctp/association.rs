@@ -345,6 +345,7 @@ impl Association {
                 }
                 let error = match failure {
                     Failure::TimedOut => SocketError::TimedOut,
+                    Failure::Unreachable => SocketError::Unreachable,
                     Failure::Aborted
                     | Failure::Refused(_)
                     | Failure::TooManyStreams

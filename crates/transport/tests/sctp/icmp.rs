@@ -1,8 +1,9 @@
 //! ICMP messages about packets of an association (RFC 9260 s10).
 
-use crate::pair::{Client, Fate, Pair, Passing, Server, config, message};
+use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::Duration;
-use transport::SocketEventKind;
+use transport::sctp::SctpConfig;
+use transport::{SocketError, SocketEventKind};
 use wire::sctp::VerificationTag;
 
 const PROTOCOL: u8 = 2;
@@ -57,6 +58,38 @@ fn fragmentation_needed_ends_no_association_that_is_opening() {
     for mtu in [1400, 0] {
         pair.unreachable(Client, &init, TOO_LARGE, mtu);
         assert!(!has_failed(&pair), "an MTU of {mtu}");
+    }
+}
+
+/// Regression: a router that knew no way to one address of the peer ended the attempt.
+#[test]
+fn association_that_is_opening_tries_the_next_address_if_there_is_no_way_to_one() {
+    const NET: u8 = 0;
+    const HOST: u8 = 1;
+    let servers = [0, 1].map(|index| address(Server, index));
+    for is_second_silent in [false, true] {
+        let client = SctpConfig { peer_addresses: servers.to_vec(), ..config() };
+        let mut pair = Pair::new([2, 2], [client, config()]);
+        pair.rule = Some(Box::new(move |passing| {
+            let is_dead = passing.dst == servers[0] || is_second_silent;
+            if is_dead { Fate::Drop } else { Fate::Pass }
+        }));
+        pair.settle();
+        let init = pair.sent(Client).next().expect("an INIT").clone();
+        pair.unreachable(Client, &init, HOST, 0);
+        pair.unreachable(Client, &init, NET, 0);
+        assert!(!has_failed(&pair));
+        let tried: Vec<_> = pair.sent(Client).map(|passing| passing.dst).collect();
+        assert_eq!(tried, servers, "at once, and once");
+        if is_second_silent {
+            let second = pair.sent(Client).last().expect("an INIT").clone();
+            pair.unreachable(Client, &second, HOST, 0);
+            let failed = SocketEventKind::Failed(SocketError::Unreachable);
+            assert!(pair.host(Client).has(failed), "all were tried");
+        } else {
+            pair.pass(Duration::from_millis(100));
+            assert!(pair.hosts.iter().all(|host| host.is_open()), "{}", pair.describe());
+        }
     }
 }
 

@@ -108,11 +108,13 @@ impl Endpoint for Association {
         self.fail(cx, SocketError::Reset);
     }
 
-    /// RFC 9260 s10: an association that is being opened fails, otherwise paths are left to their
-    /// timers.
-    fn on_unreachable(&mut self, cx: &mut Context<'_>, _path: PathId, _quoted: Option<SeqNumber>) {
-        if matches!(self.phase, Phase::Opening(_)) {
-            self.fail(cx, SocketError::Unreachable);
+    /// RFC 9260 s10: an association that is being opened takes the next address of the peer, or
+    /// fails, otherwise paths are left to their timers.
+    fn on_unreachable(&mut self, cx: &mut Context<'_>, path: PathId, _quoted: Option<SeqNumber>) {
+        let Some(address) = self.ends.pair_of(path).map(|pair| pair.remote) else { return };
+        if let Phase::Opening(initiator) = &mut self.phase {
+            let step = initiator.handle_unreachable(cx.now, address);
+            self.on_step(cx, step);
         }
     }
 

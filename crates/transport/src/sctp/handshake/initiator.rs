@@ -49,6 +49,8 @@ pub struct Initiator {
     sent_at: Instant,
     /// Which of the user's addresses is next.
     turn: usize,
+    /// Addresses to which a router says there is no way, since the state began.
+    unreachable: Vec<IpAddr>,
     /// Round trip of an INIT that was sent once.
     round_trip: Option<Duration>,
     /// Cookies that were stale.
@@ -96,6 +98,8 @@ pub enum Failure {
     TooManyStreams,
     /// The INIT ACK lists changes of addresses without authentication (RFC 5061 s4.2.7).
     Unauthenticated,
+    /// There is no way to any of the user's addresses.
+    Unreachable,
 }
 
 impl Initiator {
@@ -111,6 +115,7 @@ impl Initiator {
             deadline: None,
             sent_at: now,
             turn: 0,
+            unreachable: Vec::new(),
             round_trip: None,
             stale: 0,
             preservative_ms: None,
@@ -172,6 +177,31 @@ impl Initiator {
         self.retransmissions += 1;
         self.rto.back_off();
         self.turn += 1;
+        self.send(now)
+    }
+
+    /// A router says that there is no way to `address`: the next one is tried at once, as when T1
+    /// expires, until there is no way to any (RFC 9260 s10).
+    pub fn handle_unreachable(&mut self, now: Instant, address: IpAddr) -> Step {
+        let addresses = &self.opening.peer_addresses;
+        if !addresses.contains(&address) {
+            return Step::Nothing;
+        }
+        if !self.unreachable.contains(&address) {
+            self.unreachable.push(address);
+        }
+        let count = addresses.len();
+        let at = |turn: usize| addresses[turn % count];
+        if at(self.turn) != address && addresses.iter().any(|one| !self.unreachable.contains(one)) {
+            // It is about an earlier packet, and another address is being tried.
+            return Step::Nothing;
+        }
+        let mut turns = self.turn + 1..self.turn + count;
+        let Some(turn) = turns.find(|turn| !self.unreachable.contains(&at(*turn))) else {
+            return self.fail(Failure::Unreachable, None);
+        };
+        self.turn = turn;
+        self.retransmissions += 1;
         self.send(now)
     }
 
@@ -241,6 +271,7 @@ impl Initiator {
         let rtt_ms = u32::try_from((now - self.sent_at).as_nanos() / 1_000_000).unwrap_or(u32::MAX);
         self.state = State::CookieEchoed { agreed: Box::new(agreed), chunks, rtt_ms };
         self.retransmissions = 0;
+        self.unreachable.clear();
         self.send(now)
     }
 
