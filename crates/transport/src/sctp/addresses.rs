@@ -1,11 +1,12 @@
 //! `AddressChanges`: addresses that are added and deleted, and the primary that a peer asks for
 //! (RFC 5061).
 //!
-//! One ASCONF is outstanding at a time and is repeated unchanged until it is acknowledged. All of
-//! it is authenticated, which is left to `Authentication`. A path with an added address is verified
+//! One ASCONF is outstanding at a time and is repeated unchanged until it is acknowledged, which is
+//! left to `Repeated`. All of it is authenticated, which is left to `Authentication`. A path with an added address is verified
 //! before it carries data; that of a deleted one ends at once.
 
 use super::ends::{Ends, LocalAddress};
+use super::repeated::Repeated;
 use super::timers::Unreachable;
 use super::transfer::Transfer;
 use crate::endpoint::AddressChange;
@@ -63,7 +64,7 @@ struct Outstanding {
     changes: Vec<Change>,
     path: PathId,
     /// T4.
-    deadline: Instant,
+    timer: Repeated,
 }
 
 /// A request of the peer.
@@ -237,7 +238,9 @@ impl AddressChanges {
     /// When T4 expires.
     #[inline(always)]
     pub(super) fn deadline(&self) -> Instant {
-        self.outstanding.as_ref().map_or(Instant::FAR_FUTURE, |outstanding| outstanding.deadline)
+        self.outstanding
+            .as_ref()
+            .map_or(Instant::FAR_FUTURE, |outstanding| outstanding.timer.deadline)
     }
 
     /// The peer does not know ASCONF (RFC 5061 s4.1.1).
@@ -287,28 +290,29 @@ impl AddressChanges {
         self.next_serial = self.next_serial.wrapping_add(1);
         let path = control_path(transfer, ends, None, changes.iter());
         transfer.control.push(path, Chunk::Asconf(Box::new(asconf.clone())));
-        let deadline = cx.now + transfer.rto(path);
-        self.outstanding = Some(Outstanding { asconf, changes, path, deadline });
+        let timer = Repeated::new(cx.now, transfer.rto(path));
+        self.outstanding = Some(Outstanding { asconf, changes, path, timer });
     }
 
     /// T4 may have expired: the ASCONF is repeated, on another path if there is one (RFC 5061
     /// s5.1.1).
     ///
     /// # Errors
-    /// If the peer is unreachable.
+    /// If the peer is unreachable, or has not answered after all repetitions.
     pub(super) fn on_timeout(
         &mut self,
         cx: &mut Context<'_>,
         transfer: &mut Transfer,
         ends: &mut Ends,
     ) -> Result<(), Unreachable> {
-        let expired = |outstanding: &&mut Outstanding| outstanding.deadline <= cx.now;
+        let expired = |outstanding: &&mut Outstanding| outstanding.timer.deadline <= cx.now;
         let Some(outstanding) = self.outstanding.as_mut().filter(expired) else { return Ok(()) };
         let before = outstanding.path;
-        transfer.on_control_timeout(cx, before)?;
+        transfer.on_control_timeout(cx, before, &mut outstanding.timer)?;
         let changes = outstanding.changes.iter().chain(&self.queued);
         outstanding.path = control_path(transfer, ends, Some(before), changes);
-        outstanding.deadline = cx.now + transfer.rto(outstanding.path);
+        let (rto, max) = (transfer.rto(outstanding.path), transfer.config.parameters.rto.max);
+        outstanding.timer.on_sent_again(cx.now, rto, max);
         let again = Chunk::Asconf(Box::new(outstanding.asconf.clone()));
         transfer.control.push(outstanding.path, again);
         Ok(())

@@ -36,6 +36,7 @@ mod path_state;
 mod profile;
 mod received;
 mod receiver;
+mod repeated;
 mod resent;
 mod rto;
 mod rtx_policy;

@@ -5,6 +5,7 @@
 //! stream that this side resets takes no messages until then, so that the peer knows which message
 //! is number 0.
 
+use super::repeated::Repeated;
 use super::timers::Unreachable;
 use super::transfer::Transfer;
 use base::{Context, Duration, Instant, PathId};
@@ -67,7 +68,7 @@ struct Outstanding {
     number: u32,
     request: Request,
     path: PathId,
-    deadline: Instant,
+    timer: Repeated,
     /// The peer has answered that it is not ready: it lives.
     in_progress: bool,
 }
@@ -113,7 +114,8 @@ impl StreamChanges {
     #[inline(always)]
     pub(super) fn deadline(&self) -> Instant {
         let never = Instant::FAR_FUTURE;
-        let request = self.outstanding.as_ref().map_or(never, |outstanding| outstanding.deadline);
+        let request =
+            self.outstanding.as_ref().map_or(never, |outstanding| outstanding.timer.deadline);
         request.min(self.yields_until.unwrap_or(never))
     }
 
@@ -172,16 +174,15 @@ impl StreamChanges {
         let path = transfer.states.data_path().unwrap_or(PathId(0));
         transfer.receiver.set_deaf(change == StreamChange::ResetAssociation);
         transfer.control.push(path, to_chunk(&request));
-        let deadline = cx.now + transfer.rto(path);
+        let timer = Repeated::new(cx.now, transfer.rto(path));
         let in_progress = false;
-        self.outstanding =
-            Some(Outstanding { change, number, request, path, deadline, in_progress });
+        self.outstanding = Some(Outstanding { change, number, request, path, timer, in_progress });
     }
 
     /// The timer may have expired: the request is repeated.
     ///
     /// # Errors
-    /// If the peer is unreachable.
+    /// If the peer is unreachable, or has not answered after all repetitions.
     pub(super) fn on_timeout(
         &mut self,
         cx: &mut Context<'_>,
@@ -190,14 +191,18 @@ impl StreamChanges {
         if self.yields_until.take_if(|until| *until <= cx.now).is_some() {
             transfer.sender.resume();
         }
-        let expired = |outstanding: &&mut Outstanding| outstanding.deadline <= cx.now;
+        let expired = |outstanding: &&mut Outstanding| outstanding.timer.deadline <= cx.now;
         let Some(outstanding) = self.outstanding.as_mut().filter(expired) else { return Ok(()) };
         if !std::mem::take(&mut outstanding.in_progress) {
-            transfer.on_control_timeout(cx, outstanding.path)?;
+            transfer.on_control_timeout(cx, outstanding.path, &mut outstanding.timer)?;
             let other = transfer.states.alternative(outstanding.path);
             outstanding.path = other.unwrap_or(outstanding.path);
+            let (rto, max) = (transfer.rto(outstanding.path), transfer.config.parameters.rto.max);
+            outstanding.timer.on_sent_again(cx.now, rto, max);
+        } else {
+            let rto = transfer.rto(outstanding.path);
+            outstanding.timer = Repeated::new(cx.now, rto);
         }
-        outstanding.deadline = cx.now + transfer.rto(outstanding.path);
         transfer.receiver.set_deaf(outstanding.change == StreamChange::ResetAssociation);
         transfer.control.push(outstanding.path, to_chunk(&outstanding.request));
         Ok(())
@@ -209,7 +214,7 @@ impl StreamChanges {
         if let Some(outstanding) = &mut self.outstanding
             && outstanding.in_progress
         {
-            outstanding.deadline = now + quiet_time(transfer, outstanding.path);
+            outstanding.timer.deadline = now + quiet_time(transfer, outstanding.path);
         }
     }
 
@@ -255,7 +260,7 @@ impl StreamChanges {
         if result == ReconfigResult::IN_PROGRESS {
             if let Some(outstanding) = self.outstanding.as_mut().filter(|o| o.number == number) {
                 outstanding.in_progress = true;
-                outstanding.deadline = cx.now + quiet_time(transfer, outstanding.path);
+                outstanding.timer.deadline = cx.now + quiet_time(transfer, outstanding.path);
             }
             return;
         }

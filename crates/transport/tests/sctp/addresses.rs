@@ -6,7 +6,7 @@ use base::Duration;
 use std::net::IpAddr;
 use transport::InterfaceEvent::{AddressAdded, AddressRemoved};
 use transport::sctp::{Addresses, SctpConfig};
-use transport::{InterfaceEvent, SocketEventKind};
+use transport::{InterfaceEvent, SocketError, SocketEventKind};
 use wire::sctp::{
     AddressRequest, Asconf, AsconfAck, Auth, AuthHmac, AuthKey, Cause, Chunk, Features, KeyVector,
     Parameter,
@@ -189,6 +189,29 @@ fn lost_acknowledgement_is_repeated_from_memory() {
     let mut destinations: Vec<IpAddr> = paths.map(|passing| passing.dst).collect();
     destinations.dedup();
     assert!(destinations.len() > 1, "repeated on another path");
+}
+
+/// Regression: acknowledgements of data restored the error counter and the RTO, so that an ASCONF
+/// without an answer was repeated every second for ever.
+#[test]
+fn asconf_that_is_never_answered_is_repeated_ten_times_and_ends_the_association() {
+    let mut pair = Pair::open(1);
+    pair.rule =
+        Some(Box::new(|passing| if passing.has(is_asconf) { Fate::Drop } else { Fate::Pass }));
+    pair.interface(Client, 0, AddressAdded(NEW));
+    let failed = SocketEventKind::Failed(SocketError::TimedOut);
+    let mut count = 0;
+    while !pair.host(Client).has(failed) && count < 100 {
+        pair.send(Client, message(0, 10));
+        count += 1;
+        pair.pass(Duration::from_secs(5));
+    }
+    assert_eq!(pair.host(Server).received.len(), count, "data are acknowledged meanwhile");
+    let sent = pair.sent(Client).filter(|passing| passing.has(is_asconf));
+    let at: Vec<u64> = sent.map(|passing| passing.at.as_millis() / 1000).collect();
+    assert_eq!(at.len(), 11, "{at:?}");
+    let waited: Vec<u64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(waited.windows(2).all(|pair| pair[1] >= (2 * pair[0]).min(60)), "{waited:?}");
 }
 
 #[test]
