@@ -43,8 +43,9 @@ pub(super) struct StreamChanges {
     outstanding: Option<Outstanding>,
     /// Number that the peer's next request has.
     expected: u32,
-    /// The answer to the last one.
-    cached: Option<Outcome>,
+    /// The answers to the last one and to the one before: a chunk has two requests at most (RFC
+    /// 6525 s3.1, s5.2.1).
+    cached: [Option<Outcome>; 2],
     /// The peer wants the association reset, for which this side must have sent all that it has: it
     /// takes no messages until then, or until the peer has not asked again for this time.
     yields_until: Option<Instant>,
@@ -82,7 +83,7 @@ impl StreamChanges {
             queued: VecDeque::new(),
             outstanding: None,
             expected: peer,
-            cached: None,
+            cached: [None; 2],
             yields_until: None,
         }
     }
@@ -230,12 +231,20 @@ impl StreamChanges {
             return;
         }
         let mut answers = Vec::new();
+        let mut in_progress = None;
         for parameter in parameters {
             let Parameter::Reconfig(request) = parameter else { continue };
             if let Request::Response { response, result, next_tsns } = request {
                 self.on_response(cx, transfer, *response, (*result, *next_tsns));
+            } else if in_progress == Some(number_of(request).wrapping_sub(1)) {
+                // Requests are carried out in their order: this one waits, too.
+                let (response, result) = (number_of(request), ReconfigResult::IN_PROGRESS);
+                let answer = Request::Response { response, result, next_tsns: None };
+                answers.push(Parameter::Reconfig(answer));
             } else if let Some((response, outcome)) = self.on_request(cx, transfer, request) {
                 let (result, next_tsns) = outcome;
+                let waits = result == ReconfigResult::IN_PROGRESS && response == self.expected;
+                in_progress = waits.then_some(response);
                 let answer = Request::Response { response, result, next_tsns };
                 answers.push(Parameter::Reconfig(answer));
             }
@@ -292,9 +301,8 @@ impl StreamChanges {
         request: &Request,
     ) -> Option<(u32, Outcome)> {
         let number = number_of(request);
-        if number == self.expected.wrapping_sub(1)
-            && let Some(cached) = self.cached
-        {
+        let age = self.expected.wrapping_sub(number).wrapping_sub(1) as usize;
+        if let Some(cached) = self.cached.get(age).copied().flatten() {
             return Some((number, cached));
         }
         if number != self.expected {
@@ -311,7 +319,7 @@ impl StreamChanges {
             return Some((number, (result, None)));
         }
         self.expected = number.wrapping_add(1);
-        self.cached = Some((result, next_tsns));
+        self.cached = [Some((result, next_tsns)), self.cached[0]];
         (!waits).then_some((number, (result, next_tsns)))
     }
 

@@ -174,6 +174,69 @@ fn requests_that_make_no_sense_are_answered_with_the_reason() {
     );
 }
 
+/// Results in the server's answer to requests of the client.
+fn results(pair: &mut Pair, requests: &[Request]) -> Vec<(u32, ReconfigResult)> {
+    let before = pair.log.len();
+    let requests = requests.iter().cloned().map(Parameter::Reconfig).collect();
+    pair.forge(Server, vec![Chunk::Reconfig(requests)]);
+    let mut results = Vec::new();
+    for passing in pair.log[before..].iter().filter(|passing| passing.from == Server) {
+        for chunk in &passing.packet.chunks {
+            let Chunk::Reconfig(list) = chunk else { continue };
+            results.extend(list.iter().filter_map(|parameter| match parameter {
+                Parameter::Reconfig(Request::Response { response, result, .. }) => {
+                    Some((*response, *result))
+                }
+                _ => None,
+            }));
+        }
+    }
+    results
+}
+
+/// Regression: of two requests in one chunk only the last outcome was remembered, and the first one
+/// had a bad number when the chunk was repeated.
+#[test]
+fn two_requests_that_are_repeated_are_answered_as_before() {
+    let mut pair = Pair::open(1);
+    let number = pair.first_tsn().0;
+    let requests = [
+        Request::AddOutgoing { request: number, streams: 2 },
+        Request::AddIncoming { request: number.wrapping_add(1), streams: u16::MAX },
+    ];
+    let expected =
+        [(number, ReconfigResult::PERFORMED), (number.wrapping_add(1), ReconfigResult::DENIED)];
+    for _ in 0..3 {
+        assert_eq!(results(&mut pair, &requests), expected);
+    }
+    let early = Request::AddOutgoing { request: number.wrapping_sub(1), streams: 2 };
+    let bad = (number.wrapping_sub(1), ReconfigResult::BAD_SEQUENCE_NUMBER);
+    assert_eq!(results(&mut pair, &[early]), [bad]);
+}
+
+/// Regression: a request had a bad number when the one before it in the chunk was in progress.
+#[test]
+fn request_behind_one_that_is_in_progress_waits_with_it() {
+    let mut pair = Pair::open(1);
+    let first = pair.first_tsn();
+    let number = first.0;
+    let requests = |last_tsn| {
+        [
+            Request::ResetOutgoing { request: number, response: 0, last_tsn, streams: [1].into() },
+            Request::AddIncoming { request: number.wrapping_add(1), streams: 1 },
+        ]
+    };
+    let all = |result| [(number, result), (number.wrapping_add(1), result)];
+    for _ in 0..2 {
+        let answered = results(&mut pair, &requests(first));
+        assert_eq!(answered, all(ReconfigResult::IN_PROGRESS), "the TSN has not arrived");
+    }
+    for _ in 0..2 {
+        let answered = results(&mut pair, &requests(first - 1));
+        assert_eq!(answered, all(ReconfigResult::PERFORMED));
+    }
+}
+
 /// TSNs and SSNs of DATA that a host has sent.
 fn numbers(pair: &Pair, side: Side) -> Vec<(Tsn, Ssn)> {
     let number = |(_, chunk): (_, &Chunk)| match chunk {
