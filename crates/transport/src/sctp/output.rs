@@ -612,7 +612,7 @@ impl Transfer {
     /// The same where everything is acknowledged, and data wait.
     #[cold]
     fn begin_probe(&mut self, cx: &Context<'_>) {
-        let Some(path) = self.probe_path() else { return };
+        let Some(path) = self.probe_path() else { return self.arm_stranded(cx.now) };
         let len = match self.sender.outstanding.next_marked() {
             Some(marked) => marked.len,
             None => self.sender.next_new_len(),

@@ -154,8 +154,7 @@ impl PathStates {
     /// `counts`: the error is one of the association, too; unanswered heartbeats of a path that
     /// carries no data are not.
     pub fn on_error(&mut self, path: PathId, counts: bool) -> Consequence {
-        self.errors += u32::from(counts);
-        let unreachable = self.errors > self.limits.association;
+        let unreachable = if counts { self.on_association_error() } else { self.is_unreachable() };
         let limits = self.limits;
         let Some(destination) = self.paths.get_mut(path.index()) else {
             return Consequence { changed: None, new_primary: None, unreachable };
@@ -175,6 +174,17 @@ impl PathStates {
         let new_primary = self.switch_over(path, errors);
         let changed = (before != after).then_some((before, after));
         Consequence { changed, new_primary, unreachable }
+    }
+
+    /// An error of the association that is none of a path; returns whether the peer is unreachable
+    /// (RFC 9260 s8.1).
+    pub const fn on_association_error(&mut self) -> bool {
+        self.errors += 1;
+        self.is_unreachable()
+    }
+
+    const fn is_unreachable(&self) -> bool {
+        self.errors > self.limits.association
     }
 
     /// A path cannot be used, as its interface says; returns its states before and after if they

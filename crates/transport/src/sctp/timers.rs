@@ -6,7 +6,7 @@ use super::path::Heartbeat;
 use super::path_state::{Consequence, PathState};
 use super::repeated::Repeated;
 use super::sender::Probe;
-use super::transfer::{Probes, Transfer};
+use super::transfer::{Probes, Stranded, Transfer};
 use crate::congestion::{CongestionControl, CongestionKind};
 use base::{Context, Event, EventMask, Instant, LossReason, PathId};
 
@@ -26,6 +26,7 @@ impl Transfer {
         if self.sender.take_forward_timeout(cx.now) {
             self.on_unforwarded(cx)?;
         }
+        self.on_stranded(cx.now)?;
         for index in 0..self.paths.len() {
             if self.paths[index].t3.is_some_and(|at| at <= cx.now) {
                 self.on_t3(cx, PathId(index as u8))?;
@@ -41,6 +42,33 @@ impl Transfer {
                 _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// Data wait for a path: without any no other timer runs that could find the peer unreachable.
+    #[cold]
+    pub(super) fn arm_stranded(&mut self, now: Instant) {
+        let waits = self.states.data_path().is_none() && !self.sender.is_empty();
+        if waits && self.stranded.is_none() {
+            let timeout = self.config.parameters.rto.initial;
+            self.stranded = Some(Stranded { deadline: now + timeout, timeout });
+        }
+    }
+
+    /// Data may have waited for a path for too long: each expiry is an error of the association, as
+    /// one of T3-rtx is (RFC 9260 s6.3.3, s8.1).
+    fn on_stranded(&mut self, now: Instant) -> Result<(), Unreachable> {
+        let Some(expired) = self.stranded.take_if(|stranded| stranded.deadline <= now) else {
+            return Ok(());
+        };
+        if self.states.data_path().is_some() || self.sender.is_empty() {
+            return Ok(());
+        }
+        if self.states.on_association_error() {
+            return Err(Unreachable);
+        }
+        let timeout = (expired.timeout * 2).min(self.config.parameters.rto.max);
+        self.stranded = Some(Stranded { deadline: now + timeout, timeout });
         Ok(())
     }
 
@@ -155,6 +183,7 @@ impl Transfer {
             self.on_local_address(cx, id, false);
             self.receiver.leave(id, self.states.data_path());
         }
+        self.arm_stranded(cx.now);
     }
 
     /// FORWARD TSN was not answered: it is sent again, as data are (RFC 3758 s3.5 C5).

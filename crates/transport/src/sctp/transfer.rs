@@ -38,7 +38,17 @@ pub(super) struct Transfer {
     /// CMT: paths that may still send before the next event.
     pub(super) round: SendRound,
     pub(super) probes: Probes,
+    /// Data wait, and there is no path for them.
+    pub(super) stranded: Option<Stranded>,
     draws: Draws,
+}
+
+/// The timer of data for which there is no path, in place of T3-rtx.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stranded {
+    pub deadline: Instant,
+    /// The time until then.
+    pub timeout: Duration,
 }
 
 /// Heartbeats to addresses that are not verified.
@@ -121,6 +131,7 @@ impl Transfer {
             reserve,
             round: SendRound::default(),
             probes: Probes { until: cx.now, left: 0 },
+            stranded: None,
             draws: Draws { key: u64::from(agreed.local.tag.0), count: 0 },
         };
         transfer.sender.choose_paths_by(config);
@@ -259,7 +270,8 @@ impl Transfer {
         for path in &self.paths {
             deadline = deadline.min(path.deadline());
         }
-        if self.sender.has_rare_timers() { deadline.min(self.rare_deadline()) } else { deadline }
+        let is_rare = self.sender.has_rare_timers() || self.stranded.is_some();
+        if is_rare { deadline.min(self.rare_deadline()) } else { deadline }
     }
 
     /// When a timer that few associations have expires next.
@@ -267,7 +279,8 @@ impl Transfer {
     fn rare_deadline(&self) -> Instant {
         let streams = self.sender.next_expiry(|| self.states.data_path().is_some());
         let policy = self.sender.policy().filter(|_| !self.sender.is_empty());
-        streams.min(policy.map_or(Instant::FAR_FUTURE, Eligibility::deadline))
+        let stranded = self.stranded.map_or(Instant::FAR_FUTURE, |stranded| stranded.deadline);
+        streams.min(stranded).min(policy.map_or(Instant::FAR_FUTURE, Eligibility::deadline))
     }
 }
 

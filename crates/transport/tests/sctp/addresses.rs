@@ -191,6 +191,30 @@ fn lost_acknowledgement_is_repeated_from_memory() {
     assert!(destinations.len() > 1, "repeated on another path");
 }
 
+/// Regression: without any path no timer ran, and an association with data for the peer never ended.
+#[test]
+fn association_without_a_path_ends_if_data_wait() {
+    let failed = SocketEventKind::Failed(SocketError::TimedOut);
+    // Before the address is removed, and when it is.
+    for is_before in [false, true] {
+        let mut pair = Pair::open(1);
+        if is_before {
+            pair.rule = Some(Box::new(|_| Fate::Drop));
+            pair.send(Client, message(0, 1000));
+        }
+        pair.interface(Client, 0, AddressRemoved(address(Client, 0)));
+        if !is_before {
+            pair.pass(Duration::from_secs(1000));
+            assert!(!pair.host(Client).has(failed), "nothing waits");
+            pair.send(Client, message(0, 1000));
+        }
+        pair.pass(Duration::from_secs(360));
+        assert!(!pair.host(Client).has(failed));
+        pair.pass(Duration::from_secs(4));
+        assert!(pair.host(Client).has(failed), "after 1, 2, 4 ... 60 s");
+    }
+}
+
 /// Regression: acknowledgements of data restored the error counter and the RTO, so that an ASCONF
 /// without an answer was repeated every second for ever.
 #[test]
