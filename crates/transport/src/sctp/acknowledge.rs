@@ -455,7 +455,7 @@ impl Sender {
             return;
         }
         let group = groups.of(path.id);
-        let paths = (0..cmt.paths).filter(|other| groups.of(PathId(*other as u8)) == group).count();
+        let paths = cmt.live.iter().filter(|other| groups.of(**other) == group).count();
         let Some(reduced) = self.control.reduced_window(path.id) else { return };
         let rest = blocking.rest((reduced, path.room), path.rto.rto(), paths as u32);
         if let Some(rest) = rest {

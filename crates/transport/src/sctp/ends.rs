@@ -127,7 +127,8 @@ impl Ends {
         // An association has a path: that of its packets, though there be no route for them.
         let wanted = if paths.is_empty() && connected.is_empty() { wanted } else { connected };
         for pair in wanted {
-            if !paths.contains(&pair) && paths.len() < most {
+            let live = paths.iter().filter(|path| self.has_both(path)).count();
+            if !paths.contains(&pair) && live < most && paths.len() < MAX_PAIRS {
                 paths.push(pair);
             }
         }
@@ -326,6 +327,11 @@ impl Ends {
         self.paths
     }
 
+    /// Number of paths with addresses that neither side has deleted.
+    pub(super) fn live_paths(&self) -> usize {
+        self.live_pairs().len()
+    }
+
     /// The pair with this number; paths come first.
     pub(super) fn pair_of(&self, number: PathId) -> Option<&Pair> {
         if number == Ends::STRAY {
@@ -514,6 +520,17 @@ mod tests {
         assert_eq!(ends.paths(), 6);
         assert!(ends.add_local(local(4)) && ends.add_local(local(5)));
         assert_eq!(ends.paths(), MAX_MESH);
+    }
+
+    #[test]
+    fn mesh_counts_paths_that_are_not_deleted() {
+        let mut ends = ends(&[1], &[1, 2]);
+        ends.use_all_pairs();
+        for number in 2..20 {
+            assert!(ends.add_local(local(number)));
+            ends.remove_local(local(number - 1).address);
+            assert_eq!(ends.live_paths(), 2, "paths from address {number}");
+        }
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Sender {
             kept: self.outstanding.kept_bytes_of(path).min(kept),
             send_buffer: self.setup.buffer.into(),
             window: self.peer_rwnd + self.outstanding.held_bytes() + kept,
-            paths: self.cmt.as_ref().map_or(1, |cmt| cmt.paths),
+            paths: self.cmt.as_ref().map_or(1, |cmt| cmt.paths()),
         }
     }
 

@@ -103,14 +103,21 @@ pub(super) struct Sender {
 pub(super) struct Concurrent {
     pub config: CmtConfig,
     pub marks: Marks,
-    /// Number of paths, of which each has its share of the buffers.
-    pub paths: u64,
+    /// Paths that are not deleted, of which each has its share of the buffers.
+    pub live: Vec<PathId>,
     /// What chooses the path of new data, instead of `CmtConfig::send_all`.
     pub schedule: Option<Schedule>,
     /// What a scheduler that plans ahead has bound to paths.
     pub binding: Option<Binding>,
     /// Which paths get new data; `None`: all of them.
     pub policy: Option<Box<Eligibility>>,
+}
+
+impl Concurrent {
+    /// Number of paths that share the buffers.
+    pub(super) fn paths(&self) -> u64 {
+        self.live.len().max(1) as u64
+    }
 }
 
 /// Room that a writer waits for.
@@ -170,7 +177,7 @@ impl Sender {
             Box::new(Concurrent {
                 config,
                 marks: Marks::new(config.algorithms),
-                paths: 1,
+                live: Vec::new(),
                 schedule: None,
                 binding: None,
                 policy: None,
@@ -599,7 +606,7 @@ impl Sender {
             BufferBasis::Queued => self.outstanding.held_bytes_of(path),
         };
         let shares = split::Shares {
-            paths: cmt.paths,
+            paths: cmt.paths(),
             taken,
             packet: u64::from(self.setup.fragment + self.header()),
             send_buffer: self.setup.buffer.into(),

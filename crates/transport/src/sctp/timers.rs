@@ -151,12 +151,19 @@ impl Transfer {
     pub(super) fn on_address_added(&mut self, cx: &mut Context<'_>, ends: &Ends) {
         self.leave_other_pairs();
         self.add_paths(cx, ends);
-        for path in &mut self.paths {
-            if self.states.is_deleted(path.id) && ends.is_live(path.id) {
-                self.states.set_deleted(path.id, false);
+        for index in 0..self.paths.len() {
+            let id = PathId(index as u8);
+            if self.states.is_deleted(id) && ends.is_live(id) {
+                self.states.set_deleted(id, false);
+                let path = &mut self.paths[index];
                 path.heartbeat = Heartbeat::Next(cx.now);
+                // It may be another path through the network (RFC 9260 s7.2.5).
+                let room = path.room;
+                self.start_window(cx.now, id, room, ends);
+                self.sender.record_window(cx, &self.paths[index]);
             }
         }
+        self.list_live();
     }
 
     /// Pairs that are no paths get other numbers: SACKs go to a path.
@@ -181,8 +188,10 @@ impl Transfer {
             path.verifier.give_up();
             self.states.set_deleted(id, true);
             self.on_local_address(cx, id, false);
+            self.sender.control.on_path_removed(id);
             self.receiver.leave(id, self.states.data_path());
         }
+        self.list_live();
         self.arm_stranded(cx.now);
     }
 

@@ -150,15 +150,7 @@ impl Transfer {
             let bounds = self.config.parameters.rto;
             let mut path = Path::new(id, remote, bounds, room, cx.now);
             (path.in_udp, path.interface) = (in_udp, pair.local.interface);
-            let window = self.config.initial_window(room, mtu, remote);
-            let start = PathStart {
-                now: cx.now,
-                mss: room,
-                initial_window_bytes: self.config.shared_window(window, room, ends.paths()),
-                initial_ssthresh_bytes: Some(self.sender.setup.peer_rwnd.into()),
-                srtt: Duration::ZERO,
-            };
-            self.sender.control.on_path_added(id, &start);
+            self.start_window(cx.now, id, room, ends);
             if self.states.state(id).is_none() {
                 self.states.add();
             }
@@ -167,9 +159,29 @@ impl Transfer {
             self.sender.record_window(cx, &path);
             self.paths.push(path);
         }
+        self.list_live();
+    }
+
+    /// CMT: paths that are not deleted share the buffers.
+    pub(super) fn list_live(&mut self) {
         if let Some(cmt) = &mut self.sender.cmt {
-            cmt.paths = self.paths.len().max(1) as u64;
+            let ids = self.paths.iter().map(|path| path.id);
+            cmt.live = ids.filter(|id| !self.states.is_deleted(*id)).collect();
         }
+    }
+
+    /// The window of a path begins, whose packets have `room` bytes for chunks.
+    pub(super) fn start_window(&mut self, now: Instant, id: PathId, room: u32, ends: &Ends) {
+        let Some(pair) = ends.pair_of(id) else { return };
+        let window = self.config.initial_window(room, pair.local.mtu, pair.remote);
+        let start = PathStart {
+            now,
+            mss: room,
+            initial_window_bytes: self.config.shared_window(window, room, ends.live_paths()),
+            initial_ssthresh_bytes: Some(self.sender.setup.peer_rwnd.into()),
+            srtt: Duration::ZERO,
+        };
+        self.sender.control.on_path_added(id, &start);
     }
 
     /// A path that is not confirmed is probed at once, any other one when it was idle, unless its

@@ -3,8 +3,9 @@
 use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
 use std::net::IpAddr;
+use transport::InterfaceEvent;
 use transport::sctp::cmt::{
-    CmtConfig, PathBlocking, PrimaryFirst, Rescheduling, RttRule, SackPath, Sides,
+    CmtConfig, PathBlocking, PathMode, PrimaryFirst, Rescheduling, RttRule, SackPath, Sides,
 };
 use transport::sctp::{RtxPolicy, SctpConfig, SendRules};
 use wire::sctp::{Chunk, DataFlags, Features, Tsn};
@@ -367,4 +368,89 @@ fn sack_is_asked_for_where_no_more_packets_follow_on_the_path() {
     assert_eq!(two_small_ones(asking), sent, "after a round trip");
     let sent = [(0, local(0), true), (0, local(1), true)];
     assert_eq!(two_small_ones(SendRules { nagle_by_path: true, ..asking }), sent);
+}
+
+/// The client's second address is replaced by another one, `count` times; returns the last one.
+fn hand_over(pair: &mut Pair, count: u8) -> IpAddr {
+    let mut old = local(1);
+    for number in 0..count {
+        let new = IpAddr::from([10, 0, 2, 50 + number]);
+        pair.interface(Client, 1, InterfaceEvent::AddressAdded(new));
+        pair.pass(Duration::from_secs(2));
+        pair.interface(Client, 1, InterfaceEvent::AddressRemoved(old));
+        pair.pass(Duration::from_secs(2));
+        old = new;
+    }
+    old
+}
+
+/// Regression: paths whose address was deleted went on to take their shares of the buffers.
+#[test]
+fn paths_that_are_deleted_have_no_share_of_the_buffers() {
+    let after = |handovers| {
+        let buffers =
+            SctpConfig { send_buffer: 60_000, receive_buffer: 60_000, ..cmt(CmtConfig::default()) };
+        let mut pair = Pair::open_with(2, buffers);
+        hand_over(&mut pair, handovers);
+        let start = pair.now;
+        let mut sent = 0;
+        while sent < 1000 {
+            let socket = pair.socket(Client);
+            while sent < 1000
+                && pair.stack(Client).send_message(socket, message(0, 1400)) == Ok(true)
+            {
+                sent += 1;
+            }
+            pair.pass(Duration::from_millis(5));
+        }
+        pair.run_until("all messages", Duration::from_secs(10), |pair| {
+            pair.host(Server).received.len() == 1000
+        });
+        (pair.now - start).as_millis()
+    };
+    let (without, with) = (after(0), after(6));
+    assert!(with * 10 < without * 12, "{with} ms in place of {without} ms");
+}
+
+/// Regression: a mesh had eight paths in its life.
+#[test]
+fn mesh_has_paths_from_the_last_address_after_many_others() {
+    let mesh = CmtConfig { path_mode: PathMode::Mesh, ..CmtConfig::default() };
+    let mut pair = Pair::open_with(2, cmt(mesh));
+    let last = hand_over(&mut pair, 6);
+    for _ in 0..20 {
+        pair.send(Client, message(0, 1400));
+    }
+    pair.pass(Duration::from_secs(2));
+    assert_eq!(pair.host(Server).received.len(), 20);
+    assert!(pair.sent(Client).any(|passing| passing.has_data() && passing.src == last));
+}
+
+/// Regression: the controller of coupled windows counted the path that was deleted.
+#[test]
+fn window_of_a_path_that_is_deleted_ends_and_begins_anew_when_the_address_returns() {
+    for congestion in ["reno", "lia", "olia"] {
+        let congestion = congestion.parse().expect("a controller");
+        let mut pair = Pair::open_with(2, SctpConfig { congestion, ..cmt(CmtConfig::default()) });
+        let windows = |pair: &Pair| -> Vec<u32> {
+            pair.info(Client).paths.iter().map(|path| path.tcp.cwnd_segs).collect()
+        };
+        let first = windows(&pair);
+        for _ in 0..5 {
+            pair.send(Client, message(0, 40 * FULL));
+            pair.pass(Duration::from_secs(1));
+        }
+        pair.interface(Client, 1, InterfaceEvent::AddressRemoved(local(1)));
+        pair.pass(Duration::from_secs(1));
+        let [left, gone] = windows(&pair)[..] else { panic!("two paths") };
+        assert!(left > first[0] && gone == 0, "{left} and {gone}");
+        pair.send(Client, message(0, 40 * FULL));
+        pair.pass(Duration::from_secs(1));
+        pair.interface(Client, 1, InterfaceEvent::AddressAdded(local(1)));
+        pair.pass(Duration::from_secs(1));
+        assert_eq!(windows(&pair)[1], first[1]);
+        pair.send(Client, message(0, 100 * FULL));
+        pair.pass(Duration::from_secs(1));
+        assert_eq!(pair.host(Server).received.len(), 7);
+    }
 }
