@@ -188,6 +188,7 @@ impl AddressChanges {
                 false
             }
             AddressChange::Up if !known && may_use && self.on_local_added(local) => {
+                transfer.offer_numbers(ends);
                 ends.add_local(local);
                 transfer.on_address_added(cx, ends);
                 true
@@ -339,6 +340,7 @@ impl AddressChanges {
         };
         for (correlation, change) in (0..).zip(changes) {
             if let (Change::Add(local), true) = (change, succeeded(&ack.responses, correlation)) {
+                transfer.offer_numbers(ends);
                 ends.add_local(local);
                 transfer.on_address_added(cx, ends);
             }
@@ -421,6 +423,7 @@ impl AddressChanges {
                 if !is_unicast(address) || ends.remotes().len() >= MAX_ADDRESSES {
                     Err(Cause::ResourceShortage(copy()))
                 } else {
+                    transfer.offer_numbers(ends);
                     if ends.add_remote(address) {
                         transfer.on_address_added(cx, ends);
                     }

@@ -46,6 +46,8 @@ pub(super) struct Ends {
     pairs: Vec<Pair>,
     /// How many of `pairs` are paths.
     paths: usize,
+    /// Numbers of deleted paths that further ones may have when all are used up.
+    vacant: Vec<PathId>,
     /// A pair that is not the association's, from which a packet came or to which one goes.
     stray: Option<Pair>,
     /// Every pair is a path.
@@ -73,6 +75,7 @@ impl Ends {
             remotes,
             pairs: Vec::new(),
             paths: 0,
+            vacant: Vec::new(),
             stray: None,
             is_mesh: false,
             rule: PairRule::Auto,
@@ -128,8 +131,8 @@ impl Ends {
         let wanted = if paths.is_empty() && connected.is_empty() { wanted } else { connected };
         for pair in wanted {
             let live = paths.iter().filter(|path| self.has_both(path)).count();
-            if !paths.contains(&pair) && live < most && paths.len() < MAX_PAIRS {
-                paths.push(pair);
+            if !paths.contains(&pair) && live < most {
+                self.enter(&mut paths, pair);
             }
         }
         self.list(paths);
@@ -204,8 +207,28 @@ impl Ends {
         let is_covered = self.live_pairs().iter().any(has);
         let mut paths: Vec<Pair> = self.pairs[..self.paths].to_vec();
         let path = path.and_then(|path| self.routed(path));
-        paths.extend(path.filter(|_| !is_covered && self.paths < MAX_PAIRS));
+        if let Some(path) = path.filter(|_| !is_covered) {
+            self.enter(&mut paths, path);
+        }
         self.list(paths);
+    }
+
+    /// Adds a path to others, in the place of a deleted one if there are no more numbers.
+    fn enter(&self, paths: &mut Vec<Pair>, path: Pair) {
+        if paths.len() < MAX_PAIRS {
+            return paths.push(path);
+        }
+        let is_dead = |number: &&PathId| {
+            paths.get(number.index()).is_some_and(|former| !self.has_both(former))
+        };
+        if let Some(number) = self.vacant.iter().find(is_dead) {
+            paths[number.index()] = path;
+        }
+    }
+
+    /// Deleted paths of which nothing is left: further paths may have their numbers.
+    pub(super) fn set_vacant(&mut self, vacant: Vec<PathId>) {
+        self.vacant = vacant;
     }
 
     fn live_pairs(&self) -> Vec<Pair> {
@@ -530,6 +553,29 @@ mod tests {
             assert!(ends.add_local(local(number)));
             ends.remove_local(local(number - 1).address);
             assert_eq!(ends.live_paths(), 2, "paths from address {number}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_deleted_paths_are_used_again_when_there_are_no_others() {
+        for is_mesh in [false, true] {
+            let mut ends = ends(&[1], &[1]);
+            if is_mesh {
+                ends.use_all_pairs();
+            }
+            let move_to = |ends: &mut Ends, number: u8| {
+                assert!(ends.add_local(local(number)));
+                ends.remove_local(local(number - 1).address);
+            };
+            (2..=128).for_each(|number| move_to(&mut ends, number));
+            assert_eq!((ends.paths(), ends.live_paths()), (MAX_PAIRS, 1));
+            move_to(&mut ends, 129);
+            assert_eq!(ends.live_paths(), 0, "no number is vacant");
+            ends.set_vacant(vec![PathId(5), PathId(7)]);
+            move_to(&mut ends, 130);
+            let number = ends.number_of(local(130).address, remote(1));
+            assert!(matches!(number, Some(PathId(5 | 7))), "{number:?}");
+            assert_eq!((ends.paths(), ends.live_paths()), (MAX_PAIRS, 1));
         }
     }
 

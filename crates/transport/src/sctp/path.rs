@@ -157,6 +157,11 @@ impl Path {
         }
     }
 
+    /// Whether it leaves on the interface of `other`, to the same address.
+    pub(super) fn is_like(&self, other: &Path) -> bool {
+        self.interface == other.interface && self.verifier.address() == other.verifier.address()
+    }
+
     /// A valid sample of the round-trip time.
     pub(super) fn on_rtt(&mut self, rtt: Duration) {
         self.rto.sample(rtt);

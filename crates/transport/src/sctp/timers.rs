@@ -155,6 +155,12 @@ impl Transfer {
             let id = PathId(index as u8);
             if self.states.is_deleted(id) && ends.is_live(id) {
                 self.states.set_deleted(id, false);
+                // Another path may have its number.
+                if let Some(other) = self.new_path(cx.now, id, ends)
+                    && !other.is_like(&self.paths[index])
+                {
+                    self.paths[index] = other;
+                }
                 let path = &mut self.paths[index];
                 path.heartbeat = Heartbeat::Next(cx.now);
                 // It may be another path through the network (RFC 9260 s7.2.5).

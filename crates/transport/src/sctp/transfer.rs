@@ -143,14 +143,8 @@ impl Transfer {
     pub(super) fn add_paths(&mut self, cx: &mut Context<'_>, ends: &Ends) {
         for number in self.paths.len()..ends.paths() {
             let id = PathId(number as u8);
-            let Some(pair) = ends.pair_of(id) else { return };
-            let (remote, mtu) = (pair.remote, pair.local.mtu);
-            let in_udp = ends.udp_to(remote).is_some();
-            let room = room(mtu, remote, in_udp).saturating_sub(self.reserve);
-            let bounds = self.config.parameters.rto;
-            let mut path = Path::new(id, remote, bounds, room, cx.now);
-            (path.in_udp, path.interface) = (in_udp, pair.local.interface);
-            self.start_window(cx.now, id, room, ends);
+            let Some(mut path) = self.new_path(cx.now, id, ends) else { return };
+            self.start_window(cx.now, id, path.room, ends);
             if self.states.state(id).is_none() {
                 self.states.add();
             }
@@ -160,6 +154,28 @@ impl Transfer {
             self.paths.push(path);
         }
         self.list_live();
+    }
+
+    /// A path between the addresses that `ends` has for its number.
+    pub(super) fn new_path(&self, now: Instant, id: PathId, ends: &Ends) -> Option<Path> {
+        let pair = ends.pair_of(id)?;
+        let in_udp = ends.udp_to(pair.remote).is_some();
+        let room = room(pair.local.mtu, pair.remote, in_udp).saturating_sub(self.reserve);
+        let mut path = Path::new(id, pair.remote, self.config.parameters.rto, room, now);
+        (path.in_udp, path.interface) = (in_udp, pair.local.interface);
+        Some(path)
+    }
+
+    /// Before an address is added: if paths have all numbers, its path may have that of a deleted
+    /// one of which no data are left.
+    pub(super) fn offer_numbers(&self, ends: &mut Ends) {
+        let outstanding = &self.sender.outstanding;
+        let is_vacant = |id: &PathId| {
+            let bound = self.sender.binding().map_or(0, |binding| binding.bytes_of(*id));
+            let left = outstanding.held_bytes_of(*id) + outstanding.kept_bytes_of(*id) + bound;
+            self.states.is_deleted(*id) && left == 0 && !outstanding.has_marked_of(*id)
+        };
+        ends.set_vacant(self.paths.iter().map(|path| path.id).filter(is_vacant).collect());
     }
 
     /// CMT: paths that are not deleted share the buffers.

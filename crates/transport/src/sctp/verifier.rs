@@ -23,6 +23,11 @@ impl Verifier {
         Verifier { path, address, outstanding: None }
     }
 
+    /// The address that is verified.
+    pub const fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// The HEARTBEAT to send; answers to the one before it do not count any more.
     pub fn probe(&mut self, now: Instant, nonce: u64) -> Chunk {
         let info = self.info(now, nonce);

@@ -300,6 +300,28 @@ fn peer_that_does_not_know_asconf_after_all_is_not_asked_again() {
     assert_eq!(pair.host(Server).lens(), [10]);
 }
 
+/// Regression: each address took a number for good, and after 127 moves the association was dead.
+#[test]
+fn host_may_move_from_address_to_address_any_number_of_times() {
+    for reverse in [false, true] {
+        let mut pair = Pair::open(1);
+        let (mover, other) = if reverse { (Server, Client) } else { (Client, Server) };
+        let mut old = address(mover, 0);
+        for count in 1..=300u16 {
+            let [high, low] = count.to_be_bytes();
+            let new = IpAddr::from([10, 1, high, low]);
+            pair.interface(mover, 0, AddressAdded(new));
+            pair.pass(Duration::from_secs(1));
+            pair.interface(mover, 0, AddressRemoved(old));
+            old = new;
+            one_way(&mut pair, 1);
+            pair.pass(Duration::from_secs(1));
+            let received = [mover, other].map(|side| pair.host(side).received.len());
+            assert_eq!(received, [usize::from(count); 2], "{}", pair.describe());
+        }
+    }
+}
+
 #[test]
 fn unauthenticated_asconf_changes_nothing_and_is_not_answered() {
     let mut pair = Pair::open(2);
