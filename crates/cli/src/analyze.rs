@@ -438,6 +438,7 @@ note: 1 left out: a reason
             let mut odd = subflow("wlan", 1.0);
             (odd.opened_by_server, odd.established, odd.reset) = (true, false, true);
             let connection = Connection {
+                is_matched: true,
                 spoken,
                 client: ([10, 0, 0, 1], 40_000).into(),
                 server: ([10, 0, 0, 2], 5_001).into(),

@@ -14,7 +14,6 @@ use crate::statistics::{
     sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
-use crate::summary::is_random;
 use crate::unseen::unseen;
 use base::chance::owner_of;
 use traffic::Measure;
@@ -280,7 +279,7 @@ impl Comparison<'_> {
 
     /// Whether nothing is drawn on both sides.
     fn draws_nothing(&self, variant: usize, with: Series) -> bool {
-        let is_drawn = |of: &VariantRuns| is_random(self.scenario, of);
+        let is_drawn = |of: &VariantRuns| of.is_random(self.scenario);
         let other = match with {
             Series::Variant(other) => self.study.variants.get(other).is_some_and(is_drawn),
             Series::Average(_) => self.scenario.is_random(),
@@ -441,10 +440,10 @@ fn two_digits(number: u32) -> u32 {
     ((number / unit).ceil() * unit) as u32
 }
 
-/// The least that a difference of this mean can be. No time or rate is below zero, so that a variant
-/// is at most as far below the baseline as the true mean of that may be. It is not the mean of its
-/// runs, which with heavy tails is often too small: with that as the end, half of the intervals of
-/// recorded links missed the truth.
+/// The least that a difference of this mean can be. No time or rate is below zero, so that a
+/// variant is at most as far below the baseline as the true mean of that may be. It is not the mean
+/// of its runs, which with heavy tails is often too small: with that as the end, half of the
+/// intervals of recorded links missed the truth.
 fn least(baseline: &[f64], difference: f64) -> f64 {
     let interval = mean_interval(baseline, 0.999);
     interval.map_or(f64::NEG_INFINITY, |interval| (-interval.high).min(difference))

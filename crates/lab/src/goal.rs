@@ -7,7 +7,7 @@ use crate::comparison::Comparison;
 use crate::scenario::{Goal, Scenario};
 use crate::statistics::{Interval, quantile, sequence_interval, share_interval};
 use crate::study::{Study, VariantRuns};
-use crate::summary::{Summary, is_random};
+use crate::summary::Summary;
 use crate::unseen::unseen;
 
 /// Error of all intervals together.
@@ -107,7 +107,7 @@ fn standing(
     let values: Vec<f64> = runs.runs.iter().filter_map(|run| run.measured(goal.metric)).collect();
     let variant = summary.variant.name.clone();
     if let Some(share) = goal.quantile {
-        let is_certain = summary.deterministic || values.is_empty() && !is_random(scenario, runs);
+        let is_certain = summary.deterministic || values.is_empty() && !runs.is_random(scenario);
         let runs = Shared { values, unfinished: summary.incomplete, is_certain };
         let (outcome, interval) = runs.outcome(goal, share, error);
         return Standing { variant, outcome, value: runs.quantile(goal, share), interval };

@@ -3,7 +3,7 @@
 //! `execution` runs a study, `report` computes statistics.
 
 use crate::run::Run;
-use crate::scenario::Variant;
+use crate::scenario::{Scenario, Variant};
 use base::Ways;
 use harness::Captures;
 use sha2::{Digest, Sha256};
@@ -27,6 +27,19 @@ pub struct VariantRuns {
     pub variant: Variant,
     /// Runs in the order of their numbers.
     pub runs: Vec<Run>,
+}
+
+impl VariantRuns {
+    /// Whether its repetitions differ randomly. Runs in real time always do.
+    pub(crate) fn is_random(&self, scenario: &Scenario) -> bool {
+        if self.runs.iter().any(Run::is_in_real_time) {
+            return true;
+        }
+        match self.variant.single_path() {
+            Some(path) => scenario.is_random_on(path),
+            None => scenario.is_random(),
+        }
+    }
 }
 
 /// Why the repetitions ended.

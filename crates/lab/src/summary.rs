@@ -125,7 +125,7 @@ impl Summary {
     ) -> Summary {
         let values = measured(metric, runs);
         let equal = values.windows(2).all(|pair| pair[0] == pair[1]);
-        let deterministic = equal && !values.is_empty() && !is_random(scenario, runs);
+        let deterministic = equal && !values.is_empty() && !runs.is_random(scenario);
         let per_run = |of: fn(&Run) -> u64| {
             runs.runs.iter().map(of).sum::<u64>() as f64 / runs.runs.len().max(1) as f64
         };
@@ -259,17 +259,6 @@ fn quantiles(scenario: &Scenario, name: &str, values: &[f64]) -> (Option<Interva
         Some(Quantile { name, value: quantile(&sorted, *level)?, interval })
     });
     (median, quantiles.collect())
-}
-
-/// Whether the paths of a variant have random properties. Runs in real time always differ.
-pub(crate) fn is_random(scenario: &Scenario, runs: &VariantRuns) -> bool {
-    if runs.runs.iter().any(Run::is_in_real_time) {
-        return true;
-    }
-    match runs.variant.single_path() {
-        Some(path) => scenario.is_random_on(path),
-        None => scenario.is_random(),
-    }
 }
 
 fn share(scenario: &Scenario, runs: &VariantRuns) -> Vec<(String, f64)> {

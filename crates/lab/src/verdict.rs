@@ -385,7 +385,8 @@ impl Words<'_> {
         let share = |of: &Summary| format!("{} of {} runs", of.unfinished(), of.valid());
         let (name, best) = (self.name(headline), self.name(alone));
         format!(
-            "Not finished within {}, and left out of these numbers: {} with {name}, {} with {best}.",
+            "Not finished within {}, and left out of these numbers: {} with {name}, {} with \
+             {best}.",
             headline.deadline,
             share(headline),
             share(alone)

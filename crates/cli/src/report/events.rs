@@ -109,9 +109,10 @@ fn caption(sheet: &Sheet<'_>, end: f64, left_out: usize, tally: &Tally) -> Strin
     };
     format!(
         "For every variant: rate of the bytes that each path delivered first, per 100 ms, stacked; \
-         of several connections, the one that carried most data; means of equal times where there are more values than fit.{events} Each variant is shown \
-         by the repetition nearest to its median (seed {}); variants without a finished repetition \
-         are omitted.{more}{}",
+         of several connections, the one that carried most data; means of equal times where there \
+         are more values than fit.{events} Each variant is shown by the \
+         repetition nearest to its median (seed {}); variants without a finished repetition are \
+         omitted.{more}{}",
         sheet.scenario.seed,
         tally.text()
     )

@@ -46,7 +46,7 @@ mod tests {
         }
         let jitter =
             |begin, end| of.jitter(Duration::from_millis(begin), Duration::from_millis(end));
-        // Seconds 1 to 3 have 1000, 400 and 0 bytes; what begins or ends within a second is left out.
+        // Seconds 1 to 3 have 1000, 400 and 0 bytes; seconds that are not whole are left out.
         assert_eq!(jitter(900, 4_200), Some(8.0 * 500.0));
         assert_eq!(jitter(1_000, 4_000), Some(8.0 * 500.0));
         assert_eq!(jitter(1_001, 3_999), None);

@@ -1,7 +1,7 @@
 //! Numbers of a repetition that need every packet: `--packet-metrics`.
 //!
-//! Round trips, losses, contributions and slow start of each path, delays by reordering, the delay of
-//! each byte from write to read, bytes that wait for earlier ones, probes, and the jitter of the
+//! Round trips, losses, contributions and slow start of each path, delays by reordering, the delay
+//! of each byte from write to read, bytes that wait for earlier ones, probes, and the jitter of the
 //! goodput. A recorder takes them from the
 //! events of the compared connection; docs/results.md defines them and names their sources. Means
 //! over repetitions are left to `summary`, distributions over repetitions to `run`.

@@ -2,8 +2,8 @@
 //! (RFC 5061).
 //!
 //! One ASCONF is outstanding at a time and is repeated unchanged until it is acknowledged, which is
-//! left to `Repeated`. All of it is authenticated, which is left to `Authentication`. A path with an added address is verified
-//! before it carries data; that of a deleted one ends at once.
+//! left to `Repeated`. All of it is authenticated, which is left to `Authentication`. A path with
+//! an added address is verified before it carries data; that of a deleted one ends at once.
 
 use super::ends::{Ends, LocalAddress};
 use super::repeated::Repeated;
@@ -299,7 +299,7 @@ impl AddressChanges {
     /// s5.1.1).
     ///
     /// # Errors
-    /// If the peer is unreachable, or has not answered after all repetitions.
+    /// If the peer is unreachable.
     pub(super) fn on_timeout(
         &mut self,
         cx: &mut Context<'_>,
@@ -309,7 +309,7 @@ impl AddressChanges {
         let expired = |outstanding: &&mut Outstanding| outstanding.timer.deadline <= cx.now;
         let Some(outstanding) = self.outstanding.as_mut().filter(expired) else { return Ok(()) };
         let before = outstanding.path;
-        transfer.on_control_timeout(cx, before, &mut outstanding.timer)?;
+        transfer.on_control_timeout(cx, before)?;
         let changes = outstanding.changes.iter().chain(&self.queued);
         outstanding.path = control_path(transfer, ends, Some(before), changes);
         let (rto, max) = (transfer.rto(outstanding.path), transfer.config.parameters.rto.max);

@@ -117,8 +117,8 @@ impl SctpHost {
         if datagram.packet.discard().is_some() || !self.admits(cx.now, datagram.src) {
             return None;
         }
-        // An INIT that crosses the own one is answered with the RANDOM of that: both sides must have
-        // the same key, whichever INIT ACK arrives (RFC 9260 s5.2.1, RFC 4895 s6.1).
+        // An INIT that crosses the own one is answered with the RANDOM of that: both sides must
+        // have the same key, whichever INIT ACK arrives (RFC 9260 s5.2.1, RFC 4895 s6.1).
         let mut own_random = None;
         let source = match present {
             Some(association) => {

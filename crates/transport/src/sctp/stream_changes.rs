@@ -195,7 +195,7 @@ impl StreamChanges {
         let expired = |outstanding: &&mut Outstanding| outstanding.timer.deadline <= cx.now;
         let Some(outstanding) = self.outstanding.as_mut().filter(expired) else { return Ok(()) };
         if !std::mem::take(&mut outstanding.in_progress) {
-            transfer.on_control_timeout(cx, outstanding.path, &mut outstanding.timer)?;
+            transfer.on_control_timeout(cx, outstanding.path)?;
             let other = transfer.states.alternative(outstanding.path);
             outstanding.path = other.unwrap_or(outstanding.path);
             let (rto, max) = (transfer.rto(outstanding.path), transfer.config.parameters.rto.max);

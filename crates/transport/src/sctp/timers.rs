@@ -4,7 +4,6 @@
 use super::ends::Ends;
 use super::path::Heartbeat;
 use super::path_state::{Consequence, PathState};
-use super::repeated::Repeated;
 use super::sender::Probe;
 use super::transfer::{Probes, Stranded, Transfer};
 use crate::congestion::{CongestionControl, CongestionKind};
@@ -119,23 +118,15 @@ impl Transfer {
         }
     }
 
-    /// A request on a path was not answered: an error of the path.
+    /// A control chunk on a path was not answered: an error of the path.
     ///
     /// # Errors
-    /// If the peer is unreachable, or the request was sent too often.
+    /// If the peer is unreachable.
     pub(super) fn on_control_timeout(
         &mut self,
         cx: &mut Context<'_>,
         id: PathId,
-        timer: &mut Repeated,
     ) -> Result<(), Unreachable> {
-        self.on_control_error(cx, id)?;
-        let may_go_on = timer.may_go_on(self.config.parameters.limits.association);
-        if may_go_on { Ok(()) } else { Err(Unreachable) }
-    }
-
-    /// The same of any control chunk.
-    fn on_control_error(&mut self, cx: &mut Context<'_>, id: PathId) -> Result<(), Unreachable> {
         if let Some(path) = self.paths.get_mut(id.index()) {
             path.rto.back_off();
         }
@@ -204,7 +195,7 @@ impl Transfer {
     /// FORWARD TSN was not answered: it is sent again, as data are (RFC 3758 s3.5 C5).
     fn on_unforwarded(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
         match self.states.data_path() {
-            Some(id) => self.on_control_error(cx, id),
+            Some(id) => self.on_control_timeout(cx, id),
             None => Ok(()),
         }
     }

@@ -335,8 +335,8 @@ impl Multipath {
     }
 
     /// Whether a `DATA_FIN` waits that enough options went before. It is the last of the
-    /// acknowledgements that follow each other; the next one is sent for another reason, and options
-    /// may follow it again.
+    /// acknowledgements that follow each other; the next one is sent for another reason, and
+    /// options may follow it again.
     fn takes_turn_of_fin(&mut self) -> bool {
         let is_due = self.data_fin.is_some() && self.acks.in_row >= MAX_OPTION_ACKS;
         if is_due {

@@ -191,7 +191,7 @@ fn lost_acknowledgement_is_repeated_from_memory() {
     assert!(destinations.len() > 1, "repeated on another path");
 }
 
-/// Regression: without any path no timer ran, and an association with data for the peer never ended.
+/// Regression: without any path no timer ran, and an association with data never ended.
 #[test]
 fn association_without_a_path_ends_if_data_wait() {
     let failed = SocketEventKind::Failed(SocketError::TimedOut);
@@ -218,24 +218,21 @@ fn association_without_a_path_ends_if_data_wait() {
 /// Regression: acknowledgements of data restored the error counter and the RTO, so that an ASCONF
 /// without an answer was repeated every second for ever.
 #[test]
-fn asconf_that_is_never_answered_is_repeated_ten_times_and_ends_the_association() {
+fn asconf_that_is_never_answered_is_repeated_every_minute_while_data_arrive() {
     let mut pair = Pair::open(1);
     pair.rule =
         Some(Box::new(|passing| if passing.has(is_asconf) { Fate::Drop } else { Fate::Pass }));
     pair.interface(Client, 0, AddressAdded(NEW));
-    let failed = SocketEventKind::Failed(SocketError::TimedOut);
-    let mut count = 0;
-    while !pair.host(Client).has(failed) && count < 100 {
+    for _ in 0..200 {
         pair.send(Client, message(0, 10));
-        count += 1;
         pair.pass(Duration::from_secs(5));
     }
-    assert_eq!(pair.host(Server).received.len(), count, "data are acknowledged meanwhile");
+    assert_eq!(pair.host(Server).received.len(), 200, "the association goes on");
     let sent = pair.sent(Client).filter(|passing| passing.has(is_asconf));
     let at: Vec<u64> = sent.map(|passing| passing.at.as_millis() / 1000).collect();
-    assert_eq!(at.len(), 11, "{at:?}");
     let waited: Vec<u64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(waited.windows(2).all(|pair| pair[1] >= (2 * pair[0]).min(60)), "{waited:?}");
+    assert!((15..25).contains(&at.len()), "{at:?}");
 }
 
 #[test]

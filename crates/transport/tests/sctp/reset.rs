@@ -2,8 +2,8 @@
 
 use crate::pair::{Client, Fate, Pair, Server, Side, config, message};
 use base::Duration;
+use transport::SocketEventKind;
 use transport::sctp::{SctpConfig, StreamChange};
-use transport::{SocketError, SocketEventKind};
 use wire::sctp::{Chunk, Features, Parameter, ReconfigResult, Request, Ssn, Tsn};
 
 fn change(pair: &mut Pair, change: StreamChange) {
@@ -74,20 +74,18 @@ fn lost_request_or_answer_is_repeated_with_its_number() {
 /// Regression: acknowledgements of data restored the error counter and the RTO, so that a request
 /// without an answer was repeated every second for ever.
 #[test]
-fn request_that_is_never_answered_is_repeated_ten_times_and_ends_the_association() {
+fn request_that_is_never_answered_is_repeated_every_minute_while_data_arrive() {
     let mut pair = Pair::open(1);
     pair.rule =
         Some(Box::new(|passing| if passing.has(is_reconfig) { Fate::Drop } else { Fate::Pass }));
     change(&mut pair, StreamChange::ResetOutgoing(vec![1]));
-    let failed = SocketEventKind::Failed(SocketError::TimedOut);
-    let mut count = 0;
-    while !pair.host(Client).has(failed) && count < 100 {
+    for _ in 0..200 {
         pair.send(Client, message(0, 10));
-        count += 1;
         pair.pass(Duration::from_secs(5));
     }
-    assert_eq!(pair.host(Server).received.len(), count, "data are acknowledged meanwhile");
-    assert_eq!(pair.chunks(Client).filter(|(_, chunk)| is_reconfig(chunk)).count(), 11);
+    assert_eq!(pair.host(Server).received.len(), 200, "the association goes on");
+    let count = pair.chunks(Client).filter(|(_, chunk)| is_reconfig(chunk)).count();
+    assert!((15..25).contains(&count), "{count}");
 }
 
 #[test]
