@@ -9,13 +9,13 @@ use crate::packet_metrics::{PacketMetrics, Recorders};
 use crate::results::Records;
 use crate::run::Run;
 use crate::scenario::{Runs, Scenario, Variant, variants_of};
-use crate::setup::setup;
+use crate::setup::{RECORDING, setup};
 use crate::statistics::FEWEST;
 use crate::stopping::{first, next, open};
 use crate::study::{Stopped, Study, StudyError, Watcher};
 use base::Recorder;
 use rayon::prelude::*;
-use simulator::{simulate, simulate_recorded};
+use simulator::{Recording, simulate, simulate_recorded};
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,50 +26,17 @@ pub fn run_study(
     records: Option<&Records>,
     watcher: &dyn Watcher,
 ) -> Result<Study, StudyError> {
-    run_variants(scenario, &variants_of(scenario), records, watcher)
+    Task { scenario, records, recording: RECORDING, watcher }.study(&variants_of(scenario))
 }
 
-/// The same of some variants of the scenario.
+/// The same of some variants of the scenario, with nothing stored and only `recording` recorded.
 pub(crate) fn run_variants(
     scenario: &Scenario,
     variants: &[Variant],
-    records: Option<&Records>,
+    recording: Recording,
     watcher: &dyn Watcher,
 ) -> Result<Study, StudyError> {
-    let threads = |e: rayon::ThreadPoolBuildError| StudyError::Threads {
-        jobs: scenario.jobs,
-        reason: e.to_string(),
-    };
-    let pool =
-        rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build().map_err(threads)?;
-    let task = Task { scenario, records, watcher };
-    let mut study = Study::empty(variants);
-    let (mut done, mut wanted) = (0, first(scenario));
-    loop {
-        watcher.on_plan(variants.len() * wanted as usize);
-        study.expect(wanted as usize);
-        while done < wanted {
-            let end = wanted.min(done + AT_ONCE);
-            if !study.add(pool.install(|| task.repetitions(variants, done..end))?) {
-                let out_of_time = watcher.is_out_of_time() && !watcher.is_stopped();
-                study.interrupted = !out_of_time;
-                study.stopped = if out_of_time { Stopped::Time } else { Stopped::Runs };
-                return Ok(study);
-            }
-            done = end;
-        }
-        let open = matches!(scenario.runs, Runs::Auto { .. }).then(|| open(scenario, &study));
-        if let Some(Some(open)) = &open {
-            watcher.on_open(done, open);
-        }
-        if open == Some(None) {
-            study.stopped = Stopped::Answer;
-        }
-        match next(scenario, open.flatten().as_ref(), done) {
-            Some(more) => wanted = more,
-            None => return Ok(study),
-        }
-    }
+    Task { scenario, records: None, recording, watcher }.study(variants)
 }
 
 /// Largest number of repetitions whose results are collected before they are sorted to variants:
@@ -81,10 +48,49 @@ const AT_ONCE: u32 = 1_000;
 struct Task<'a> {
     scenario: &'a Scenario,
     records: Option<&'a Records>,
+    recording: Recording,
     watcher: &'a dyn Watcher,
 }
 
 impl Task<'_> {
+    /// All repetitions of these variants.
+    fn study(&self, variants: &[Variant]) -> Result<Study, StudyError> {
+        let Task { scenario, watcher, .. } = *self;
+        let threads = |e: rayon::ThreadPoolBuildError| StudyError::Threads {
+            jobs: scenario.jobs,
+            reason: e.to_string(),
+        };
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(scenario.jobs).build().map_err(threads)?;
+        let mut study = Study::empty(variants);
+        let (mut done, mut wanted) = (0, first(scenario));
+        loop {
+            watcher.on_plan(variants.len() * wanted as usize);
+            study.expect(wanted as usize);
+            while done < wanted {
+                let end = wanted.min(done + AT_ONCE);
+                if !study.add(pool.install(|| self.repetitions(variants, done..end))?) {
+                    let out_of_time = watcher.is_out_of_time() && !watcher.is_stopped();
+                    study.interrupted = !out_of_time;
+                    study.stopped = if out_of_time { Stopped::Time } else { Stopped::Runs };
+                    return Ok(study);
+                }
+                done = end;
+            }
+            let open = matches!(scenario.runs, Runs::Auto { .. }).then(|| open(scenario, &study));
+            if let Some(Some(open)) = &open {
+                watcher.on_open(done, open);
+            }
+            if open == Some(None) {
+                study.stopped = Stopped::Answer;
+            }
+            match next(scenario, open.flatten().as_ref(), done) {
+                Some(more) => wanted = more,
+                None => return Ok(study),
+            }
+        }
+    }
+
     /// These repetitions of all variants, one after the other, so that the results of an
     /// interrupted study can be compared.
     fn repetitions(
@@ -134,7 +140,7 @@ impl Task<'_> {
         capture: bool,
     ) -> Result<(Run, Vec<Delay>), StudyError> {
         let mut setup = setup(self.scenario, variant, number);
-        setup.recording.capture = capture;
+        setup.recording = Recording { capture, ..self.recording };
         setup.ways = self.watcher.ways();
         let fault = |reason: String| StudyError::Run {
             variant: variant.name.clone(),

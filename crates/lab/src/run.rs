@@ -51,7 +51,8 @@ pub struct Run {
     pub drops: Drops,
     /// Why the connection failed, if it did.
     pub failure: Option<String>,
-    /// SHA-256 over its packet and delivery events and metric values.
+    /// SHA-256 over its packet and delivery events and metric values; zeros where it was not
+    /// recorded, as in real time.
     pub hash: [u8; 32],
 }
 

@@ -12,6 +12,10 @@ use traffic::{Draws, Traffic};
 use transport::TcpConfig;
 use transport::sctp::{Addresses, SctpConfig};
 
+/// What is recorded of the repetitions of a study.
+pub(crate) const RECORDING: Recording =
+    Recording { hash: true, accounts: true, capture: false, pass_through: false };
+
 /// Inputs of one repetition.
 pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunSetup {
     let draw =
@@ -59,7 +63,7 @@ pub(crate) fn setup(scenario: &Scenario, variant: &Variant, number: u64) -> RunS
         limit,
         backup: numbered().flat_map(|(number, path)| path.backup_marks(number)).collect(),
         marks: numbered().flat_map(|(number, path)| path.marks(number)).collect(),
-        recording: Recording { accounts: true, ..Recording::default() },
+        recording: RECORDING,
         ..RunSetup::default()
     }
 }

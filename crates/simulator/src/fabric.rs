@@ -151,9 +151,9 @@ impl Fabric {
         (self.nics.len() - 1, target)
     }
 
-    /// After a change at the ends of a link: what is special needs events.
+    /// After a change at the ends of a link: proxies and middleboxes need events.
     fn check_nics(&mut self, link: LinkId) {
-        if self.links[link.index()].is_special {
+        if self.links[link.index()].has_box() {
             self.nics.iter_mut().filter(|nic| nic.next == link).for_each(Nic::queue_all);
         }
     }
@@ -438,14 +438,11 @@ impl Fabric {
         let Some(departure) = self.departures.pop_first() else { return };
         let Departure { at, nic, len, packet } = departure;
         let now = std::mem::replace(&mut cx.now, at);
-        let nic = &mut self.nics[nic as usize];
-        let attached = &mut self.links[nic.next.index()];
-        debug_assert!(!attached.is_special);
-        if let Some(next) = attached.link.take(cx, packet, len) {
-            self.queue.set_at(attached.target, next);
-        }
+        let next = self.nics[nic as usize].next;
+        debug_assert!(!self.links[next.index()].has_box());
+        self.enqueue_from_nic(cx, next, packet, len);
         cx.now = now;
-        nic.leave(&mut self.queue);
+        self.nics[nic as usize].leave(&mut self.queue);
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.
@@ -717,9 +714,12 @@ impl FabricLink {
 
     /// After a change of what is at its ends.
     fn check_special(&mut self) {
-        self.is_special = self.behind.is_some()
-            || self.proxy != ProxyEnd::None
-            || self.is_wire && self.host.is_none();
+        self.is_special = self.has_box() || self.is_wire && self.host.is_none();
+    }
+
+    /// Whether a middlebox or a proxy is at one of its ends.
+    fn has_box(&self) -> bool {
+        self.behind.is_some() || self.proxy != ProxyEnd::None
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, queue: &mut EventQueue) -> Option<Box<Packet>> {

@@ -8,7 +8,7 @@ use super::judge::{Judged, judge};
 use super::samples::{Sampled, draws};
 use super::selection::{Selected, figure_name};
 use super::timelines;
-use super::values::{Values, key};
+use super::values::{Values, key, recording};
 use super::variants::{Used, batches, check_names, shown};
 use crate::error::{Given, InputError};
 use crate::execution::run_variants;
@@ -418,11 +418,12 @@ impl Plan {
         let metrics = self.metrics(unit);
         let refused = |why| UnitError::Metric(self.label(unit), why);
         Values::check(scenario, &metrics).map_err(refused)?;
+        let recording = recording(&metrics);
         let mut study = Study::empty(&[]);
         let over_time = self.over_time(unit);
         let mut lines = Vec::new();
         for (scenario, variants) in batches(scenario, self.variants(unit, scenario), &metrics) {
-            let part = run_variants(&scenario, &variants, None, watcher)
+            let part = run_variants(&scenario, &variants, recording, watcher)
                 .map_err(|error| UnitError::Study(self.label(unit), error))?;
             if part.interrupted {
                 return Ok(None);

@@ -11,6 +11,7 @@ use crate::error::{Given, InputError, SourceFile};
 use crate::execution::run_variants;
 use crate::run::Run;
 use crate::scenario::{Key, Options, Scenario, Variant, options, variants_of};
+use crate::setup::RECORDING;
 use crate::study::{VariantRuns, Watcher};
 use std::sync::Arc;
 
@@ -539,12 +540,12 @@ fn flows_on_other_paths_change_no_value_of_a_path_alone() {
     let file = SourceFile { name: "flows.toml".to_owned(), text: text.to_owned() };
     let scenario = options(&Arc::new(file)).and_then(|of| of.resolve()).unwrap();
     let variants = variants_of(&scenario);
-    let all = run_variants(&scenario, &variants, None, &Silent).unwrap();
+    let all = run_variants(&scenario, &variants, RECORDING, &Silent).unwrap();
     let batches = batches(&scenario, variants, &[Metric::Own]);
     let flows: Vec<usize> = batches.iter().map(|(of, _)| of.flows.len()).collect();
     assert_eq!(flows, [1, 2, 3]);
     let run = |(scenario, variants): &(Scenario, Vec<Variant>)| {
-        run_variants(scenario, variants, None, &Silent).unwrap().variants
+        run_variants(scenario, variants, RECORDING, &Silent).unwrap().variants
     };
     let number = |of: &VariantRuns| of.runs.iter().map(|run| run.value).collect::<Vec<_>>();
     let apart: Vec<_> = batches.iter().flat_map(run).map(|of| number(&of)).collect();
