@@ -14,7 +14,7 @@ use crate::statistics::{
     sequence_p_value, welch,
 };
 use crate::study::{Study, VariantRuns};
-use crate::unseen::unseen;
+use crate::unseen::{mean_bytes, unseen};
 use base::chance::owner_of;
 use traffic::Measure;
 
@@ -237,7 +237,8 @@ impl Comparison<'_> {
     /// The interval with this error, and what follows from it.
     fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
         let Uncorrected { sample, certain, mut difference, reference, least, .. } = uncorrected;
-        let unseen = unseen(self.scenario, self.metric, reference);
+        let runs = self.study.variants.iter().flat_map(|of| &of.runs);
+        let unseen = unseen(self.scenario, self.metric, reference, mean_bytes(runs));
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {

@@ -8,7 +8,7 @@ use crate::scenario::{Goal, Scenario};
 use crate::statistics::{Interval, quantile, sequence_interval, share_interval};
 use crate::study::{Study, VariantRuns};
 use crate::summary::Summary;
-use crate::unseen::unseen;
+use crate::unseen::{mean_bytes, unseen};
 
 /// Error of all intervals together.
 const ALPHA: f64 = 0.05;
@@ -117,7 +117,8 @@ fn standing(
         let outcome = Outcome::Missed;
         return Standing { variant, outcome, value: None, interval: None };
     }
-    let unseen = unseen(scenario, goal.metric, summary.mean.unwrap_or(0.0).abs());
+    let mean = summary.mean.unwrap_or(0.0).abs();
+    let unseen = unseen(scenario, goal.metric, mean, mean_bytes(runs.runs.iter()));
     let interval = if summary.deterministic {
         summary.mean.map(|mean| Interval::around(mean, 0.0))
     } else {

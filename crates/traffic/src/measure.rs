@@ -31,12 +31,12 @@ pub enum Source {
     Rate,
 }
 
-/// The largest effect of one second without a delivery on the number of a run.
+/// The largest effect of a time without a delivery on the number of a run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Silence {
-    /// A second.
+    /// That time.
     Whole,
-    /// A second times its share of the run's length.
+    /// That time multiplied by its share of the run's length.
     Share,
     /// As `Whole` if the share of the run is more than this share, which a quantile leaves out;
     /// otherwise as `Share`.
@@ -122,16 +122,17 @@ impl Measure {
         self.info.larger_is_better
     }
 
-    /// The effect of a second without a delivery on a run whose length that second has the share
-    /// `share` of, and whose number is about `reference`; in the unit of the number.
-    pub fn of_silence(self, share: f64, reference: f64) -> f64 {
-        let share = share.min(1.0);
+    /// The effect of `silence` seconds without a delivery on a run of `length` seconds, or without
+    /// a length of its own, whose number is about `reference`; in the unit of the number.
+    pub fn of_silence(self, silence: f64, length: Option<f64>, reference: f64) -> f64 {
+        let share = length.map_or(1.0, |length| silence / length).min(1.0);
         match self.silence {
             Silence::Proportional => share * reference,
             _ if self.larger_is_better() => share * reference,
-            Silence::Whole => 1.0,
-            Silence::Above(left_out) if share > left_out => 1.0,
-            Silence::Share | Silence::Above(_) | Silence::Late => share,
+            Silence::Whole => silence,
+            Silence::Above(left_out) if share > left_out => silence,
+            Silence::Share | Silence::Above(_) => silence * share,
+            Silence::Late => share,
         }
     }
 }
@@ -161,10 +162,13 @@ mod tests {
             let measures = Traffic::video(Duration::from_secs(60)).measures();
             measures.into_iter().find(|measure| measure.name() == name).expect("a measure")
         };
-        let share = 1.0 / 60.0;
-        assert_eq!(of("p99").of_silence(share, 0.1), 1.0);
-        assert_eq!(of("p95").of_silence(share, 0.1), share);
-        assert_eq!(of("late").of_silence(share, 0.0), share);
-        assert_eq!(Measure::of_metric(Metric::Goodput).of_silence(0.1, 4e6), 4e5);
+        let (share, minute) = (1.0 / 60.0, Some(60.0));
+        assert_eq!(of("p99").of_silence(1.0, minute, 0.1), 1.0);
+        assert_eq!(of("p95").of_silence(1.0, minute, 0.1), share);
+        assert_eq!(of("late").of_silence(1.0, minute, 0.0), share);
+        assert_eq!(Measure::of_metric(Metric::Goodput).of_silence(1.0, Some(10.0), 4e6), 4e5);
+        // Six seconds are more than what the quantile leaves out, and a tenth of the minute.
+        assert_eq!(of("p95").of_silence(6.0, minute, 0.1), 6.0);
+        assert_eq!(of("message_delay").of_silence(6.0, minute, 0.1), 0.6000000000000001);
     }
 }

@@ -206,6 +206,17 @@ impl PathSpec {
             || self.events.iter().any(|event| matches!(event.change, Change::Loss(p) if p > 0.0))
     }
 
+    /// By how many seconds a run of `length` seconds may take longer in the slowest part of its
+    /// recordings, if it has any. It transfers so many bytes down and up.
+    pub(crate) fn longest_delay(&self, bytes: [f64; 2], length: f64) -> Option<f64> {
+        let of = |(link, bytes): (&LinkSpec, f64)| match &link.capacity {
+            CapacitySpec::Trace(trace) => Some(trace.longest_delay(bytes, length)),
+            CapacitySpec::Rate(_) | CapacitySpec::Unlimited => None,
+        };
+        let delays = [&self.down, &self.up].into_iter().zip(bytes).filter_map(of);
+        delays.reduce(f64::max)
+    }
+
     /// Text of exactly what runs depend on; recordings are identified by their content.
     pub(crate) fn essence(&self) -> String {
         let [down, up] = [&self.down, &self.up].map(LinkSpec::essence);

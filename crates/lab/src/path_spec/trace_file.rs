@@ -104,10 +104,18 @@ impl TraceFile {
             let secs = gap.as_secs_f64();
             format!("; during its longest gap, {secs:.0} s, the last rate is kept")
         });
-        let silence = self.capacity.longest_silence().filter(|gap| *gap >= LONG_SILENCE);
+        let silence = Some(self.capacity.longest_silence()).filter(|gap| *gap >= LONG_SILENCE);
         let silence = silence
             .map(|silence| format!("; no capacity for up to {:.1} s", silence.as_secs_f64()));
         gap.or(silence).unwrap_or_default()
+    }
+
+    /// By how many seconds a run of `length` seconds that transfers so many bytes may take longer
+    /// in the slowest part of the recording: no capacity for a time, or too little.
+    pub(crate) fn longest_delay(&self, bytes: f64, length: f64) -> f64 {
+        let usual = (bytes * 8.0 / self.capacity.mean_rate().as_bps() as f64).max(length);
+        let longest = self.capacity.longest_time_for(bytes as u64).as_secs_f64();
+        (longest - usual).max(self.capacity.longest_silence().as_secs_f64())
     }
 
     /// An implausible rate indicates a wrong unit.

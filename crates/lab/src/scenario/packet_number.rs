@@ -140,7 +140,7 @@ fn measure(name: &Name) -> Measure {
     }
 }
 
-/// A second of silence and a statistic of times.
+/// A time of silence and a statistic of times.
 fn of_time(statistic: &str) -> Silence {
     match statistic {
         "max" => Silence::Whole,
@@ -181,12 +181,12 @@ mod tests {
     fn numbers_of_packets_are_metrics() {
         let (metric, _) = asked(Key::Metric, "RTT/a/p95", true).unwrap();
         assert_eq!((metric.name(), metric.unit(), metric.of), ("rtt/a/p95", "s", "rtt/a"));
-        assert_eq!(metric.of_silence(0.01, 0.1), 0.01);
+        assert_eq!(metric.of_silence(1.0, Some(100.0), 0.1), 0.01);
         let (metric, has_goal) = asked(Key::Goal, "p95 rtt/a<100ms", true).unwrap();
         assert_eq!((metric.name(), has_goal), ("rtt/a/p95", true));
         let (metric, _) = asked(Key::Goal, "reorder_buffer/max < 64KiB", true).unwrap();
         assert_eq!((metric.unit(), metric.larger_is_better()), ("bytes", false));
-        assert_eq!(metric.of_silence(0.1, 5000.0), 500.0);
+        assert_eq!(metric.of_silence(1.0, Some(10.0), 5000.0), 500.0);
         let (metric, _) = asked(Key::Metric, "contribution/a", true).unwrap();
         assert!(metric.larger_is_better() && metric.statistic == "contribution/a");
         let (metric, _) = asked(Key::Metric, "p95", true).unwrap();

@@ -39,11 +39,14 @@ impl Chances {
         Rate::from_bps(self.count() * CHANCE_BYTES * 8 * 1000 / self.period_ms())
     }
 
-    /// Longest time between two chances, the first of the next period included.
-    pub(super) fn longest_silence_ms(&self) -> u64 {
-        let first = self.millis[0];
-        let between = self.millis.iter().zip(&self.millis[1..]).map(|(a, b)| b - a);
-        u64::from(between.fold(first, u32::max))
+    /// The longest time from a chance on in which so many bytes pass.
+    pub(super) fn longest_ms_for(&self, bytes: u64) -> u64 {
+        let chances = bytes.div_ceil(CHANCE_BYTES);
+        let (periods, rest) = (chances / self.count(), (chances % self.count()) as usize);
+        let (period, len) = (self.period_ms(), self.millis.len());
+        let at = |index: usize| u64::from(self.millis[index % len]) + (index / len) as u64 * period;
+        let longest = (0..len).map(|index| at(index + rest) - at(index)).max().unwrap_or(0);
+        periods.saturating_mul(period).saturating_add(longest)
     }
 
     /// Mean over the second that begins at `nanos`.

@@ -89,11 +89,16 @@ impl CapacityTrace {
         }
     }
 
-    /// The longest time without a chance, that from the last to the first included.
-    pub fn longest_silence(&self) -> Option<Duration> {
+    /// The longest time without capacity, that from the end to the beginning included.
+    pub fn longest_silence(&self) -> Duration {
+        self.longest_time_for(1)
+    }
+
+    /// The longest time that it takes to pass so many bytes, begun at a sample.
+    pub fn longest_time_for(&self, bytes: u64) -> Duration {
         match &self.shape {
-            Shape::Chances(chances) => Some(Duration::from_millis(chances.longest_silence_ms())),
-            Shape::Steps(_) => None,
+            Shape::Chances(chances) => Duration::from_millis(chances.longest_ms_for(bytes)),
+            Shape::Steps(steps) => Duration::from_nanos(steps.longest_ns_for(bytes)),
         }
     }
 

@@ -77,6 +77,17 @@ impl Steps {
         lengths.last().copied().filter(|longest| longest / GAP >= usual)
     }
 
+    /// The longest time from the beginning of a step on in which so many bytes pass.
+    pub(super) fn longest_ns_for(&self, bytes: u64) -> u64 {
+        if bytes == 0 {
+            return 0;
+        }
+        let work = u128::from(bytes) * WORK_PER_BYTE;
+        let mut hint = 0;
+        let time = |step: &Step| self.time_of(step.before + work, &mut hint) - step.start;
+        self.steps.iter().map(time).max().unwrap_or(0)
+    }
+
     pub(super) fn rate_at(&self, nanos: u64) -> Rate {
         let within = nanos % self.period;
         Rate::from_bps(self.steps[self.step_at(within, 0)].bps)

@@ -419,3 +419,43 @@ mod reading {
         assert_eq!(gap(&seconds(0..0)), None);
     }
 }
+
+mod slowest {
+    use super::*;
+
+    #[test]
+    fn silence_counts_over_the_end_and_volume_from_the_slowest_sample() {
+        // 2 s without capacity at the end, 1 s at the beginning.
+        let steps = steps(&[(1000, 0), (4000, 8000), (1000, 800), (2000, 0)]);
+        assert_eq!(steps.longest_silence().as_nanos() / 1_000_000, 3001, "and 1 ms for a byte");
+        // 100 bytes in the slow second, none for 3 s, 900 in 900 ms.
+        assert_eq!(steps.longest_time_for(1000), Duration::from_millis(1000 + 3000 + 900));
+        let whole = 4 * 1000 + 100;
+        let twice = steps.longest_time_for(2 * whole) - steps.longest_time_for(whole);
+        assert_eq!(twice, steps.period());
+        let chances = chances(&[10, 20, 21, 90]);
+        assert_eq!(chances.longest_silence(), Duration::from_millis(69));
+        assert_eq!(chances.longest_time_for(3000), Duration::from_millis(79), "21 to 100");
+        assert_eq!(chances.longest_time_for(9 * 1500), Duration::from_millis(2 * 90 + 69));
+        assert_eq!([&steps, &chances].map(|of| of.longest_time_for(0)), [Duration::ZERO; 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_begun_at_a_sample_takes_longer(
+            described in proptest::collection::vec((1u64..3000, 0u64..40_000), 1..8),
+            bytes in 1u32..20_000,
+        ) {
+            prop_assume!(described.iter().any(|(_, bps)| *bps > 0));
+            let trace = steps(&described);
+            let mut start = Instant::ZERO;
+            let mut longest = Duration::ZERO;
+            for (millis, _) in &described {
+                let end = trace.finish(&mut Spent::default(), start, bytes);
+                longest = longest.max(end - start);
+                start += Duration::from_millis(*millis);
+            }
+            prop_assert_eq!(trace.longest_time_for(u64::from(bytes)), longest);
+        }
+    }
+}
