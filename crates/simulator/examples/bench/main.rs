@@ -1,10 +1,11 @@
 //! The simulator's benchmarks: one line a figure, `name value unit`.
 //!
 //! `cargo run --release -p anabranch-simulator --example bench` prints all; each figure is taken
-//! in a process of its own, so that its peak of memory and its CPU time are its own. Names after
-//! the command choose figures. Data packets delivered end to end, ACKs not counted, nothing
-//! recorded, one thread, user plus system time.
+//! in a process of its own, so that its peak of memory and its CPU time are its own, and CPU times
+//! are the best of several rounds. Names after the command choose figures. Data packets delivered
+//! end to end, ACKs not counted, nothing recorded, one thread, user plus system time.
 
+mod best;
 mod congestion;
 mod figures;
 mod gaps;
@@ -12,7 +13,8 @@ mod meter;
 mod ns2;
 mod schedulers;
 
-use std::process::{Command, ExitCode};
+use best::{Best, ROUNDS};
+use std::process::{Command, ExitCode, Stdio};
 
 /// That of the command.
 #[global_allocator]
@@ -82,17 +84,38 @@ fn only(name: &str) -> Result<(), String> {
 
 /// Take the figures whose names begin with one of `names` (all without any), each in a process.
 fn all(names: &[String]) -> Result<(), String> {
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let wanted = |figure: &str| {
         let chosen = names.is_empty() || names.iter().any(|name| figure.starts_with(name.as_str()));
         chosen && !figure.starts_with(INNER)
     };
-    for (name, _) in FIGURES.iter().filter(|(name, _)| wanted(name)) {
-        let status = Command::new(&program).args(["--only", name]).status();
-        let status = status.map_err(|error| error.to_string())?;
-        if !status.success() {
-            return Err(format!("{name}: {status}"));
+    let wanted: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).filter(|n| wanted(n)).collect();
+    let mut best: Vec<Best> = wanted.iter().map(|_| Best::default()).collect();
+    for round in 0..ROUNDS {
+        let taken = wanted.iter().zip(&mut best).filter(|(name, _)| round == 0 || is_timed(name));
+        for (name, best) in taken {
+            best.add(&printed_by(name)?);
         }
     }
+    best.iter().for_each(Best::print);
     Ok(())
+}
+
+/// Whether a figure is the CPU time of a whole run: taken in every round. Others are counts, or
+/// means over many calls.
+fn is_timed(figure: &str) -> bool {
+    let counts = ["sim/idle", "sim/instructions"];
+    let is_count = counts.iter().any(|name| figure.starts_with(name));
+    figure == "calibration" || figure.starts_with("sim/") && !is_count
+}
+
+/// What the figure of this name prints, taken in a process of its own.
+fn printed_by(name: &str) -> Result<String, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(&program);
+    let taken = command.args(["--only", name]).stderr(Stdio::inherit()).output();
+    let taken = taken.map_err(|error| error.to_string())?;
+    if !taken.status.success() {
+        return Err(format!("{name}: {}", taken.status));
+    }
+    String::from_utf8(taken.stdout).map_err(|error| error.to_string())
 }
