@@ -5,7 +5,7 @@ use super::judge::{Judged, judge};
 use super::numbers::{Compared, Differences};
 use super::plan::{Asked, Column, Plan, Results, Unit};
 use super::samples::Sampled;
-use super::values::{Described, Values, VariantValues};
+use super::values::{Described, Values, VariantValues, recording};
 use super::variants::batches;
 use crate::error::{Given, InputError, SourceFile};
 use crate::execution::run_variants;
@@ -550,4 +550,32 @@ fn flows_on_other_paths_change_no_value_of_a_path_alone() {
     let number = |of: &VariantRuns| of.runs.iter().map(|run| run.value).collect::<Vec<_>>();
     let apart: Vec<_> = batches.iter().flat_map(run).map(|of| number(&of)).collect();
     assert_eq!(apart, all.variants.iter().map(number).collect::<Vec<_>>());
+}
+
+/// What a metric does not need is not recorded; the numbers of the others are the same.
+#[test]
+fn recording_follows_from_the_metrics() {
+    struct Silent;
+    impl Watcher for Silent {
+        fn on_run(&self, _: &Variant, _: &Run) {}
+        fn is_stopped(&self) -> bool {
+            false
+        }
+    }
+    let text = "traffic = \"bulk:256KiB\"\nprotocols = \"mptcp\"\nruns = 2\n\
+        [path]\nfast = \"rate 10mbit delay 5ms loss 1%\"\nslow = \"rate 5mbit delay 50ms\"\n";
+    let file = SourceFile { name: "page.toml".to_owned(), text: text.to_owned() };
+    let scenario = options(&Arc::new(file)).and_then(|of| of.resolve()).unwrap();
+    let of = |metrics: &[Metric], recording| {
+        let study = run_variants(&scenario, &variants_of(&scenario), recording, &Silent).unwrap();
+        Values::of(&scenario, &study, metrics).unwrap().variants[0].columns.clone()
+    };
+    let held = Metric::Number("head_of_line - ended".to_owned());
+    for metrics in [vec![Metric::Own], vec![Metric::LargestShare, held]] {
+        let found = of(&metrics, recording(&metrics));
+        assert!(found.iter().flatten().all(Option::is_some), "{metrics:?}");
+        assert_eq!(found, of(&metrics, RECORDING));
+    }
+    let nothing = recording(&[Metric::Own]);
+    assert!(!nothing.hash && !nothing.accounts);
 }

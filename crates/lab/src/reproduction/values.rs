@@ -217,7 +217,10 @@ pub(super) fn key(scenario: &Scenario, variants: &[Variant], metrics: &[Metric])
 /// What has to be recorded of runs for these metrics. Nobody sees the result hashes, which took a
 /// quarter of the time where much background is simulated.
 pub(super) fn recording(metrics: &[Metric]) -> Recording {
-    let is_of_account = |of: &Metric| matches!(of, Metric::Number(name) if claims::numbers(name).any(|of| of.starts_with(HEAD_OF_LINE)));
+    let is_of_account = |of: &Metric| match of {
+        Metric::Number(name) => claims::numbers(name).any(|of| of.starts_with(HEAD_OF_LINE)),
+        _ => false,
+    };
     let accounts = metrics.iter().any(is_of_account);
     Recording { hash: false, accounts, capture: false, pass_through: false }
 }
