@@ -39,8 +39,11 @@ fn check(trace: &CapacityTrace, len: usize) {
     assert!(!trace.period().is_zero());
     assert!(trace.samples() <= len + 1, "{} samples of {len} bytes", trace.samples());
     assert!(trace.mean_rate().as_bps() <= 1_000_000_000_000);
-    let longest = [trace.longest_gap(), trace.longest_silence()];
+    let longest = [trace.longest_gap(), Some(trace.longest_silence())];
     assert!(longest.into_iter().flatten().all(|time| time <= trace.period()));
+    for bytes in [0, 1, 1500, 1 << 40, u64::MAX] {
+        let _ = trace.longest_time_for(bytes);
+    }
     for part in 0..8 {
         let _ = trace.rate_at(trace.period() * part / 4);
     }

@@ -229,16 +229,27 @@ impl Comparison<'_> {
                 return Compared { difference: None, class: Some(Class::Undecided) };
             };
             let corrected = asked.in_family.then(|| errors.next()).flatten();
-            self.decide(uncorrected, corrected.unwrap_or(ALPHA))
+            self.decide(*asked, uncorrected, corrected.unwrap_or(ALPHA))
         });
         compared.collect()
     }
 
+    /// What no run of either side has shown.
+    fn unseen(&self, asked: Asked, reference: f64) -> f64 {
+        let all = &self.study.variants;
+        let with = match asked.with {
+            Series::Variant(with) => &all[with..=with],
+            Series::Average(_) => all,
+        };
+        let bytes = mean_bytes(all.iter().flat_map(|of| &of.runs));
+        let both = with.iter().chain([&all[asked.variant]]).map(|of| &of.variant);
+        unseen(self.scenario, both, self.metric, (reference, bytes))
+    }
+
     /// The interval with this error, and what follows from it.
-    fn decide(&self, uncorrected: Uncorrected, error: f64) -> Compared {
+    fn decide(&self, asked: Asked, uncorrected: Uncorrected, error: f64) -> Compared {
         let Uncorrected { sample, certain, mut difference, reference, least, .. } = uncorrected;
-        let runs = self.study.variants.iter().flat_map(|of| &of.runs);
-        let unseen = unseen(self.scenario, self.metric, reference, mean_bytes(runs));
+        let unseen = self.unseen(asked, reference);
         if certain {
             difference.interval = Some(Interval::around(difference.mean, 0.0));
         } else {

@@ -118,7 +118,8 @@ fn standing(
         return Standing { variant, outcome, value: None, interval: None };
     }
     let mean = summary.mean.unwrap_or(0.0).abs();
-    let unseen = unseen(scenario, goal.metric, mean, mean_bytes(runs.runs.iter()));
+    let bytes = mean_bytes(runs.runs.iter());
+    let unseen = unseen(scenario, [&runs.variant].into_iter(), goal.metric, (mean, bytes));
     let interval = if summary.deterministic {
         summary.mean.map(|mean| Interval::around(mean, 0.0))
     } else {

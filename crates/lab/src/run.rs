@@ -129,7 +129,8 @@ impl Run {
         }
     }
 
-    /// Whether it ran in real time: then nothing reproduces it exactly, and it has no hash.
+    /// Whether it ran in real time: then nothing reproduces it exactly, and it has no hash. (Those
+    /// of a reproduction, which have none either, are not asked.)
     pub(crate) fn is_in_real_time(&self) -> bool {
         self.hash == [0; 32]
     }

@@ -147,15 +147,18 @@ impl Fabric {
         let id = LinkId((self.links.len() + self.nics.len()) as u32);
         let target = self.queue.add_target();
         self.nics.push(Nic::new(setup, id, (host, target), next));
-        self.check_nics(next);
+        self.check_nics();
         (self.nics.len() - 1, target)
     }
 
-    /// After a change at the ends of a link: proxies and middleboxes need events.
-    fn check_nics(&mut self, link: LinkId) {
-        if self.links[link.index()].has_box() {
-            self.nics.iter_mut().filter(|nic| nic.next == link).for_each(Nic::queue_all);
+    /// What is sent to a proxy or a middlebox needs events, and behind a router it may meet any.
+    fn check_nics(&mut self) {
+        let links = &self.links;
+        if !links.iter().any(FabricLink::has_box) {
+            return;
         }
+        let needs_events = |nic: &&mut Nic| links[nic.next.index()].is_special;
+        self.nics.iter_mut().filter(needs_events).for_each(Nic::queue_all);
     }
 
     /// Put a middlebox at the far end of a link.
@@ -164,7 +167,7 @@ impl Fabric {
         let attached = &mut self.links[link.index()];
         (attached.behind, attached.is_wire) = (Some(Box::new(behind)), false);
         attached.check_special();
-        self.check_nics(link);
+        self.check_nics();
     }
 
     /// Put a proxy between these links of a path and the server.
@@ -174,7 +177,7 @@ impl Fabric {
             let attached = &mut self.links[link.index()];
             (attached.proxy, attached.is_wire) = (end, false);
             attached.check_special();
-            self.check_nics(link);
+            self.check_nics();
         }
         self.proxies.push(ProxyPoint { proxy, down, up });
     }

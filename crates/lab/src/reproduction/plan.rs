@@ -418,7 +418,7 @@ impl Plan {
         let metrics = self.metrics(unit);
         let refused = |why| UnitError::Metric(self.label(unit), why);
         Values::check(scenario, &metrics).map_err(refused)?;
-        let recording = recording(&metrics);
+        let recording = recording(scenario, &metrics);
         let mut study = Study::empty(&[]);
         let over_time = self.over_time(unit);
         let mut lines = Vec::new();

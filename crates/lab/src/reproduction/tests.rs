@@ -18,6 +18,15 @@ use std::sync::Arc;
 const SCENARIO: &str = "traffic = \"burst:10\"\nprotocols = \"tcp,mptcp\"\nruns = 30\n\
     [path]\nfast = \"rate 10mbit delay 5ms\"\nslow = \"rate 10mbit delay 50ms\"\n";
 
+struct Silent;
+
+impl Watcher for Silent {
+    fn on_run(&self, _: &Variant, _: &Run) {}
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
 const HEAD: &str = "paper = \"009\"\ntitle = \"A paper\"\n\
     [experiment.burst]\nfile = \"burst.toml\"\nquick = { runs = 10 }\ncases = [\n\
     { name = \"10\", set = { traffic = \"burst:10\" } },\n\
@@ -526,13 +535,6 @@ fn every_claim_of_the_papers_can_be_judged() {
 
 #[test]
 fn flows_on_other_paths_change_no_value_of_a_path_alone() {
-    struct Silent;
-    impl Watcher for Silent {
-        fn on_run(&self, _: &Variant, _: &Run) {}
-        fn is_stopped(&self) -> bool {
-            false
-        }
-    }
     let text = "traffic = \"bulk:5s\"\nprotocols = \"tcp,mptcp\"\nruns = 3\nstart = \"1s\"\n\
         [path]\nfast = \"rate 10mbit delay 5ms loss 1%\"\nslow = \"rate 5mbit..9mbit delay 50ms\"\n\
         [flow]\nfast-tcp = \"tcp on fast\"\nslow-tcp = \"tcp on slow\"\n\
@@ -555,13 +557,6 @@ fn flows_on_other_paths_change_no_value_of_a_path_alone() {
 /// What a metric does not need is not recorded; the numbers of the others are the same.
 #[test]
 fn recording_follows_from_the_metrics() {
-    struct Silent;
-    impl Watcher for Silent {
-        fn on_run(&self, _: &Variant, _: &Run) {}
-        fn is_stopped(&self) -> bool {
-            false
-        }
-    }
     let text = "traffic = \"bulk:256KiB\"\nprotocols = \"mptcp\"\nruns = 2\n\
         [path]\nfast = \"rate 10mbit delay 5ms loss 1%\"\nslow = \"rate 5mbit delay 50ms\"\n";
     let file = SourceFile { name: "page.toml".to_owned(), text: text.to_owned() };
@@ -572,10 +567,10 @@ fn recording_follows_from_the_metrics() {
     };
     let held = Metric::Number("head_of_line - ended".to_owned());
     for metrics in [vec![Metric::Own], vec![Metric::LargestShare, held]] {
-        let found = of(&metrics, recording(&metrics));
+        let found = of(&metrics, recording(&scenario, &metrics));
         assert!(found.iter().flatten().all(Option::is_some), "{metrics:?}");
         assert_eq!(found, of(&metrics, RECORDING));
     }
-    let nothing = recording(&[Metric::Own]);
+    let nothing = recording(&scenario, &[Metric::Own]);
     assert!(!nothing.hash && !nothing.accounts);
 }

@@ -9,7 +9,7 @@ use super::variants::is_alone;
 use crate::results::BUILD;
 use crate::run::Run;
 use crate::scenario::packet_number;
-use crate::scenario::{Family, Scenario, Variant, measures, metric};
+use crate::scenario::{Family, Runs, Scenario, Variant, measures, metric};
 use crate::statistics::mean;
 use crate::study::{Study, VariantRuns, hex};
 use serde_json::{Map, Value, json};
@@ -215,14 +215,15 @@ pub(super) fn key(scenario: &Scenario, variants: &[Variant], metrics: &[Metric])
 }
 
 /// What has to be recorded of runs for these metrics. Nobody sees the result hashes, which took a
-/// quarter of the time where much background is simulated.
-pub(super) fn recording(metrics: &[Metric]) -> Recording {
+/// tenth of the time where much background is simulated; only `--runs auto` looks at them.
+pub(super) fn recording(scenario: &Scenario, metrics: &[Metric]) -> Recording {
     let is_of_account = |of: &Metric| match of {
         Metric::Number(name) => claims::numbers(name).any(|of| of.starts_with(HEAD_OF_LINE)),
         _ => false,
     };
+    let hash = matches!(scenario.runs, Runs::Auto { .. });
     let accounts = metrics.iter().any(is_of_account);
-    Recording { hash: false, accounts, capture: false, pass_through: false }
+    Recording { hash, accounts, capture: false, pass_through: false }
 }
 
 fn source(scenario: &Scenario, of: &Metric) -> Result<(Source, Described), String> {

@@ -8,7 +8,7 @@ use base::Rate;
 
 /// Bytes of one chance (mahimahi's MTU).
 const CHANCE_BYTES: u64 = 1500;
-const NANOS_PER_MILLI: u64 = 1_000_000;
+pub(super) const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// The chances of one period.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,9 +43,11 @@ impl Chances {
     pub(super) fn longest_ms_for(&self, bytes: u64) -> u64 {
         let chances = bytes.div_ceil(CHANCE_BYTES);
         let (periods, rest) = (chances / self.count(), (chances % self.count()) as usize);
-        let (period, len) = (self.period_ms(), self.millis.len());
-        let at = |index: usize| u64::from(self.millis[index % len]) + (index / len) as u64 * period;
-        let longest = (0..len).map(|index| at(index + rest) - at(index)).max().unwrap_or(0);
+        let (period, all) = (self.period_ms(), &self.millis);
+        let within = all.iter().zip(&all[rest..]).map(|(a, b)| u64::from(b - a));
+        let over_the_end = all[all.len() - rest..].iter().zip(all);
+        let over_the_end = over_the_end.map(|(a, b)| period + u64::from(*b) - u64::from(*a));
+        let longest = within.chain(over_the_end).max().unwrap_or(0);
         periods.saturating_mul(period).saturating_add(longest)
     }
 

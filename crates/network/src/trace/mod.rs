@@ -24,7 +24,7 @@ pub use detect::{Direction, Form, Unit, read};
 pub use error::{TraceError, TraceFault};
 
 use base::{Duration, Instant, Rate};
-use chances::Chances;
+use chances::{Chances, NANOS_PER_MILLI};
 use steps::Steps;
 
 /// The highest plausible rate: a terabit per second.
@@ -91,13 +91,19 @@ impl CapacityTrace {
 
     /// The longest time without capacity, that from the end to the beginning included.
     pub fn longest_silence(&self) -> Duration {
-        self.longest_time_for(1)
+        match &self.shape {
+            Shape::Chances(_) => self.longest_time_for(1),
+            Shape::Steps(steps) => Duration::from_nanos(steps.longest_silence_ns()),
+        }
     }
 
     /// The longest time that it takes to pass so many bytes, begun at a sample.
     pub fn longest_time_for(&self, bytes: u64) -> Duration {
         match &self.shape {
-            Shape::Chances(chances) => Duration::from_millis(chances.longest_ms_for(bytes)),
+            Shape::Chances(chances) => {
+                let millis = chances.longest_ms_for(bytes);
+                Duration::from_nanos(millis.saturating_mul(NANOS_PER_MILLI))
+            }
             Shape::Steps(steps) => Duration::from_nanos(steps.longest_ns_for(bytes)),
         }
     }

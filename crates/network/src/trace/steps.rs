@@ -77,15 +77,50 @@ impl Steps {
         lengths.last().copied().filter(|longest| longest / GAP >= usual)
     }
 
+    /// The longest time at a rate of zero, the beginning of the next period included.
+    pub(super) fn longest_silence_ns(&self) -> u64 {
+        let ends = self.steps.iter().skip(1).map(|step| step.start).chain([self.period]);
+        let lengths = self.steps.iter().zip(ends).map(|(step, end)| (step.bps, end - step.start));
+        let (mut longest, mut now) = (0, 0u64);
+        // What begins at the end of a period is whole in the second one.
+        for (bps, length) in lengths.clone().chain(lengths) {
+            now = if bps == 0 { now + length } else { 0 };
+            longest = longest.max(now);
+        }
+        longest
+    }
+
     /// The longest time from the beginning of a step on in which so many bytes pass.
     pub(super) fn longest_ns_for(&self, bytes: u64) -> u64 {
         if bytes == 0 {
             return 0;
         }
         let work = u128::from(bytes) * WORK_PER_BYTE;
-        let mut hint = 0;
-        let time = |step: &Step| self.time_of(step.before + work, &mut hint) - step.start;
-        self.steps.iter().map(time).max().unwrap_or(0)
+        let (periods, rest) = (work / self.total, work % self.total);
+        let whole = u64::try_from(periods * u128::from(self.period)).unwrap_or(u64::MAX);
+        whole.saturating_add(self.longest_within(rest))
+    }
+
+    /// The same of less work than a period has. The end moves on with the beginning.
+    fn longest_within(&self, work: u128) -> u64 {
+        let (mut longest, mut last, mut over) = (0, 0, false);
+        for begin in self.steps.iter().filter(|_| work > 0) {
+            let target = begin.before + work;
+            let wraps = target > self.total;
+            if wraps && !over {
+                (last, over) = (0, true);
+            }
+            let target = if wraps { target - self.total } else { target };
+            while self.steps.get(last + 1).is_some_and(|next| next.before < target) {
+                last += 1;
+            }
+            // Not silent: the following step has more before it.
+            let step = &self.steps[last];
+            let rest = (target - step.before) as f64 / step.bps as f64;
+            let end = step.start + rest as u64 + u64::from(wraps) * self.period;
+            longest = longest.max(end - begin.start);
+        }
+        longest
     }
 
     pub(super) fn rate_at(&self, nanos: u64) -> Rate {

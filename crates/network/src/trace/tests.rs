@@ -427,7 +427,7 @@ mod slowest {
     fn silence_counts_over_the_end_and_volume_from_the_slowest_sample() {
         // 2 s without capacity at the end, 1 s at the beginning.
         let steps = steps(&[(1000, 0), (4000, 8000), (1000, 800), (2000, 0)]);
-        assert_eq!(steps.longest_silence().as_nanos() / 1_000_000, 3001, "and 1 ms for a byte");
+        assert_eq!(steps.longest_silence(), Duration::from_millis(3000));
         // 100 bytes in the slow second, none for 3 s, 900 in 900 ms.
         assert_eq!(steps.longest_time_for(1000), Duration::from_millis(1000 + 3000 + 900));
         let whole = 4 * 1000 + 100;
@@ -455,7 +455,9 @@ mod slowest {
                 longest = longest.max(end - start);
                 start += Duration::from_millis(*millis);
             }
-            prop_assert_eq!(trace.longest_time_for(u64::from(bytes)), longest);
+            let found = trace.longest_time_for(u64::from(bytes));
+            let off = found.as_nanos().abs_diff(longest.as_nanos());
+            prop_assert!(off <= 1, "{found:?}, not {longest:?}");
         }
     }
 }

@@ -89,15 +89,18 @@ fn all(names: &[String]) -> Result<(), String> {
         chosen && !figure.starts_with(INNER)
     };
     let wanted: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).filter(|n| wanted(n)).collect();
+    let mut failed = None;
     let mut best: Vec<Best> = wanted.iter().map(|_| Best::default()).collect();
     for round in 0..ROUNDS {
         let taken = wanted.iter().zip(&mut best).filter(|(name, _)| round == 0 || is_timed(name));
         for (name, best) in taken {
-            best.add(&printed_by(name)?);
+            let (printed, result) = printed_by(name)?;
+            best.add(&printed);
+            failed = failed.or(result);
         }
     }
     best.iter().for_each(Best::print);
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// Whether a figure is the CPU time of a whole run: taken in every round. Others are counts, or
@@ -108,14 +111,13 @@ fn is_timed(figure: &str) -> bool {
     figure == "calibration" || figure.starts_with("sim/") && !is_count
 }
 
-/// What the figure of this name prints, taken in a process of its own.
-fn printed_by(name: &str) -> Result<String, String> {
+/// What the figure of this name prints, taken in a process of its own, and whether that failed.
+fn printed_by(name: &str) -> Result<(String, Option<String>), String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(&program);
     let taken = command.args(["--only", name]).stderr(Stdio::inherit()).output();
     let taken = taken.map_err(|error| error.to_string())?;
-    if !taken.status.success() {
-        return Err(format!("{name}: {}", taken.status));
-    }
-    String::from_utf8(taken.stdout).map_err(|error| error.to_string())
+    let failed = (!taken.status.success()).then(|| format!("{name}: {}", taken.status));
+    let printed = String::from_utf8(taken.stdout).map_err(|error| error.to_string())?;
+    Ok((printed, failed))
 }
