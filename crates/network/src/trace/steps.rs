@@ -97,7 +97,8 @@ impl Steps {
         }
         let work = u128::from(bytes) * WORK_PER_BYTE;
         let (periods, rest) = (work / self.total, work % self.total);
-        let whole = u64::try_from(periods * u128::from(self.period)).unwrap_or(u64::MAX);
+        let whole = periods.saturating_mul(u128::from(self.period));
+        let whole = u64::try_from(whole).unwrap_or(u64::MAX);
         whole.saturating_add(self.longest_within(rest))
     }
 
@@ -117,7 +118,8 @@ impl Steps {
             // Not silent: the following step has more before it.
             let step = &self.steps[last];
             let rest = (target - step.before) as f64 / step.bps as f64;
-            let end = step.start + rest as u64 + u64::from(wraps) * self.period;
+            let round = u64::from(wraps) * self.period;
+            let end = step.start.saturating_add(rest as u64).saturating_add(round);
             longest = longest.max(end - begin.start);
         }
         longest

@@ -438,6 +438,9 @@ mod slowest {
         assert_eq!(chances.longest_time_for(3000), Duration::from_millis(79), "21 to 100");
         assert_eq!(chances.longest_time_for(9 * 1500), Duration::from_millis(2 * 90 + 69));
         assert_eq!([&steps, &chances].map(|of| of.longest_time_for(0)), [Duration::ZERO; 2]);
+        for of in [steps, chances, self::steps(&[(u64::MAX / 2_000_000, 0), (1, 1)])] {
+            assert!(of.longest_time_for(u64::MAX) >= of.period());
+        }
     }
 
     proptest! {
