@@ -17,7 +17,7 @@ use traffic::{Measure, Model};
 const TIMEOUT: f64 = 1.0;
 
 /// The effect of the longest silence that may hit one of these variants on a metric whose mean is
-/// `reference`, in the metric's unit; zero without random loss and recordings. A run reads so many
+/// `reference`, in the metric's unit; zero without random loss and recordings. A run reads
 /// `bytes`.
 pub(crate) fn unseen<'v>(
     scenario: &Scenario,
@@ -89,7 +89,7 @@ mod tests {
     /// Regression: over a recorded train half of the intervals did not contain the truth, because
     /// few runs meet one of its tunnels.
     #[test]
-    fn slowest_part_of_a_recording_counts_where_it_costs_more_than_a_second() {
+    fn slowest_part_of_a_recording_counts() {
         let of = |trace: &str, traffic, bytes| {
             let scenario = scenario(&format!("trace {trace} delay 30ms"), traffic);
             of_all(&scenario, 2.0, bytes)

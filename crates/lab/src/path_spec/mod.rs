@@ -207,7 +207,7 @@ impl PathSpec {
     }
 
     /// By how many seconds a run of `length` seconds may take longer in the slowest part of its
-    /// recordings, if it has any. It transfers so many bytes down and up.
+    /// recordings, if it has any; `bytes` is what it transfers down and up.
     pub(crate) fn longest_delay(&self, bytes: [f64; 2], length: f64) -> Option<f64> {
         let of = |(link, bytes): (&LinkSpec, f64)| match &link.capacity {
             CapacitySpec::Trace(trace) => Some(trace.longest_delay(bytes, length)),

@@ -110,7 +110,7 @@ impl TraceFile {
         gap.or(silence).unwrap_or_default()
     }
 
-    /// By how many seconds a run of `length` seconds that transfers so many bytes may take longer
+    /// By how many seconds a run of `length` seconds that transfers `bytes` may take longer
     /// in the slowest part of the recording: no capacity for a time, or too little.
     pub(crate) fn longest_delay(&self, bytes: f64, length: f64) -> f64 {
         let usual = (bytes * 8.0 / self.capacity.mean_rate().as_bps() as f64).max(length);

@@ -215,7 +215,7 @@ pub(super) fn key(scenario: &Scenario, variants: &[Variant], metrics: &[Metric])
 }
 
 /// What has to be recorded of runs for these metrics. Nobody sees the result hashes, which took a
-/// tenth of the time where much background is simulated; only `--runs auto` looks at them.
+/// tenth of the time where much background is simulated; only `--runs auto` needs them.
 pub(super) fn recording(scenario: &Scenario, metrics: &[Metric]) -> Recording {
     let is_of_account = |of: &Metric| match of {
         Metric::Number(name) => claims::numbers(name).any(|of| of.starts_with(HEAD_OF_LINE)),

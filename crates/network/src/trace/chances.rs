@@ -39,7 +39,7 @@ impl Chances {
         Rate::from_bps(self.count() * CHANCE_BYTES * 8 * 1000 / self.period_ms())
     }
 
-    /// The longest time from a chance on in which so many bytes pass.
+    /// The longest time from a chance on until `bytes` have passed.
     pub(super) fn longest_ms_for(&self, bytes: u64) -> u64 {
         let chances = bytes.div_ceil(CHANCE_BYTES);
         let (periods, rest) = (chances / self.count(), (chances % self.count()) as usize);

@@ -97,7 +97,7 @@ impl CapacityTrace {
         }
     }
 
-    /// The longest time that it takes to pass so many bytes, begun at a sample.
+    /// The longest time that `bytes` take to pass, from the beginning of a sample on.
     pub fn longest_time_for(&self, bytes: u64) -> Duration {
         match &self.shape {
             Shape::Chances(chances) => {

@@ -90,7 +90,7 @@ impl Steps {
         longest
     }
 
-    /// The longest time from the beginning of a step on in which so many bytes pass.
+    /// The longest time from the beginning of a step on until `bytes` have passed.
     pub(super) fn longest_ns_for(&self, bytes: u64) -> u64 {
         if bytes == 0 {
             return 0;
