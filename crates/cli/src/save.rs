@@ -146,8 +146,19 @@ pub(crate) fn write_folder(
 ) -> io::Result<()> {
     let Written { scenario, study, report, series, delays, repetition, .. } = *written;
     let toml = &folder.scenario_toml(scenario)?;
-    let sheet =
-        Sheet { scenario, toml, study, report, series, delays, provenance, repetition, notes };
+    let seeds = &[scenario.seed];
+    let sheet = Sheet {
+        scenario,
+        toml,
+        study,
+        report,
+        series,
+        delays,
+        provenance,
+        repetition,
+        notes,
+        seeds,
+    };
     folder.write_study(written, provenance, &[(PAGE, page(&sheet))])
 }
 

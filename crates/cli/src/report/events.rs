@@ -111,9 +111,9 @@ fn caption(sheet: &Sheet<'_>, end: f64, left_out: usize, tally: &Tally) -> Strin
         "For every variant: rate of the bytes that each path delivered first, per 100 ms, stacked; \
          of several connections, the one that carried most data; means of equal times where there \
          are more values than fit.{events} Each variant is shown by the \
-         repetition nearest to its median (seed {}); variants without a finished repetition are \
+         repetition nearest to its median ({}); variants without a finished repetition are \
          omitted.{more}{}",
-        sheet.scenario.seed,
+        sheet.seeds(),
         tally.text()
     )
 }

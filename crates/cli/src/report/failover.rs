@@ -119,9 +119,10 @@ pub(super) fn times(sheet: &Sheet<'_>) -> Figure {
         title: "Time without delivery after a path failure".to_owned(),
         caption: format!(
             "The longest time between two deliveries that an event can have caused. Every dot is \
-             one of {} repetitions (seed {}), in order from top to bottom; the upright mark is \
+             one of {} repetitions ({}), in order from top to bottom; the upright mark is \
              the mean with its 95 % interval (Student t).{thinned}{left_out}",
-            sheet.report.runs, sheet.scenario.seed,
+            sheet.report.runs,
+            sheet.seeds(),
         ),
         height: height + MARGINS,
         choice: VARIANT,

@@ -38,7 +38,7 @@ use lab::{Report, Scenario, Study, VariantSeries};
 #[derive(Clone, Copy)]
 pub(crate) struct Sheet<'a> {
     pub scenario: &'a Scenario,
-    /// The scenario as a file.
+    /// The scenario as a file; empty of several folders.
     pub toml: &'a str,
     pub study: &'a Study,
     pub report: &'a Report,
@@ -51,6 +51,8 @@ pub(crate) struct Sheet<'a> {
     pub repetition: Option<u64>,
     /// Notes at the top of the page.
     pub notes: &'a [String],
+    /// Seeds of the runs, each once.
+    pub seeds: &'a [u64],
 }
 
 impl<'a> Sheet<'a> {
@@ -66,6 +68,18 @@ impl<'a> Sheet<'a> {
             provenance: &stored.provenance,
             repetition: stored.repetition,
             notes: &stored.notes,
+            seeds: &stored.seeds,
+        }
+    }
+
+    /// `seed 1`, `seeds 1, 4`.
+    fn seeds(&self) -> String {
+        match self.seeds {
+            [seed] => format!("seed {seed}"),
+            seeds => {
+                let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+                format!("seeds {}", seeds.join(", "))
+            }
         }
     }
 }

@@ -137,20 +137,22 @@ impl Page {
 
 fn summary_line(sheet: &Sheet<'_>) -> String {
     let Sheet { scenario, report, .. } = sheet;
-    let runs = report.variants.first().map_or(0, |variant| variant.n);
+    let runs = || report.variants.iter().map(|variant| variant.n);
+    let (fewest, most) = (runs().min().unwrap_or(0), runs().max().unwrap_or(0));
     let stopped = if report.interrupted { ", interrupted" } else { "" };
     let runs = match sheet.repetition {
         Some(number) => format!("repetition {number}"),
-        None if runs == 1 => format!("1 repetition{stopped}"),
-        None => format!("{runs} repetitions{stopped}"),
+        None if most == 1 => format!("1 repetition{stopped}"),
+        None if fewest < most => format!("{fewest} to {most} repetitions{stopped}"),
+        None => format!("{most} repetitions{stopped}"),
     };
     format!(
-        "{}; {}, {} {}, {runs}, seed {}.",
+        "{}; {}, {} {}, {runs}, {}.",
         escaped(&timed_traffic(scenario)),
         escaped(&protocols(scenario)),
         terms::term("hosts"),
         hosts(scenario, report),
-        scenario.seed,
+        sheet.seeds(),
     )
 }
 
@@ -178,13 +180,17 @@ fn rerun(page: &mut Page, sheet: &Sheet<'_>) {
     // Lines break between words, not at hyphens.
     let words = words.iter().map(|word| format!("<span>{}</span>", escaped(word)));
     page.line(&format!("<pre>{}</pre>", words.collect::<Vec<_>>().join(" ")));
-    page.line("<p>or, with the file below as <code>scenario.toml</code>:</p>");
-    let again = match sheet.repetition {
-        Some(number) => format!("anabranch run scenario.toml --series --run {number}"),
-        None => "anabranch compare scenario.toml".to_owned(),
-    };
-    page.line(&format!("<pre>{again}</pre>"));
-    page.line(&format!("<pre>{}</pre>", escaped(toml)));
+    if toml.is_empty() {
+        page.line("<p>The scenario of each folder is its <code>scenario.toml</code>.</p>");
+    } else {
+        page.line("<p>or, with the file below as <code>scenario.toml</code>:</p>");
+        let again = match sheet.repetition {
+            Some(number) => format!("anabranch run scenario.toml --series --run {number}"),
+            None => "anabranch compare scenario.toml".to_owned(),
+        };
+        page.line(&format!("<pre>{again}</pre>"));
+        page.line(&format!("<pre>{}</pre>", escaped(toml)));
+    }
     page.line(&format!(
         "<p class=\"small\">anabranch {}; run on {}. Result hash, which does not depend on the \
          machine or the number of threads: <code class=\"hash\">{}</code></p>",

@@ -87,9 +87,10 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
         title: "Share against TCP".to_owned(),
         caption: format!(
             "The goodput of a variant divided by the mean goodput of the competing TCP flows: mean \
-             over {} repetitions (seed {}) with 95 % interval. At the dashed line both are equal; \
+             over {} repetitions ({}) with 95 % interval. At the dashed line both are equal; \
              to the right of it the variant gets more.",
-            sheet.report.runs, sheet.scenario.seed,
+            sheet.report.runs,
+            sheet.seeds(),
         ),
         height: 90 + 34 * bars.len() as u32,
         choice: VARIANT,

@@ -316,12 +316,31 @@ fn folders_of_different_seeds_are_combined_without_pairing() {
     combined(&[&one, &two, "--out", &page]);
     let html = fs::read_to_string(&page).expect("the page");
     assert!(html.contains("differences between them are not paired"), "a note on the page");
+    assert!(html.contains(", 4 repetitions, seeds 1, 2.</p>"), "seeds of both");
+    assert!(html.contains("The scenario of each folder is its <code>scenario.toml</code>."));
+    assert!(!html.contains("with the file below as"), "there is no one file");
     assert!(!html.contains(&format!("from {baseline}, repetition by repetition")), "{baseline}");
     combined(&[&one, "--out", &page]);
     let html = fs::read_to_string(&page).expect("the page");
     assert!(html.contains(", repetition by repetition. "), "a study of one seed");
     let boxes = fs::read_to_string(format!("{figs}/metric-boxes.svg")).expect("a figure");
     assert!(boxes.contains("mptcp/linux/cubic (two)"));
+}
+
+#[test]
+fn folder_without_single_paths_is_judged_by_those_of_another() {
+    let scratch = Scratch::new("stored-alone");
+    let [one, two, page] = ["one", "two", "page.html"].map(|name| scratch.path(name));
+    for (folder, protocol) in [(&one, "tcp"), (&two, "mptcp")] {
+        let [before, after] = [&STUDY[..8], &STUDY[9..13]];
+        succeeds(&[before, &[protocol], after, &[folder]].concat());
+    }
+    let note = "no path is used alone";
+    for (folders, is_there) in [(vec![&*two], true), (vec![&two, &one], false)] {
+        combined(&[&folders[..], &["--out", &page]].concat());
+        let html = fs::read_to_string(&page).expect("the page");
+        assert_eq!(html.contains(note), is_there, "{folders:?}");
+    }
 }
 
 #[test]

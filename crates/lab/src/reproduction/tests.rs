@@ -5,7 +5,7 @@ use super::judge::{Judged, judge};
 use super::numbers::{Compared, Differences};
 use super::plan::{Asked, Column, Plan, Results, Unit};
 use super::samples::Sampled;
-use super::values::{Described, Values, VariantValues, recording};
+use super::values::{Described, OWN_NUMBERS, Values, VariantValues, recording};
 use super::variants::batches;
 use crate::error::{Given, InputError, SourceFile};
 use crate::execution::run_variants;
@@ -552,6 +552,31 @@ fn flows_on_other_paths_change_no_value_of_a_path_alone() {
     let number = |of: &VariantRuns| of.runs.iter().map(|run| run.value).collect::<Vec<_>>();
     let apart: Vec<_> = batches.iter().flat_map(run).map(|of| number(&of)).collect();
     assert_eq!(apart, all.variants.iter().map(number).collect::<Vec<_>>());
+}
+
+/// A misspelt number was undecided.
+#[test]
+fn number_that_no_run_has_is_refused() {
+    let text = "traffic = \"bulk:256KiB\"\nprotocols = \"mptcp\"\nruns = 2\n\
+        [path]\nfast = \"rate 10mbit delay 5ms\"\nslow = \"rate 5mbit delay 50ms\"\n";
+    let file = SourceFile { name: "page.toml".to_owned(), text: text.to_owned() };
+    let scenario = options(&Arc::new(file)).and_then(|of| of.resolve()).unwrap();
+    let study = run_variants(&scenario, &variants_of(&scenario), RECORDING, &Silent).unwrap();
+    let of = |name: &str| Values::of(&scenario, &study, &[Metric::Number(name.to_owned())]);
+    assert_eq!(
+        of("ended - rtt/fasst/p50").err().as_deref(),
+        Some("no number of packets has the name `rtt/fasst/p50`; did you mean `rtt/fast/p50`?")
+    );
+    let unknown = of("ended - data_pakets").unwrap_err();
+    let expected = "no run has a number `data_pakets`: did you mean `data_packets`? Valid are: ";
+    assert!(unknown.starts_with(expected), "{unknown}");
+    // Without `--packet-metrics` no run has them.
+    for name in ["rtt/slow/n", "out_of_order/share", "ended - rtt/fast/p50"] {
+        assert!(of(name).unwrap().variants[0].columns[0].iter().all(Option::is_none), "{name}");
+    }
+    for name in OWN_NUMBERS {
+        assert!(of(name).unwrap().variants[0].columns[0].iter().all(Option::is_some), "{name}");
+    }
 }
 
 /// What a metric does not need is not recorded; the numbers of the others are the same.

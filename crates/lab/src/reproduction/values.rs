@@ -12,8 +12,10 @@ use crate::scenario::packet_number;
 use crate::scenario::{Family, Runs, Scenario, Variant, measures, metric};
 use crate::statistics::mean;
 use crate::study::{Study, VariantRuns, hex};
+use crate::words::nearest_help;
 use serde_json::{Map, Value, json};
 use simulator::Recording;
+use std::collections::BTreeSet;
 use traffic::Measure;
 
 /// How the names of the numbers begin that are of the accounts of a run.
@@ -72,6 +74,7 @@ impl Values {
     ) -> Result<Values, String> {
         let sources = metrics.iter().map(|of| source(scenario, of));
         let sources = sources.collect::<Result<Vec<(Source, Described)>, String>>()?;
+        sources.iter().try_for_each(|(source, _)| must_be_known(study, source))?;
         let column =
             |runs: &[Run], source: &Source| runs.iter().map(|r| number(r, source)).collect();
         let variant = |of: &VariantRuns| VariantValues {
@@ -248,9 +251,27 @@ fn source(scenario: &Scenario, of: &Metric) -> Result<(Source, Described), Strin
         }
         Metric::LargestShare => (Source::LargestShare, plain("1")),
         Metric::Number(name) => {
+            claims::numbers(name)
+                .try_for_each(|name| packet_number::must_be_known(name, &scenario.paths))?;
             (Source::Number(name.clone()), plain(claims::numbers(name).next().map_or("", unit_of)))
         }
     })
+}
+
+/// Refuses a further number that no run of a study has. Those of packets, which are known before,
+/// a run without such packets does not have.
+fn must_be_known(study: &Study, source: &Source) -> Result<(), String> {
+    let Source::Number(names) = source else { return Ok(()) };
+    let runs = || study.variants.iter().flat_map(|of| &of.runs);
+    let is_unknown = |name: &&str| {
+        let is_own = OWN_NUMBERS.contains(name) || packet_number::unit_of(name).is_some();
+        !is_own && runs().next().is_some() && runs().all(|run| run.further(name).is_none())
+    };
+    let Some(name) = claims::numbers(names).find(is_unknown) else { return Ok(()) };
+    let of_runs = runs().flat_map(|run| run.extra.iter().map(|(name, _)| name.as_str()));
+    let valid: BTreeSet<&str> = of_runs.chain(OWN_NUMBERS).collect();
+    let help = nearest_help(name, &valid.into_iter().collect::<Vec<_>>());
+    Err(format!("no run has a number `{name}`: {help}"))
 }
 
 /// The SI unit of a further number of a run.
@@ -278,6 +299,19 @@ fn number(run: &Run, source: &Source) -> Option<f64> {
         }
     }
 }
+
+/// The further numbers that every run may have; `further` has them.
+pub(super) const OWN_NUMBERS: [&str; 9] = [
+    "ended",
+    "bytes_read",
+    "data_packets",
+    "retransmitted_segs",
+    "reinjected_bytes",
+    "duplicate_bytes",
+    "head_of_line",
+    "head_of_line_bytes",
+    "complete",
+];
 
 /// A further number of a run by name, as in the table of runs.
 fn further(run: &Run, name: &str) -> Option<f64> {

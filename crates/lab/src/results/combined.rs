@@ -9,7 +9,7 @@ use super::stored::StoredStudy;
 use crate::error::InputError;
 use crate::report::Report;
 use crate::results::Provenance;
-use crate::scenario::{Baseline, Runs, Scenario};
+use crate::scenario::{Baseline, Runs, Scenario, none_alone};
 use crate::series::VariantSeries;
 use crate::study::{Study, VariantRuns};
 use serde_json::json;
@@ -203,7 +203,12 @@ fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStud
         delays.absorb(&stored.delays, renamed);
         merged.study.interrupted |= stored.study.interrupted;
         widen(&mut merged.scenario, &stored.scenario);
+        if !merged.seeds.contains(&stored.scenario.seed) {
+            merged.seeds.push(stored.scenario.seed);
+        }
     }
+    forget_none_alone(&mut merged.scenario, folders);
+    merged.toml = String::new();
     let fewest = variants.iter().map(|of| of.runs.len()).min().unwrap_or(0);
     merged.scenario.baseline = Baseline::Best;
     merged.scenario.runs = Runs::Fixed(u32::try_from(fewest).unwrap_or(u32::MAX));
@@ -219,6 +224,17 @@ fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStud
     };
     merged.document["folders"] = folders.iter().map(folder).collect();
     Some(merged)
+}
+
+/// Takes away the notes of folders that use no path alone, where another folder does.
+fn forget_none_alone(scenario: &mut Scenario, folders: &[Named]) {
+    if none_alone(&scenario.choices.protocols).is_some() {
+        return;
+    }
+    for (_, stored) in folders {
+        let of_folder = none_alone(&stored.scenario.choices.protocols);
+        scenario.notes.retain(|note| of_folder.as_ref() != Some(note));
+    }
 }
 
 /// Adds the choices of another scenario.

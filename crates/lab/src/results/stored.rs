@@ -42,7 +42,7 @@ const OTHER_VERSION: &str = "use the program that wrote the folder, or run the s
 pub struct StoredStudy {
     /// Scenario without recordings and pages, so it cannot be simulated.
     pub scenario: Scenario,
-    /// Text of `scenario.toml`.
+    /// Text of `scenario.toml`; empty where folders were combined, as each has its own.
     pub toml: String,
     /// Runs.
     pub study: Study,
@@ -58,6 +58,8 @@ pub struct StoredStudy {
     pub repetition: Option<u64>,
     /// Notes for readers.
     pub notes: Vec<String>,
+    /// Seeds of the runs, each once.
+    pub seeds: Vec<u64>,
     /// `result.json`.
     pub(super) document: Value,
 }
@@ -80,6 +82,7 @@ impl StoredStudy {
             .ok_or_else(|| folder.refuse(TABLE, "it has no complete repetition", AGAIN))?;
         folder.hold_against(&report, &document, &mut notes)?;
         let provenance = folder.provenance();
+        let seeds = vec![scenario.seed];
         Ok(StoredStudy {
             scenario,
             toml,
@@ -90,6 +93,7 @@ impl StoredStudy {
             provenance,
             repetition,
             notes,
+            seeds,
             document,
         })
     }

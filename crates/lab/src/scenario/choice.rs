@@ -144,7 +144,7 @@ fn unweighted(schedulers: &[SchedulerChoice]) -> Option<String> {
 }
 
 /// A note on studies without a single path.
-fn none_alone(protocols: &[Protocol]) -> Option<String> {
+pub(crate) fn none_alone(protocols: &[Protocol]) -> Option<String> {
     let all = protocols.iter().copied().all(Protocol::is_multipath);
     let alone = if protocols == [Protocol::CmtSctp] { "sctp" } else { "tcp" };
     all.then(|| {

@@ -86,6 +86,25 @@ pub(super) fn named(
     Ok(found.into_iter().map(measure).collect())
 }
 
+/// Refuses what has a family of these numbers and is none of them; other names pass.
+pub(crate) fn must_be_known(name: &str, paths: &[PathSpec]) -> Result<(), String> {
+    if unit_of(name).is_none() {
+        return Ok(());
+    }
+    let all: Vec<String> = names(paths).iter().map(Name::text).collect();
+    // Their count is no metric of `compare`, but runs have it.
+    let counted = name.strip_suffix("/n");
+    let has_count = |known: &String| {
+        counted.is_some_and(|of| known.strip_prefix(of).is_some_and(|rest| rest.starts_with('/')))
+    };
+    if all.iter().any(|known| known == name || has_count(known)) {
+        return Ok(());
+    }
+    let near = nearest(name, all.iter().map(String::as_str));
+    let help = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    Err(format!("no number of packets has the name `{name}`{help}"))
+}
+
 /// Whether a word can only be meant as a number of packets.
 fn is_like(word: &str) -> bool {
     let of_paths = ["rtt", "loss", "contribution", "slow_start"];

@@ -182,9 +182,9 @@ impl CongestionControl for ByteControl {
     /// RFC 9260 has no undo.
     fn on_undo(&mut self, _path: PathId, _now: Instant) {}
 
-    fn on_idle_restart(&mut self, path: PathId, idle: Duration, rto: Duration, _now: Instant) {
+    fn on_idle_restart(&mut self, path: PathId, idle: Duration, rto: Duration, now: Instant) {
         if let Some(path) = self.path_mut(path) {
-            path.window.decay(idle, rto);
+            path.window.decay(now - idle, rto, now);
         }
     }
 

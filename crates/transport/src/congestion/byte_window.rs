@@ -14,7 +14,7 @@
 //! - Bytes of duplicate TSNs are not counted in `partial_bytes_acked`.
 
 use super::BurstLimit;
-use base::Duration;
+use base::{Duration, Instant};
 use std::net::IpAddr;
 
 /// Floor of the window in whole PMDCS that is not undercut by idle periods (s7.2.1).
@@ -30,6 +30,8 @@ pub(super) struct ByteWindow {
     ssthresh: u64,
     partial_bytes_acked: u64,
     in_fast_recovery: bool,
+    /// The idle time for which it decayed: from when to when.
+    decayed: (Instant, Instant),
 }
 
 /// What an acknowledgement does to a window.
@@ -73,6 +75,7 @@ impl ByteWindow {
             ssthresh: ssthresh.map_or(u64::MAX, |bytes| bytes.max(least)),
             partial_bytes_acked: 0,
             in_fast_recovery: false,
+            decayed: (Instant::ZERO, Instant::ZERO),
         }
     }
 
@@ -189,19 +192,24 @@ impl ByteWindow {
         self.in_fast_recovery = false;
     }
 
-    /// Nothing was sent on the path for `idle`: each RTO halves the window, not below 4 PMDCS; the
-    /// threshold keeps the window before (s7.2.1).
-    pub(super) fn decay(&mut self, idle: Duration, rto: Duration) {
+    /// Nothing was sent on the path since `last_sent`: each RTO halves the window once, however
+    /// often this is called, not below 4 PMDCS; the threshold keeps the window before the first of
+    /// them (s7.2.1).
+    pub(super) fn decay(&mut self, last_sent: Instant, rto: Duration, now: Instant) {
         let floor = MIN_IDLE_WINDOW * u64::from(self.pmdcs);
-        if rto.is_zero() || idle < rto || self.cwnd <= floor {
+        let goes_on = self.decayed.0 == last_sent && self.decayed.1 > last_sent;
+        let mut until = if goes_on { self.decayed.1 } else { last_sent };
+        if rto.is_zero() || until + rto > now || self.cwnd <= floor {
             return;
         }
-        self.ssthresh = self.cwnd;
-        let mut rest = idle;
-        while rest >= rto && self.cwnd > floor {
-            self.cwnd = (self.cwnd / 2).max(floor);
-            rest -= rto;
+        if !goes_on {
+            self.ssthresh = self.cwnd;
         }
+        while until + rto <= now && self.cwnd > floor {
+            self.cwnd = (self.cwnd / 2).max(floor);
+            until += rto;
+        }
+        self.decayed = (last_sent, until);
     }
 }
 
@@ -311,7 +319,7 @@ mod tests {
         window.set_pmdcs(548);
         assert_eq!((window.cwnd(), window.ssthresh()), (4404, None), "bytes in the network stay");
         assert_eq!(window.on_ack(1, full(2936)), Step::SlowStart(548));
-        window.decay(Duration::from_secs(60), Duration::from_secs(1));
+        window.decay(Instant::ZERO, Duration::from_secs(1), Instant::from_secs(60));
         assert_eq!(window.cwnd(), 4 * 548);
         window.on_timeout(4 * 548);
         assert_eq!((window.cwnd(), window.ssthresh()), (548, Some(4 * 548)));
@@ -321,7 +329,8 @@ mod tests {
 
     #[test]
     fn idle_window_decays_to_four_chunks_once_per_rto() {
-        let (rto, ms) = (Duration::from_millis(1000), Duration::from_millis);
+        let (rto, sent) = (Duration::from_millis(1000), Instant::from_millis(7));
+        let after = |idle| sent + Duration::from_millis(idle);
         for (idle, cwnd, ssthresh) in [
             (999, 40_000, None),
             (1000, 20_000, Some(40_000)),
@@ -330,12 +339,27 @@ mod tests {
             (60_000, 5872, Some(40_000)),
         ] {
             let mut window = ByteWindow::new(P, 40_000, None);
-            window.decay(ms(idle), rto);
+            window.decay(sent, rto, after(idle));
             assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, ssthresh), "after {idle} ms");
         }
         let mut unused = ByteWindow::new(P, 4404, None);
-        unused.decay(ms(60_000), rto);
+        unused.decay(sent, rto, after(60_000));
         assert_eq!((unused.cwnd(), unused.ssthresh()), (4404, None), "never raised");
+    }
+
+    /// A path that could not send although it was polled halved its window with every poll.
+    #[test]
+    fn idle_window_decays_once_per_rto_however_often_it_is_polled() {
+        let (rto, ms) = (Duration::from_millis(1000), Instant::from_millis);
+        let mut window = ByteWindow::new(P, 40_000, None);
+        for (now, cwnd) in [(1007, 20_000), (1008, 20_000), (2006, 20_000), (2007, 10_000)] {
+            window.decay(ms(7), rto, ms(now));
+            assert_eq!((window.cwnd(), window.ssthresh()), (cwnd, Some(40_000)), "at {now} ms");
+        }
+        window.decay(ms(2500), rto, ms(3499));
+        assert_eq!((window.cwnd(), window.ssthresh()), (10_000, Some(40_000)), "sent again");
+        window.decay(ms(2500), rto, ms(3500));
+        assert_eq!((window.cwnd(), window.ssthresh()), (5872, Some(10_000)), "and idle again");
     }
 
     proptest! {
