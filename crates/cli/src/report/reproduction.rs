@@ -35,9 +35,11 @@ pub(crate) fn reproduction_page(
     if is_quick {
         page.push_str(QUICK);
     }
-    page.push_str(&table(rows));
-    page.push_str(CAPTION);
-    page.push_str(&reasons(rows));
+    if !rows.is_empty() {
+        page.push_str(&table(rows));
+        page.push_str(CAPTION);
+        page.push_str(&reasons(rows));
+    }
     let is_table = |of: &&&Drawn<'_>| of.figure.draw == Draw::Matrix;
     if drawn.iter().any(|of| !is_table(&of)) {
         page.push_str(&scripts());

@@ -123,7 +123,11 @@ impl From<InputError> for Failure {
 
 impl From<UnitError> for Failure {
     fn from(error: UnitError) -> Failure {
-        Failure(error.to_string(), FAILED)
+        let code = match error {
+            UnitError::Input(_) | UnitError::Metric(..) => USAGE,
+            UnitError::Study(..) | UnitError::Keep(..) => FAILED,
+        };
+        Failure(error.to_string(), code)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) type Numbers<'a> = Vec<OfPaper<'a>>;
 pub(super) type OfPaper<'a> = (&'a str, Vec<Compared<'a>>);
 
 /// In place of the table where a selection has figures only.
-const NO_CLAIM: &str = "no claim is selected; `--out DIR` draws the figures\n";
+const NO_CLAIM: &str = "no claim is selected; figures are drawn in the folder of `--out`\n";
 
 /// Text output: selected tables, then claims.
 pub(super) fn text(
@@ -110,11 +110,11 @@ pub(super) fn markdown(rows: &[Row<'_>], tables: &[OfPaper<'_>]) -> String {
         text.push_str(&numbers_of(of).markdown());
         text.push('\n');
     }
-    if !rows.is_empty() || tables.is_empty() {
+    if !rows.is_empty() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}\n{}", table(rows).markdown(), summary(rows));
     }
-    text
+    if text.is_empty() { NO_CLAIM.to_owned() } else { text }
 }
 
 /// `43 studies, 4680 runs, about 12.3 million packets and 40 CPU seconds`.

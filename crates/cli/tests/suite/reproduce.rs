@@ -244,6 +244,12 @@ fn list_has_the_tables_and_only_what_is_selected() {
     assert!(one.contains("009-C2") && !one.contains("009-C1") && !one.contains("fig1"), "{one}");
     let drawn = succeeds(&["reproduce", "009/fig4", "--claims", SAMPLE, "--quick", "--quiet"]);
     assert!(drawn.starts_with("no claim is selected"), "{drawn}");
+    let scratch = Scratch::new("reproduce-figure");
+    let folder = scratch.path("out");
+    let call = ["reproduce", "009/fig4", "--claims", SAMPLE, "--quick", "--quiet", "--out"];
+    assert_eq!(succeeds(&[&call[..], &[&folder, "--markdown"]].concat()), drawn);
+    let page = fs::read_to_string(format!("{folder}/009.html")).expect("the page");
+    assert!(page.contains("009/fig4") && !page.contains("holds?"), "no empty table of claims");
     let output = anabranch(&["reproduce", "--list", "--json", "--claims", SAMPLE]);
     assert_eq!(output.status.code(), Some(2), "a list is no document");
 }

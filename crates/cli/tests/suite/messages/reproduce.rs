@@ -91,6 +91,14 @@ fn mistakes_in_claims() {
             "check = \"order\"\nexperiment = \"burst\"\nmetric = \"share:dsl\"\n\
              values = [\"best\", 2]",
         ),
+        part(
+            "check = \"order\"\nexperiment = \"burst\"\nmetric = \"number:rtt/fst/p50\"\n\
+             values = [\"best\", 2]",
+        ),
+        part(
+            "check = \"order\"\nexperiment = \"burst\"\nmetric = \"number:data_pakets\"\n\
+             values = [\"best\", 2]",
+        ),
         part("check = \"order\"\nvalues = [\"best\", 2]"),
         part("check = \"order\"\nexperiment = \"burst\"\nvalues = [\"best:sctp\", 2]"),
         claim("missing = \"no\"\n[[figure]]\nid = \"f\"\ncaption = \"\"\ndraw = \"pie\""),
