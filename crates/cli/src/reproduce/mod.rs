@@ -1,12 +1,13 @@
 //! The subcommand `reproduce`: runs the experiments of the papers and says which of their claims
 //! hold.
 //!
-//! The lab plans and judges; `progress` shows which study is running, `table` prints the claims,
-//! `shard` reads which part of the studies to run.
+//! The lab plans and judges; `progress` shows which study is running, `spent` what they took,
+//! `table` prints the claims, `shard` reads which part of the studies to run.
 
 mod progress;
 mod record;
 mod shard;
+mod spent;
 mod table;
 
 use crate::by_hand;
@@ -17,12 +18,13 @@ use crate::progress::real_time;
 use crate::report::{Plotted, reproduction_page};
 use crate::save::{Overwrite, provenance};
 use clap::Args;
-use lab::reproduction::{Asked, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
+use lab::reproduction::{Asked, Costs, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
 use lab::results::{REPRODUCTION as DOCUMENT, ResultFolder};
 use lab::scenario::Key;
 use lab::{Given, InputError, Options, Scenario};
 use progress::Follower;
 use shard::Shard;
+use spent::Spent;
 use std::path::Path;
 use table::Numbers;
 
@@ -189,7 +191,8 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
         return Ok(0);
     }
     let clock = real_time();
-    let Some(results) = run_studies(prepared)? else {
+    let costs = plan.costs()?;
+    let Some((results, spent)) = run_studies(prepared, &costs)? else {
         message("interrupted: run the command again to resume, if it has --out");
         return Ok(INTERRUPTED);
     };
@@ -201,12 +204,11 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
     let numbers: Numbers<'_> =
         papers.map(|(number, of)| (&*of.number, plan.compared(number, &results))).collect();
     if let Some(file) = &args.write {
-        record::write(file.as_ref(), plan, (&rows, &numbers), &provenance(clock)).map_err(
-            |error| {
-                let help = "name a file that can be written to: `--write FILE`";
-                Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)
-            },
-        )?;
+        let made = (&provenance(clock), spent.sentence());
+        record::write(file.as_ref(), plan, (&rows, &numbers), made).map_err(|error| {
+            let help = "name a file that can be written to: `--write FILE`";
+            Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)
+        })?;
     }
     let saved = prepared
         .out
@@ -226,7 +228,10 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
 }
 
 /// Runs the studies that are not stored; `None` if interrupted.
-fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
+fn run_studies<'a>(
+    prepared: &Prepared<'_>,
+    costs: &'a Costs,
+) -> Result<Option<(Results, Spent<'a>)>, Failure> {
     let Prepared { args, plan, shard, out, merged } = prepared;
     let own = |(number, _): &(usize, &Unit)| shard.is_none_or(|shard| shard.has(*number));
     let units: Vec<&Unit> = plan.units.iter().enumerate().filter(own).map(|(_, of)| of).collect();
@@ -252,6 +257,7 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
     let reused = plan.units.len() - planned.len();
     let runs = planned.iter().map(|(unit, scenario)| plan.runs(unit, scenario)).collect();
     let follower = Follower::new(runs, args.quiet);
+    let mut spent = Spent::new(costs, reused);
     for (unit, scenario) in planned {
         follower.next(&plan.label(unit));
         let ran = plan.run(unit, &scenario, &follower);
@@ -259,16 +265,20 @@ fn run_studies(prepared: &Prepared<'_>) -> Result<Option<Results>, Failure> {
             follower.finish();
         }
         let Some(values) = ran? else { return Ok(None) };
+        spent.count(unit);
         if let Some(out) = out {
             plan.store((unit, &scenario), &values, out)?;
         }
         results.add(unit, &scenario, values);
     }
     follower.finish();
+    if let Some(sentence) = spent.sentence().filter(|_| !args.quiet) {
+        message(&sentence);
+    }
     if reused > 0 && shard.is_none() && !args.quiet {
         message(&format!("reused {reused} of {} studies", plan.units.len()));
     }
-    Ok(Some(results))
+    Ok(Some((results, spent)))
 }
 
 /// Writes the files of the folder; the document first, because it marks the others as ours.

@@ -23,15 +23,15 @@ pub(super) fn write(
     file: &Path,
     plan: &Plan,
     (rows, numbers): (&[Row<'_>], &Numbers<'_>),
-    provenance: &Provenance,
+    made: (&Provenance, Option<String>),
 ) -> io::Result<()> {
-    by_hand::write(file, &document(plan, (rows, numbers), provenance))
+    by_hand::write(file, &document(plan, (rows, numbers), made))
 }
 
 fn document(
     plan: &Plan,
     (rows, numbers): (&[Row<'_>], &Numbers<'_>),
-    provenance: &Provenance,
+    (provenance, spent): (&Provenance, Option<String>),
 ) -> String {
     let version = provenance.version.clone();
     let machine = Machine::here(utc(provenance.started), provenance.command.join(" "), version);
@@ -43,6 +43,9 @@ fn document(
         "`{}`, anabranch {}, {}, {}, {}.\n",
         machine.command, machine.version, machine.recorded, machine.hardware, machine.kernel
     );
+    if let Some(spent) = spent {
+        let _ = writeln!(text, "{spent}\n");
+    }
     for paper in &plan.papers {
         let own = |row: &&Row<'_>| paper.claims.iter().any(|claim| claim.id == row.claim.id);
         let of: Vec<&Row<'_>> = rows.iter().filter(own).collect();

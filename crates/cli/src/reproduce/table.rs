@@ -1,5 +1,6 @@
 //! The claims as a table, in text and Markdown, and the list of what can be reproduced.
 
+use super::spent::purpose;
 use crate::columns::{Column, Table};
 use crate::output::Screen;
 use crate::report::{difference, differences_of, holds, shown};
@@ -230,11 +231,9 @@ fn totals(text: &mut String, all: &Costs, paper: Option<usize>, screen: Screen) 
     let own = all.of(paper, |of| of == Kernel::Paper);
     let today = all.of(paper, |of| of == Kernel::Linux);
     let neighbours = all.of(paper, |of| matches!(of, Kernel::Sensitivity(..)));
-    let columns = [
-        ("on the kernel of the paper", own),
-        ("on Linux", today),
-        ("with neighbouring values", neighbours),
-    ];
+    let columns =
+        [(Kernel::Paper, own), (Kernel::Linux, today), (Kernel::Sensitivity(0, 0), neighbours)];
+    let columns = columns.map(|(of, cost)| (purpose(of), cost));
     for (name, cost) in columns.iter().filter(|(_, cost)| cost.studies > 0) {
         screen.wrap(text, "  ", &format!("{name}: {}", costs(cost)), "2");
     }

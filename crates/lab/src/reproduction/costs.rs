@@ -71,6 +71,11 @@ impl Costs {
         self.sum(|unit| own(unit) && is_meant(unit.column))
     }
 
+    /// Of one study; nothing if it is not of the plan.
+    pub fn of_unit(&self, unit: &Unit) -> Cost {
+        self.0.get(unit).copied().unwrap_or_default()
+    }
+
     /// Of a claim of a paper, on the paper's kernel.
     pub fn of_claim(&self, papers: &[Paper], (paper, claim): (usize, &Claim)) -> Cost {
         self.of_experiments(paper, &experiments_of(&papers[paper], claim))

@@ -66,6 +66,13 @@ pub struct Unit {
     pub(super) experiment: usize,
 }
 
+impl Unit {
+    /// What it is run for.
+    pub const fn column(&self) -> Column {
+        self.column
+    }
+}
+
 /// What a study is run for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Column {
