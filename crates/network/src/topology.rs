@@ -146,13 +146,16 @@ impl Topology {
     /// The next hop of a packet from `src` to `dst` that came out of `link`.
     #[inline]
     pub fn next_hop(&self, link: LinkId, (src, dst): (IpAddr, IpAddr)) -> Hop {
+        self.hop(link, |table| table.lookup(src, dst))
+    }
+
+    #[inline(always)]
+    fn hop(&self, link: LinkId, lookup: impl FnOnce(&Table) -> Option<LinkId>) -> Hop {
         match self.ahead.get(link.index()) {
             Some(Ahead::Fixed(hop)) => *hop,
-            Some(Ahead::Table(router)) => self
-                .tables
-                .get(*router)
-                .and_then(|table| table.lookup(src, dst))
-                .map_or(Hop::Drop, Hop::Link),
+            Some(Ahead::Table(router)) => {
+                self.tables.get(*router).and_then(lookup).map_or(Hop::Drop, Hop::Link)
+            }
             None => Hop::Drop,
         }
     }
@@ -161,7 +164,12 @@ impl Topology {
     /// loops of routes.
     #[inline]
     pub fn forward(&self, link: LinkId, packet: &mut Packet) -> Hop {
-        let hop = self.next_hop(link, (packet.src(), packet.dst()));
+        let hop = match packet.ends.as_v4() {
+            Some((src, dst)) => {
+                self.hop(link, |table| table.v4.lookup(src.to_bits(), dst.to_bits()))
+            }
+            None => self.next_hop(link, (packet.src(), packet.dst())),
+        };
         if let Hop::Link(_) = hop {
             if packet.hop_limit <= 1 {
                 return Hop::Drop;
@@ -246,12 +254,20 @@ enum Refused {
 /// of 32 bits are compared in a third of the time of an `IpAddr`.
 trait Bits: Copy + Ord {
     const WIDTH: u8;
+    /// Two of them, compared at once where that is possible.
+    type Pair: Copy + Ord;
+    fn pair(src: Self, dst: Self) -> Self::Pair;
     /// The first `len` bits, shifted down.
     fn prefix(self, len: u8) -> Self;
 }
 
 impl Bits for u32 {
     const WIDTH: u8 = 32;
+    type Pair = u64;
+    #[inline]
+    fn pair(src: u32, dst: u32) -> u64 {
+        u64::from(src) << 32 | u64::from(dst)
+    }
     #[inline]
     fn prefix(self, len: u8) -> Self {
         self.checked_shr(u32::from(Self::WIDTH - len)).unwrap_or(0)
@@ -260,6 +276,11 @@ impl Bits for u32 {
 
 impl Bits for u128 {
     const WIDTH: u8 = 128;
+    type Pair = (u128, u128);
+    #[inline]
+    fn pair(src: u128, dst: u128) -> (u128, u128) {
+        (src, dst)
+    }
     #[inline]
     fn prefix(self, len: u8) -> Self {
         self.checked_shr(u32::from(Self::WIDTH - len)).unwrap_or(0)
@@ -269,9 +290,9 @@ impl Bits for u128 {
 /// The routes of one family: one sorted list per prefix length, longest first, so that host routes,
 /// the usual ones, are found by one binary search.
 #[derive(Clone, Debug)]
-struct Routes<A> {
+struct Routes<A: Bits> {
     /// Routes by source and destination, in their order.
-    pairs: Vec<((A, A), LinkId)>,
+    pairs: Vec<(A::Pair, LinkId)>,
     groups: Vec<Group<A>>,
 }
 
@@ -282,15 +303,15 @@ struct Group<A> {
     routes: Vec<(A, LinkId)>,
 }
 
-impl<A> Default for Routes<A> {
+impl<A: Bits> Default for Routes<A> {
     fn default() -> Self {
         Routes { pairs: Vec::new(), groups: Vec::new() }
     }
 }
 
 impl<A: Bits> Routes<A> {
-    fn insert_pair(&mut self, pair: (A, A), via: LinkId) -> Result<(), Refused> {
-        insert_sorted(&mut self.pairs, pair, via)
+    fn insert_pair(&mut self, (src, dst): (A, A), via: LinkId) -> Result<(), Refused> {
+        insert_sorted(&mut self.pairs, A::pair(src, dst), via)
     }
 
     fn insert(&mut self, prefix: A, len: u8, via: LinkId) -> Result<(), Refused> {
@@ -307,7 +328,7 @@ impl<A: Bits> Routes<A> {
     /// A route of the pair before any other, then longest prefix first.
     #[inline]
     fn lookup(&self, src: A, dst: A) -> Option<LinkId> {
-        find_sorted(&self.pairs, (src, dst)).or_else(|| {
+        find_sorted(&self.pairs, A::pair(src, dst)).or_else(|| {
             let of = |group: &Group<A>| find_sorted(&group.routes, dst.prefix(group.len));
             self.groups.iter().find_map(of)
         })

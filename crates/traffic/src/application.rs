@@ -36,6 +36,15 @@ pub trait Application {
     fn is_done(&self) -> bool;
 }
 
+/// The earliest of these times.
+// `flatten` and `min` over an array became thousands of instructions, a tenth of a world with
+// background over UDP.
+pub(crate) fn earliest<const N: usize>(times: [Option<Instant>; N]) -> Option<Instant> {
+    let never = Instant::FAR_FUTURE;
+    let first = times.iter().fold(never, |first, at| first.min(at.unwrap_or(never)));
+    (first != never).then_some(first)
+}
+
 /// How a message is sent (RFC 9260 s11.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MessageInfo {

@@ -7,7 +7,7 @@
 //! has answered, as in the closing of RTP sessions (BYE, RFC 3550 s6.6). The receiver waits for
 //! `LINGER` after that for messages that were overtaken.
 
-use crate::application::{Application, MessageInfo, StreamFailure, StreamHost};
+use crate::application::{Application, MessageInfo, StreamFailure, StreamHost, earliest};
 use crate::check::StreamCheck;
 use crate::model::delays::interarrival_jitter;
 use crate::model::{Due, TrafficModel};
@@ -49,17 +49,14 @@ impl Kind {
 
     /// A datagram of this kind, whose content follows.
     fn datagram(self, number: u32) -> Payload {
-        let mut bytes = vec![self as u8, 0, 0, 0];
-        bytes.extend(number.to_be_bytes());
-        bytes.into()
+        let mut bytes = [self as u8, 0, 0, 0, 0, 0, 0, 0];
+        bytes[4..].copy_from_slice(&number.to_be_bytes());
+        bytes.to_vec().into()
     }
 
     /// Kind and number of a datagram; `None`: it is none of ours.
     fn of(datagram: &Payload) -> Option<(Kind, u32)> {
-        if datagram.len() < HEADER_BYTES {
-            return None;
-        }
-        let header = datagram.slice(0, HEADER_BYTES).to_bytes();
+        let header = datagram.prefix::<{ HEADER_BYTES as usize }>()?;
         let kind = Kind::ALL.into_iter().find(|kind| *kind as u8 == header[0])?;
         Some((kind, u32::from_be_bytes([header[4], header[5], header[6], header[7]])))
     }
@@ -331,14 +328,13 @@ impl Application for Datagrams {
         let sending = self.sending.as_ref();
         // A sender alone is not what the run waits for.
         let both = sending.filter(|sending| self.receiving.is_some() && !sending.is_over);
-        let times = [
+        earliest([
             sending.and_then(|sending| sending.due),
             sending.and_then(|sending| sending.end_at),
             both.and_then(|sending| sending.over_at),
             receiving.and_then(|receiving| receiving.over_at),
             self.hello_at,
-        ];
-        times.into_iter().flatten().min()
+        ])
     }
 
     fn is_done(&self) -> bool {

@@ -3,7 +3,8 @@
 //! Only UDP datagrams are split: TCP and SCTP choose the size of their packets. Collecting the
 //! fragments of a datagram is left to hosts, their bytes to `ip`. IPv6 fragments are not supported.
 
-use crate::{Body, Checksum, Packet, Payload};
+use crate::{Body, Checksum, Packet, Payload, UdpDatagram};
+use std::net::IpAddr;
 
 /// Bytes of an IPv4 header without options.
 const IPV4_HEADER: u32 = 20;
@@ -48,48 +49,73 @@ impl Packet {
     /// as their fragments may be on the way (RFC 6864 s4.1).
     pub fn fragmented(self, mtu: u32, identification: u16) -> Vec<Packet> {
         let room = mtu.saturating_sub(IPV4_HEADER) / UNIT * UNIT;
-        let unit = match &self.body {
-            Body::Udp(_) if self.is_ipv4() && room > 0 && self.wire_len() > mtu => self.unit(),
-            _ => return vec![self],
+        let is_split = self.is_ipv4() && room > 0 && self.wire_len() > mtu;
+        let (src, dst, ends) = (self.src(), self.dst(), self.ends.clone());
+        let datagram = match self.body {
+            Body::Udp(datagram) if is_split => datagram,
+            body => return vec![Packet { body, ..self }],
         };
-        let len = unit.len();
-        let part = |offset: u32| {
-            let here = room.min(len - offset);
+        let units = cut(unit((src, dst), datagram), room);
+        let mut offset = 0;
+        let last = units.len() - 1;
+        let part = |(number, payload): (usize, Payload)| {
+            let len = payload.len();
             let fragment = Fragment {
                 identification,
                 protocol: UDP,
                 // The content of a datagram has at most 65,515 bytes.
                 offset: offset as u16,
-                more: offset + here < len,
-                payload: unit.slice(offset, here),
+                more: number < last,
+                payload,
             };
-            let (ends, body) = (self.ends.clone(), Body::Fragment(fragment));
-            Packet { ends, body, ..self }
+            offset += len;
+            Packet { ends: ends.clone(), body: Body::Fragment(fragment), ..self }
         };
-        (0..len).step_by(room as usize).map(part).collect()
+        units.into_iter().enumerate().map(part).collect()
     }
+}
 
-    /// A UDP datagram with its header as real bytes, checksum included; empty for other packets.
-    fn unit(&self) -> Payload {
-        let Body::Udp(datagram) = &self.body else { return Payload::EMPTY };
-        let mut header = Vec::new();
-        let field = datagram.emit_header(&mut header);
-        let len = datagram.wire_len();
-        let mut sum = Checksum::pseudo_header(self.src(), self.dst(), UDP, len);
-        sum.add_bytes(&header);
-        sum.add_payload(&datagram.payload);
-        // Zero would mean that there is none (RFC 768).
-        let checksum = Some(sum.finish()).filter(|checksum| *checksum != 0).unwrap_or(0xFFFF);
-        header[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
-        [header.into(), datagram.payload.clone()].into_iter().collect()
+/// A UDP datagram with its header as real bytes, checksum included.
+fn unit((src, dst): (IpAddr, IpAddr), datagram: UdpDatagram) -> Payload {
+    let mut header = Vec::with_capacity(UdpDatagram::HEADER_BYTES as usize);
+    let field = datagram.emit_header(&mut header);
+    let mut sum = Checksum::pseudo_header(src, dst, UDP, datagram.wire_len());
+    sum.add_bytes(&header);
+    sum.add_payload(&datagram.payload);
+    // Zero would mean that there is none (RFC 768).
+    let checksum = Some(sum.finish()).filter(|checksum| *checksum != 0).unwrap_or(0xFFFF);
+    header[field..field + 2].copy_from_slice(&checksum.to_be_bytes());
+    [header.into(), datagram.payload].into_iter().collect()
+}
+
+/// A payload in parts of `room` bytes, the last one shorter.
+fn cut(payload: Payload, room: u32) -> Vec<Payload> {
+    let mut parts = Vec::with_capacity(payload.len().div_ceil(room) as usize);
+    let (mut part, mut left) = (Vec::new(), room);
+    for mut piece in payload.into_pieces() {
+        while piece.len() > left {
+            let rest = piece.slice(left, piece.len() - left);
+            part.push(piece.slice(0, left));
+            parts.push(Payload::from_pieces(std::mem::take(&mut part)));
+            (piece, left) = (rest, room);
+        }
+        left -= piece.len();
+        part.push(piece);
+        if left == 0 {
+            parts.push(Payload::from_pieces(std::mem::take(&mut part)));
+            left = room;
+        }
     }
+    if !part.is_empty() {
+        parts.push(Payload::from_pieces(part));
+    }
+    parts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ends, ParseError, UdpDatagram};
-    use std::net::IpAddr;
+    use crate::{Ends, ParseError};
 
     fn datagram(len: u32) -> Packet {
         let payload = Payload::virtual_range(3, 7, len);

@@ -409,17 +409,18 @@ fn open_ipv6(bytes: &[u8]) -> Result<Envelope<'_>, ParseError> {
 
 /// The UDP datagram in a unit of at least a header.
 fn reassembled_udp(src: IpAddr, dst: IpAddr, unit: &Payload) -> Result<Body, ParseError> {
-    let header = unit.slice(0, UdpDatagram::HEADER_BYTES).to_bytes();
-    let len = UdpDatagram::length(&header, unit.len() as usize)?;
-    let unit = unit.slice(0, len as u32);
-    let mut sum = Checksum::pseudo_header(src, dst, UDP, unit.len());
-    sum.add_payload(&unit);
+    let header = unit.prefix::<{ UdpDatagram::HEADER_BYTES as usize }>().unwrap_or_default();
+    let len = UdpDatagram::length(&header, unit.len() as usize)? as u32;
+    let trimmed = (len < unit.len()).then(|| unit.slice(0, len));
+    let unit = trimmed.as_ref().unwrap_or(unit);
+    let mut sum = Checksum::pseudo_header(src, dst, UDP, len);
+    sum.add_payload(unit);
     // No checksum, which IPv4 allows (RFC 768).
     let is_absent = be16(&header, 6) == 0;
     if !is_absent && sum.finish() != 0 {
         return Err(ParseError::Checksum(Layer::Udp));
     }
-    let rest = unit.len() - UdpDatagram::HEADER_BYTES;
+    let rest = len - UdpDatagram::HEADER_BYTES;
     let payload = unit.slice(UdpDatagram::HEADER_BYTES, rest);
     let (src_port, dst_port) = (be16(&header, 0), be16(&header, 2));
     Ok(Body::Udp(UdpDatagram { src_port, dst_port, payload }))

@@ -207,9 +207,8 @@ impl Payload {
         if self.join(&other) {
             return;
         }
-        let mut pieces = std::mem::take(self).into_pieces();
-        other.into_pieces().into_iter().for_each(|piece| push_piece(&mut pieces, piece));
-        *self = Payload::from_pieces(pieces);
+        let whole = [std::mem::take(self), other];
+        *self = whole.into_iter().collect();
     }
 
     /// The bytes; copied or generated unless this is one piece of real bytes.
@@ -229,6 +228,18 @@ impl Payload {
             Content::Virtual(range) => range.write_to(out),
             Content::Real(bytes) => out.extend_from_slice(bytes),
             Content::Mixed(pieces) => pieces.iter().for_each(|piece| piece.write_to(out)),
+        }
+    }
+
+    /// The first `N` bytes, `None` of fewer ones.
+    pub fn prefix<const N: usize>(&self) -> Option<[u8; N]> {
+        match self.content() {
+            Content::Real(bytes) => bytes.first_chunk().copied(),
+            Content::Mixed([first, ..]) if first.len() as usize >= N => first.prefix(),
+            _ => {
+                let len = u32::try_from(N).ok().filter(|len| *len <= self.len())?;
+                self.slice(0, len).to_bytes().first_chunk().copied()
+            }
         }
     }
 
@@ -309,9 +320,15 @@ impl VirtualRange {
 impl FromIterator<Payload> for Payload {
     /// The bytes of all of them in order, consecutive pieces joined.
     fn from_iter<I: IntoIterator<Item = Payload>>(parts: I) -> Payload {
-        let mut pieces = Vec::new();
-        let parts = parts.into_iter().flat_map(Payload::into_pieces);
-        parts.filter(|piece| !piece.is_empty()).for_each(|piece| push_piece(&mut pieces, piece));
+        let parts = parts.into_iter();
+        let mut pieces = Vec::with_capacity(parts.size_hint().0);
+        for part in parts.filter(|part| !part.is_empty()) {
+            if part.is_mixed() {
+                part.into_pieces().into_iter().for_each(|piece| push_piece(&mut pieces, piece));
+            } else {
+                push_piece(&mut pieces, part);
+            }
+        }
         Payload::from_pieces(pieces)
     }
 }
@@ -341,6 +358,9 @@ fn slice_pieces(pieces: &[Payload], mut from: u32, mut len: u32) -> Payload {
             continue;
         }
         let take = len.min(here - from);
+        if take == len && out.is_empty() {
+            return piece.slice(from, len);
+        }
         push_piece(&mut out, piece.slice(from, take));
         from = 0;
         len -= take;
@@ -381,6 +401,10 @@ mod tests {
                 assert_eq!(slice.to_bytes(), bytes[from as usize..(from + len) as usize]);
             }
         }
+        assert_eq!(whole.prefix::<12>().map(|found| found.to_vec()), Some(bytes.to_vec()));
+        assert_eq!(whole.slice(5, 7).prefix::<3>(), Some([1, 2, 3]), "in the first piece");
+        assert_eq!(whole.slice(5, 7).prefix::<4>(), Some([1, 2, 3, bytes[8]]));
+        assert_eq!((whole.prefix::<13>(), Payload::EMPTY.prefix::<0>()), (None, Some([])));
         assert!((0..12).all(|i| whole.byte_at(i) == Some(bytes[i as usize])));
         assert_eq!(whole.byte_at(12), None);
     }

@@ -44,13 +44,19 @@ fn repeat_until<T>(
     is_told: impl Fn(&World) -> bool,
     run: impl Fn() -> Option<(World, T)>,
 ) -> Option<(World, T)> {
+    let mut counted = COUNTERS.map(|name| (name, 0));
     for _ in 0..ATTEMPTS {
         let (world, outcome) = run()?;
         if is_told(&world) {
             return Some((world, outcome));
         }
+        counted = counts(&world);
     }
-    panic!("not told in {ATTEMPTS} runs");
+    panic!("not told in {ATTEMPTS} runs, the last one counted {counted:?}");
+}
+
+fn counts(world: &World) -> [(&'static str, u64); COUNTERS.len()] {
+    COUNTERS.map(|name| (name, count(world, name)))
 }
 
 /// What the kernel counts when MP_FAIL is sent because of damage on that way.
@@ -119,7 +125,7 @@ fn falls_back(role: Role, way: Way) -> Option<World> {
     let is_told = |world: &World| count(world, told(way)) > 0 && count(world, "MPTCPRetrans") == 0;
     let (world, Ends { engine, kernel, .. }) = repeat_until(is_told, run)?;
     let content = kernel::content(case.size);
-    let what = format!("{role:?} {way:?}, {:?}", COUNTERS.map(|name| (name, count(&world, name))));
+    let what = format!("{role:?} {way:?}, {:?}", counts(&world));
     let engine = engine.unwrap_or_else(|failure| panic!("engine: {failure:?} ({what})"));
     let kernel = kernel.unwrap_or_else(|failure| panic!("kernel: {failure:?} ({what})"));
     let (whole, damaged) = match way {

@@ -39,7 +39,7 @@ impl Chances {
         Rate::from_bps(self.count() * CHANCE_BYTES * 8 * 1000 / self.period_ms())
     }
 
-    /// The longest time from a chance on until `bytes` have passed.
+    /// The longest time until `bytes` have passed, from any time on: a chance was just missed.
     pub(super) fn longest_ms_for(&self, bytes: u64) -> u64 {
         let chances = bytes.div_ceil(CHANCE_BYTES);
         let (periods, rest) = (chances / self.count(), (chances % self.count()) as usize);

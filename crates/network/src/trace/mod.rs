@@ -97,7 +97,7 @@ impl CapacityTrace {
         }
     }
 
-    /// The longest time that `bytes` take to pass, from the beginning of a sample on.
+    /// The longest time that `bytes` take to pass, from any time on.
     pub fn longest_time_for(&self, bytes: u64) -> Duration {
         match &self.shape {
             Shape::Chances(chances) => {

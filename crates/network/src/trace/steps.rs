@@ -90,7 +90,7 @@ impl Steps {
         longest
     }
 
-    /// The longest time from the beginning of a step on until `bytes` have passed.
+    /// The longest time until `bytes` have passed, from any time on.
     pub(super) fn longest_ns_for(&self, bytes: u64) -> u64 {
         if bytes == 0 {
             return 0;
@@ -99,10 +99,24 @@ impl Steps {
         let (periods, rest) = (work / self.total, work % self.total);
         let whole = periods.saturating_mul(u128::from(self.period));
         let whole = u64::try_from(whole).unwrap_or(u64::MAX);
-        whole.saturating_add(self.longest_within(rest))
+        whole.saturating_add(self.longest_within(rest).max(self.reversed().longest_within(rest)))
     }
 
-    /// The same of less work than a period has. The end moves on with the beginning.
+    /// The steps from the last to the first. The longest time for some work begins where a step
+    /// begins or ends where one ends, since it changes evenly between; the second is the first of
+    /// the steps in reverse.
+    fn reversed(&self) -> Steps {
+        let (mut end, mut after) = (self.period, self.total);
+        let reversed = self.steps.iter().rev().map(|step| {
+            let (start, before) = (self.period - end, self.total - after);
+            (end, after) = (step.start, step.before);
+            Step { start, bps: step.bps, before }
+        });
+        Steps { steps: reversed.collect(), ..*self }
+    }
+
+    /// The longest time from the beginning of a step on for less work than a period has. The end
+    /// moves on with the beginning.
     fn longest_within(&self, work: u128) -> u64 {
         let (mut longest, mut last, mut over) = (0, 0, false);
         for begin in self.steps.iter().filter(|_| work > 0) {

@@ -431,6 +431,10 @@ mod slowest {
         // 100 bytes in the slow second, none for 3 s, 900 in 900 ms.
         assert_eq!(steps.longest_time_for(1000), Duration::from_millis(1000 + 3000 + 900));
         let whole = 4 * 1000 + 100;
+        // Regression: 1050 ms were found, from the beginning of the slow second on. 500 bytes before
+        // it and 100 in it take 1500 ms.
+        let ends = self::steps(&[(1000, 8000), (1000, 800), (1000, 80_000)]);
+        assert_eq!(ends.longest_time_for(600), Duration::from_millis(1500));
         let twice = steps.longest_time_for(2 * whole) - steps.longest_time_for(whole);
         assert_eq!(twice, steps.period());
         let chances = chances(&[10, 20, 21, 90]);
@@ -445,22 +449,39 @@ mod slowest {
 
     proptest! {
         #[test]
-        fn nothing_begun_at_a_sample_takes_longer(
+        fn nothing_takes_longer_whenever_it_begins(
             described in proptest::collection::vec((1u64..3000, 0u64..40_000), 1..8),
             bytes in 1u32..20_000,
+            other in 0u64..20_000,
         ) {
             prop_assume!(described.iter().any(|(_, bps)| *bps > 0));
             let trace = steps(&described);
-            let mut start = Instant::ZERO;
-            let mut longest = Duration::ZERO;
+            let end_of = |start| {
+                let start = Instant::ZERO + Duration::from_nanos(start);
+                (trace.finish(&mut Spent::default(), start, bytes) - Instant::ZERO).as_nanos()
+            };
+            let period = trace.period().as_nanos();
+            let mut starts = vec![other * 1_000_000 % period];
+            let mut boundary = 0;
             for (millis, _) in &described {
-                let end = trace.finish(&mut Spent::default(), start, bytes);
-                longest = longest.max(end - start);
-                start += Duration::from_millis(*millis);
+                starts.push(boundary);
+                boundary += millis * 1_000_000;
+                // The first starts whose ends are not before the boundary in later periods.
+                for later in [0, 1].map(|more| boundary + (end_of(0) / period + more) * period) {
+                    let (mut low, mut high) = (0, period);
+                    while low < high {
+                        let middle = u64::midpoint(low, high);
+                        (low, high) =
+                            if end_of(middle) < later { (middle + 1, high) } else { (low, middle) };
+                    }
+                    starts.push(low);
+                }
             }
-            let found = trace.longest_time_for(u64::from(bytes));
-            let off = found.as_nanos().abs_diff(longest.as_nanos());
-            prop_assert!(off <= 1, "{found:?}, not {longest:?}");
+            let longest = starts.iter().map(|start| end_of(*start) - start).max().unwrap();
+            let found = trace.longest_time_for(u64::from(bytes)).as_nanos();
+            prop_assert!(longest <= found + 1, "{found}, not {longest}");
+            // A nanosecond at 40 kbit/s is 40 us at 1 bit/s; start and end are rounded.
+            prop_assert!(found <= longest + 80_000, "{found}, not {longest}");
         }
     }
 }

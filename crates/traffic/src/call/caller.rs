@@ -4,7 +4,7 @@ use super::line::Line;
 use super::nada::{Control, DELTA, Observer};
 use super::talk::{Arrival, HEADER_BYTES, Header, Kind, Report as Saw};
 use super::{Call, METRIC};
-use crate::application::{Application, StreamFailure, StreamHost};
+use crate::application::{Application, StreamFailure, StreamHost, earliest};
 use crate::check::StreamMismatch;
 use crate::datagrams::LOST;
 use crate::model::delays::{OVER_150MS, distribution_of};
@@ -413,7 +413,7 @@ impl Application for Caller {
 
     fn poll_deadline(&self) -> Option<Instant> {
         let (video, watching) = (self.video.as_ref(), self.watching.as_ref());
-        let times = [
+        earliest([
             video.and_then(|video| video.next_frame),
             video.and_then(|video| video.next_audio),
             video.and_then(|video| video.end_at),
@@ -421,8 +421,7 @@ impl Application for Caller {
             watching.and_then(|watching| watching.next_report),
             watching.filter(|watching| !watching.is_over).and_then(|watching| watching.over_at),
             self.hello_at,
-        ];
-        times.into_iter().flatten().min()
+        ])
     }
 
     fn is_done(&self) -> bool {

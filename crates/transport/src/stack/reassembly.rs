@@ -19,13 +19,13 @@ const OVERHEAD: u64 = 256;
 /// Largest content of a datagram: 65,535 less the shortest header.
 const LARGEST: u32 = 65_515;
 
-/// What the fragments of a datagram have in common.
+/// What the fragments of a datagram have in common. First what differs most, for comparisons.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
+    identification: u16,
+    protocol: u8,
     src: IpAddr,
     dst: IpAddr,
-    protocol: u8,
-    identification: u16,
 }
 
 /// The datagrams of which some fragments have arrived.
