@@ -90,6 +90,9 @@ pub enum TopologyError {
 pub struct Topology {
     /// The end of each link.
     ahead: Vec<Ahead>,
+    /// By link: the ends of the last packet of IPv4 that came out, and its next hop. Packets come in
+    /// bursts, and searches in tables were a twentieth of a world with background traffic.
+    last: Vec<Option<(u64, Hop)>>,
     /// The link out of each interface, by host and interface.
     egress: Vec<Vec<Option<LinkId>>>,
     /// By router.
@@ -119,6 +122,7 @@ impl Topology {
                 End::Router(router) => Ahead::Table(router.0 as usize),
             });
         }
+        topology.last = vec![None; network.links.len()];
         for route in &network.routes {
             let from = network.links.get(route.via.index()).map(|link| link.from);
             if from != Some(End::Router(route.router)) {
@@ -160,14 +164,27 @@ impl Topology {
         }
     }
 
+    #[inline]
+    fn hop_of_v4(&mut self, link: LinkId, src: u32, dst: u32) -> Hop {
+        let pair = Bits::pair(src, dst);
+        if let Some(Some((last, hop))) = self.last.get(link.index())
+            && *last == pair
+        {
+            return *hop;
+        }
+        let hop = self.hop(link, |table| table.v4.lookup(src, dst));
+        if let Some(last) = self.last.get_mut(link.index()) {
+            *last = Some((pair, hop));
+        }
+        hop
+    }
+
     /// The next hop of a packet. A router decrements its hop limit (RFC 1812 s5.3.1), which ends
     /// loops of routes.
     #[inline]
-    pub fn forward(&self, link: LinkId, packet: &mut Packet) -> Hop {
+    pub fn forward(&mut self, link: LinkId, packet: &mut Packet) -> Hop {
         let hop = match packet.ends.as_v4() {
-            Some((src, dst)) => {
-                self.hop(link, |table| table.v4.lookup(src.to_bits(), dst.to_bits()))
-            }
+            Some((src, dst)) => self.hop_of_v4(link, src.to_bits(), dst.to_bits()),
             None => self.next_hop(link, (packet.src(), packet.dst())),
         };
         if let Hop::Link(_) = hop {
@@ -442,6 +459,22 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_alternate_are_forwarded_as_each_alone() {
+        let mut network = shared_bottleneck();
+        network.routes.push(Route { from: Some(ip(9)), ..route(R1, ip(2), 32, 4) });
+        let mut topology = Topology::new(&network).unwrap();
+        let pairs = [(9, 2), (8, 2), (8, 2), (9, 1), (9, 3), (9, 3), (9, 2)];
+        let found = pairs.map(|(src, dst)| {
+            let body = Body::Udp(UdpDatagram::default());
+            topology.forward(LinkId(3), &mut Packet::new(ip(src), ip(dst), body))
+        });
+        let via = |link| Hop::Link(LinkId(link));
+        assert_eq!(found, [via(4), via(5), via(5), via(4), Hop::Drop, Hop::Drop, via(4)]);
+        let alone = pairs.map(|(src, dst)| topology.next_hop(LinkId(3), (ip(src), ip(dst))));
+        assert_eq!(found, alone);
+    }
+
+    #[test]
     fn loop_of_routes_ends_with_the_hop_limit() {
         let network = Network {
             links: vec![
@@ -450,7 +483,7 @@ mod tests {
             ],
             routes: vec![route(R0, ip(0), 0, 0), route(R1, ip(0), 0, 1)],
         };
-        let topology = Topology::new(&network).unwrap();
+        let mut topology = Topology::new(&network).unwrap();
         let mut packet = Packet::new(ip(1), ip(2), Body::Udp(UdpDatagram::default()));
         let mut link = LinkId(0);
         let mut hops = 0;

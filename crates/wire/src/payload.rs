@@ -27,8 +27,9 @@ enum Repr {
 enum Stored {
     /// At least one byte.
     Real(Bytes),
-    /// Several pieces in order; never nested, never with empty pieces.
-    Mixed(Vec<Payload>),
+    /// Several pieces in order; never nested, never with empty pieces. With their length, which is
+    /// often asked for.
+    Mixed(Vec<Payload>, u32),
 }
 
 /// What a payload is.
@@ -81,7 +82,8 @@ impl Payload {
             "the pieces of a payload are plain"
         );
         if pieces.len() > 1 {
-            return Payload(Repr::Other(Rarely::new(Stored::Mixed(pieces))));
+            let len = pieces.iter().map(Payload::len).sum();
+            return Payload(Repr::Other(Rarely::new(Stored::Mixed(pieces, len))));
         }
         pieces.pop().unwrap_or_default()
     }
@@ -97,7 +99,7 @@ impl Payload {
             Repr::Other(stored) => match stored.get() {
                 None => Content::Empty,
                 Some(Stored::Real(bytes)) => Content::Real(bytes),
-                Some(Stored::Mixed(pieces)) => Content::Mixed(pieces),
+                Some(Stored::Mixed(pieces, _)) => Content::Mixed(pieces),
             },
         }
     }
@@ -290,7 +292,7 @@ impl Payload {
         if let Repr::Other(stored) = &mut self.0 {
             return match stored.take() {
                 None => Vec::new(),
-                Some(Stored::Mixed(pieces)) => pieces,
+                Some(Stored::Mixed(pieces, _)) => pieces,
                 Some(real @ Stored::Real(_)) => vec![Payload(Repr::Other(Rarely::new(real)))],
             };
         }
@@ -299,11 +301,10 @@ impl Payload {
 }
 
 impl Stored {
-    #[inline(never)]
-    fn len(&self) -> u32 {
+    const fn len(&self) -> u32 {
         match self {
             Stored::Real(bytes) => bytes.len() as u32,
-            Stored::Mixed(pieces) => pieces.iter().map(Payload::len).sum(),
+            Stored::Mixed(_, len) => *len,
         }
     }
 }

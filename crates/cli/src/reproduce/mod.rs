@@ -22,7 +22,7 @@ use lab::reproduction::{Asked, Costs, Kind, Paper, Plan, Results, Row, Unit, Uni
 use lab::results::{REPRODUCTION as DOCUMENT, ResultFolder};
 use lab::scenario::Key;
 use lab::{Given, InputError, Options, Scenario};
-use progress::Follower;
+use progress::{Follower, Planned};
 use shard::Shard;
 use spent::Spent;
 use std::path::Path;
@@ -255,8 +255,12 @@ fn run_studies<'a>(
         return Err(shard::lacking(&labels).into());
     }
     let reused = plan.units.len() - planned.len();
-    let runs = planned.iter().map(|(unit, scenario)| plan.runs(unit, scenario)).collect();
-    let follower = Follower::new(runs, args.quiet);
+    let length = |(unit, scenario): &(&Unit, Scenario)| {
+        let (runs, cost) = (plan.runs(unit, scenario), costs.of_unit(unit));
+        let seconds = (cost.unknown == 0).then(|| cost.seconds / cost.runs.max(1) as f64);
+        Planned { runs, seconds }
+    };
+    let follower = Follower::new(planned.iter().map(length).collect(), args.quiet);
     let mut spent = Spent::new(costs, reused);
     for (unit, scenario) in planned {
         follower.next(&plan.label(unit));

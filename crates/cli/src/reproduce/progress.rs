@@ -22,25 +22,32 @@ pub(super) struct Follower {
     state: Mutex<State>,
 }
 
+/// A study that is planned.
+#[derive(Clone, Copy)]
+pub(super) struct Planned {
+    pub runs: usize,
+    /// CPU seconds of a run; `None` without an estimate.
+    pub seconds: Option<f64>,
+}
+
 struct State {
-    /// Planned runs of every study.
-    planned: Vec<usize>,
+    /// What is planned, by study.
+    planned: Vec<Planned>,
     /// Number of the current study, from 1, and what it is.
     study: usize,
     label: String,
-    /// Finished runs of it, and of all.
+    /// Finished runs of it.
     done: usize,
-    all: usize,
     began: Instant,
     shown: Instant,
 }
 
 impl Follower {
-    pub(super) fn new(planned: Vec<usize>, quiet: bool) -> Follower {
+    pub(super) fn new(planned: Vec<Planned>, quiet: bool) -> Follower {
         let (bar, stopped) = stopping_line(quiet);
         let (began, shown) = (real_time(), real_time());
         let label = String::new();
-        let state = State { planned, study: 0, label, done: 0, all: 0, began, shown };
+        let state = State { planned, study: 0, label, done: 0, began, shown };
         Follower { bar, quiet, stopped, state: Mutex::new(state) }
     }
 
@@ -65,9 +72,9 @@ impl Follower {
 impl State {
     /// `study 3 of 84, 002 burst/100ms: 12 of 90 runs, 3 min left`.
     fn line(&self) -> String {
-        let planned = self.planned.get(self.study.saturating_sub(1)).copied().unwrap_or(0);
-        let total: usize = self.planned.iter().sum();
-        let left = total.saturating_sub(self.all) as f64 / self.all.max(1) as f64;
+        let now = self.study.saturating_sub(1);
+        let planned = self.planned.get(now).map_or(0, |study| study.runs);
+        let left = self.left();
         format!(
             "study {} of {}, {}: {} of {planned} runs, {} left",
             self.study,
@@ -76,6 +83,22 @@ impl State {
             self.done,
             duration(self.began.elapsed().as_secs_f64() * left)
         )
+    }
+
+    /// What is left over what is done, by the estimates: runs of one study take a thousand times as
+    /// long as those of another. A study without one counts as the mean of the others.
+    fn left(&self) -> f64 {
+        let known: Vec<f64> = self.planned.iter().filter_map(|study| study.seconds).collect();
+        let mean = match known.len() {
+            0 => 1.0,
+            count => known.iter().sum::<f64>() / count as f64,
+        };
+        let work = |study: &Planned, runs: usize| study.seconds.unwrap_or(mean) * runs as f64;
+        let total: f64 = self.planned.iter().map(|study| work(study, study.runs)).sum();
+        let (before, from) = self.planned.split_at(self.study.saturating_sub(1));
+        let before: f64 = before.iter().map(|study| work(study, study.runs)).sum();
+        let done = before + from.first().map_or(0.0, |study| work(study, self.done));
+        if done > 0.0 { (total - done).max(0.0) / done } else { 0.0 }
     }
 }
 
@@ -93,7 +116,6 @@ impl Watcher for Follower {
     fn on_run(&self, _: &Variant, _: &Run) {
         let mut state = self.state();
         state.done += 1;
-        state.all += 1;
         if !self.bar.is_hidden() {
             self.bar.set_message(state.line());
         } else if !self.quiet && state.shown.elapsed() >= LINE_EVERY {
@@ -111,20 +133,25 @@ impl Watcher for Follower {
 mod tests {
     use super::*;
 
+    const fn planned(runs: usize, seconds: Option<f64>) -> Planned {
+        Planned { runs, seconds }
+    }
+
     #[test]
     fn line_has_the_study_and_the_time_left() {
         let now = real_time();
         let state = State {
-            planned: vec![10, 30],
+            planned: vec![planned(10, Some(3.0)), planned(30, Some(1.0)), planned(5, None)],
             study: 2,
             label: "002 burst".to_owned(),
             done: 5,
-            all: 15,
             began: now,
             shown: now,
         };
+        // 35 s are done, 25 and five times the mean of 2 s are left.
+        assert!((state.left() - 1.0).abs() < 1e-9, "{}", state.left());
         let line = state.line();
-        assert!(line.starts_with("study 2 of 2, 002 burst: 5 of 30 runs, "), "{line}");
+        assert!(line.starts_with("study 2 of 3, 002 burst: 5 of 30 runs, "), "{line}");
         assert_eq!(
             [0.4, 61.0, 600.0, 7500.0].map(duration),
             ["1 s", "2 min", "10 min", "2 h 5 min"]

@@ -331,15 +331,17 @@ fn folders_of_different_seeds_are_combined_without_pairing() {
 fn folder_without_single_paths_is_judged_by_those_of_another() {
     let scratch = Scratch::new("stored-alone");
     let [one, two, page] = ["one", "two", "page.html"].map(|name| scratch.path(name));
-    for (folder, protocol) in [(&one, "tcp"), (&two, "mptcp")] {
-        let [before, after] = [&STUDY[..8], &STUDY[9..13]];
-        succeeds(&[before, &[protocol], after, &[folder]].concat());
+    for (folder, protocol, runs) in [(&one, "tcp", "3"), (&two, "mptcp", "5")] {
+        let [before, after] = [&STUDY[..8], &STUDY[11..13]];
+        succeeds(&[before, &[protocol, "--runs", runs], after, &[folder]].concat());
     }
     let note = "no path is used alone";
     for (folders, is_there) in [(vec![&*two], true), (vec![&two, &one], false)] {
         combined(&[&folders[..], &["--out", &page]].concat());
         let html = fs::read_to_string(&page).expect("the page");
         assert_eq!(html.contains(note), is_there, "{folders:?}");
+        let runs = if is_there { ", 5 repetitions," } else { ", 3 to 5 repetitions," };
+        assert!(html.contains(runs), "{folders:?}");
     }
 }
 
