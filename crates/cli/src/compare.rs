@@ -94,7 +94,7 @@ fn carry_out(prepared: &Prepared) -> Result<u8, String> {
     }
     let saved =
         out.as_ref().map_or(Ok(()), |out| save(out, prepared, (&study, &report), &provenance));
-    let ask = table::Ask { pairs: args.pairs, why: args.why, wide: args.wide };
+    let ask = table::Ask { pairs: args.pairs, why: args.why, wide: args.wide, seeds: &[] };
     show(args, (scenario, scenario), &report, ask);
     saved?;
     Ok(args.code(&report))

@@ -89,5 +89,8 @@ pub(crate) fn standings(aim: &Aim) -> String {
         of(Outcome::Missed, "missed by"),
         of(Outcome::Undecided, "undecided for"),
     ];
-    format!("goal {}: {}", aim.goal, parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let said =
+        if parts.is_empty() { "no variant has a value".to_owned() } else { parts.join("; ") };
+    format!("goal {}: {said}", aim.goal)
 }

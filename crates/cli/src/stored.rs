@@ -163,6 +163,6 @@ fn show(args: &ReportArgs, stored: &StoredStudy) {
         }
         return;
     }
-    let ask = table::Ask { pairs: args.pairs, why: args.why, wide: false };
+    let ask = table::Ask { pairs: args.pairs, why: args.why, wide: false, seeds: &stored.seeds };
     print(&table::text(&stored.scenario, &stored.report, ask, screen));
 }

@@ -15,19 +15,21 @@ use traffic::Measure;
 
 /// Options of the text output.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct Ask<'a> {
     /// With the table of all pairs.
     pub pairs: bool,
     /// With the table of `--why`.
     pub why: bool,
     /// With every column, however wide the table is.
     pub wide: bool,
+    /// The seeds of several folders; empty: that of the scenario.
+    pub seeds: &'a [u64],
 }
 
 /// Text output of `compare` (without `--json`).
-pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask, screen: Screen) -> String {
+pub(crate) fn text(scenario: &Scenario, report: &Report, ask: Ask<'_>, screen: Screen) -> String {
     let mut text = String::new();
-    heading(&mut text, scenario, report, screen);
+    heading(&mut text, (scenario, report), ask.seeds, screen);
     paths(&mut text, scenario, screen);
     let meanings = meanings::text(&report.variants, screen);
     if !meanings.is_empty() {
@@ -88,7 +90,12 @@ fn remark(text: &mut String, content: &str, screen: Screen) {
     screen.wrap(text, "note: ", content, "");
 }
 
-fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Screen) {
+fn heading(
+    text: &mut String,
+    (scenario, report): (&Scenario, &Report),
+    seeds: &[u64],
+    screen: Screen,
+) {
     if let Some(title) = &scenario.about.title {
         line(text, &screen.styled("1", title));
     }
@@ -98,15 +105,32 @@ fn heading(text: &mut String, scenario: &Scenario, report: &Report, screen: Scre
         (true, Runs::Auto { .. }) => (report.runs, " (interrupted)".to_owned()),
     };
     let heading = format!(
-        "{}; {}, hosts {}; {}{stopped}, seed {}",
+        "{}; {}, hosts {}; {}{stopped}, {}",
         timed_traffic(scenario),
         protocols(scenario),
         meanings::hosts(scenario, report),
-        counted(runs, "run"),
-        scenario.seed
+        counted_runs(report, runs, seeds),
+        named_seeds(if seeds.is_empty() { std::slice::from_ref(&scenario.seed) } else { seeds })
     );
     screen.wrap(text, "", &heading, "");
     line(text, "");
+}
+
+/// `20 runs`; of folders with several seeds `12 to 20 runs`.
+fn counted_runs(report: &Report, runs: u32, seeds: &[u64]) -> String {
+    let of_variants = || report.variants.iter().map(|of| of.n);
+    match (of_variants().min(), of_variants().max()) {
+        (Some(fewest), Some(most)) if seeds.len() > 1 && fewest < most => {
+            format!("{fewest} to {most} runs")
+        }
+        _ => counted(runs, "run"),
+    }
+}
+
+/// `seed 1`, `seeds 1, 4`.
+pub(crate) fn named_seeds(seeds: &[u64]) -> String {
+    let all: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    format!("{} {}", if all.len() == 1 { "seed" } else { "seeds" }, all.join(", "))
 }
 
 /// Description of the traffic, with its warm-up.

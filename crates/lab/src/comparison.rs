@@ -222,8 +222,15 @@ impl Comparison<'_> {
         let uncorrected: Vec<Option<Uncorrected>> =
             asked.iter().map(|asked| self.one(asked.variant, asked.with, depth)).collect();
         let family = asked.iter().zip(&uncorrected).filter(|(asked, _)| asked.in_family);
-        let p_values: Vec<f64> = family.filter_map(|(_, u)| Some(u.as_ref()?.p_value)).collect();
-        let mut errors = holm(&p_values).into_iter().map(|holm| 1.0 - holm.level);
+        let family: Vec<(Asked, &Uncorrected)> =
+            family.filter_map(|(asked, of)| Some((*asked, of.as_ref()?))).collect();
+        let p_values: Vec<f64> = family.iter().map(|(_, of)| of.p_value).collect();
+        let excludes_zero = |index: usize, error: f64| {
+            let (asked, of) = family[index];
+            let interval = self.interval(asked, of, error);
+            interval.is_some_and(|interval| !interval.includes_zero())
+        };
+        let mut errors = holm(&p_values, excludes_zero).into_iter();
         let compared = asked.iter().zip(uncorrected).map(|(asked, uncorrected)| {
             let Some(uncorrected) = uncorrected else {
                 return Compared { difference: None, class: Some(Class::Undecided) };
@@ -246,19 +253,23 @@ impl Comparison<'_> {
         unseen(self.scenario, both, self.metric, (reference, bytes))
     }
 
+    /// The interval of a difference with this error.
+    fn interval(&self, asked: Asked, of: &Uncorrected, error: f64) -> Option<Interval> {
+        if of.certain {
+            return Some(Interval::around(of.difference.mean, 0.0));
+        }
+        let unseen = self.unseen(asked, of.reference);
+        let Interval { low, high } = of.sample.interval(error, unseen)?;
+        let least = of.least - unseen / of.sample.size().max(1) as f64;
+        Some(Interval { low: low.max(least), high })
+    }
+
     /// The interval with this error, and what follows from it.
     fn decide(&self, asked: Asked, uncorrected: Uncorrected, error: f64) -> Compared {
-        let Uncorrected { sample, certain, mut difference, reference, least, .. } = uncorrected;
+        let interval = self.interval(asked, &uncorrected, error);
+        let Uncorrected { sample, mut difference, reference, .. } = uncorrected;
         let unseen = self.unseen(asked, reference);
-        if certain {
-            difference.interval = Some(Interval::around(difference.mean, 0.0));
-        } else {
-            let interval = sample.interval(error, unseen);
-            difference.interval = interval.map(|interval| Interval {
-                low: interval.low.max(least - unseen / sample.size().max(1) as f64),
-                high: interval.high,
-            });
-        }
+        difference.interval = interval;
         let margin = margin(self.scenario, self.metric, reference);
         let Some(interval) = difference.interval else {
             difference.needs = u32::try_from(FEWEST).ok();

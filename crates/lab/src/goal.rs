@@ -45,8 +45,10 @@ pub struct Aim {
     pub goal: Goal,
     /// Met if any variant meets it, missed if every one misses it.
     pub outcome: Outcome,
-    /// The variants in the order of the study.
+    /// The variants in the order of the study, without those whose runs finished without a value.
     pub variants: Vec<Standing>,
+    /// The number of those.
+    pub valueless: usize,
     /// The variant that decides: the best of those that meet it, or else of those that may, or else
     /// of all.
     pub best: Option<usize>,
@@ -80,8 +82,13 @@ pub(crate) fn aim(scenario: &Scenario, study: &Study) -> Option<Aim> {
     let summaries = Summary::all_of(&comparison);
     let error = ALPHA / summaries.len().max(1) as f64;
     let standing = |(summary, runs)| standing(scenario, &goal, error, summary, runs);
-    let variants: Vec<Standing> = summaries.iter().zip(&study.variants).map(standing).collect();
-    let all = |outcome| variants.iter().all(|of| of.outcome == outcome);
+    let has_value = |(summary, _): &(&Summary, &VariantRuns)| {
+        summary.mean.is_some() || summary.unfinished() > 0 || summary.unmeasured == 0
+    };
+    let judged = summaries.iter().zip(&study.variants).filter(has_value);
+    let variants: Vec<Standing> = judged.map(standing).collect();
+    let valueless = summaries.len() - variants.len();
+    let all = |outcome| !variants.is_empty() && variants.iter().all(|of| of.outcome == outcome);
     let any = |outcome| variants.iter().any(|of| of.outcome == outcome);
     let outcome = match () {
         () if any(Outcome::Met) => Outcome::Met,
@@ -94,7 +101,7 @@ pub(crate) fn aim(scenario: &Scenario, study: &Study) -> Option<Aim> {
         a.outcome.rank().cmp(&b.outcome.rank()).then(key(a).total_cmp(&key(b)))
     };
     let best = variants.iter().enumerate().min_by(|a, b| order(a.1, b.1)).map(|(index, _)| index);
-    Some(Aim { goal, outcome, variants, best })
+    Some(Aim { goal, outcome, variants, valueless, best })
 }
 
 fn standing(
@@ -108,11 +115,11 @@ fn standing(
     let variant = summary.variant.name.clone();
     if let Some(share) = goal.quantile {
         let is_certain = summary.deterministic || values.is_empty() && !runs.is_random(scenario);
-        let runs = Shared { values, unfinished: summary.incomplete, is_certain };
+        let runs = Shared { values, unfinished: summary.unfinished(), is_certain };
         let (outcome, interval) = runs.outcome(goal, share, error);
         return Standing { variant, outcome, value: runs.quantile(goal, share), interval };
     }
-    if !summary.qualifies() && summary.incomplete > 0 {
+    if !summary.qualifies() && summary.unfinished() > 0 {
         // The mean of the runs that finished is not that of the runs.
         let outcome = Outcome::Missed;
         return Standing { variant, outcome, value: None, interval: None };
@@ -282,5 +289,46 @@ mod tests {
         assert!(missed.interval.is_some_and(|of| of.low > 0.05 && of.high < 1.0), "{missed:?}");
         let mean = of("completion_time < 1.5s", 40).variants.swap_remove(0);
         assert_eq!((mean.outcome, mean.value), (Outcome::Missed, None), "no mean of all runs");
+    }
+
+    /// Regression: a variant over a path that never fails missed a goal on the time after failures.
+    #[test]
+    fn variant_whose_runs_have_no_value_neither_meets_nor_misses_a_goal() {
+        let options = Options::default()
+            .with(Key::Path, "a=rate 5mbit loss 1% silent @1s..2s")
+            .with(Key::Path, "b=rate 5mbit loss 1%")
+            .with(Key::Protocols, "tcp")
+            .with(Key::Traffic, "bulk:1MiB");
+        let aim_for = |goal: &str, failures: [Option<f64>; 2]| {
+            let scenario = options.clone().with(Key::Goal, goal).resolve().unwrap();
+            let values = vec![Some(1.0); 20];
+            let mut study = study_of(&scenario, &[values.clone(), values]);
+            for (of, time) in study.variants.iter_mut().zip(failures) {
+                let Some(time) = time else { continue };
+                for run in &mut of.runs {
+                    run.extra.push(("failover_time".to_owned(), time));
+                    run.extra.push(("failovers_unresumed".to_owned(), 0.0));
+                }
+            }
+            aim(&scenario, &study).unwrap()
+        };
+        let aim = aim_for("failover < 200ms", [Some(0.9), None]);
+        assert_eq!((outcomes(&aim), aim.valueless), (vec!["missed", "missed"], 1));
+        let said = crate::verdict::on_goal(&aim);
+        assert!(said.contains("missed by every variant with a value; tcp/a/cubic"), "{said}");
+        let none = aim_for("failover < 1s", [None, None]);
+        assert_eq!((outcomes(&none), none.best, none.valueless), (vec!["undecided"], None, 2));
+        let said = crate::verdict::on_goal(&none);
+        assert_eq!(said, "Goal failover < 1s: no variant has a value.");
+    }
+
+    /// Regression: of a rate, 95 % of the runs were said to be below the 5 % quantile.
+    #[test]
+    fn quantile_of_what_is_better_if_larger_is_a_least_value() {
+        let values = [1.0, 1.1, 1.2, 1.3].repeat(20);
+        let said = crate::verdict::on_goal(&aim_of("p95 goodput > 5mbit", [&values, &values]));
+        assert!(said.contains("95 % of the runs at or above"), "{said}");
+        let said = crate::verdict::on_goal(&aim_of("p95 completion_time < 2s", [&values, &values]));
+        assert!(said.contains("95 % of the runs within"), "{said}");
     }
 }

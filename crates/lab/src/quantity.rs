@@ -69,10 +69,18 @@ impl Scale {
 
     /// A difference of two values with its unit: that of two shares is in percentage points.
     pub fn difference(&self, value: f64) -> String {
-        match self.unit {
-            "%" => format!("{} percentage points", self.number(value)),
-            _ => self.value(value),
-        }
+        format!("{} {}", self.number(value), self.unit_of_differences())
+    }
+
+    /// The unit of a difference of two values.
+    pub fn unit_of_differences(&self) -> &'static str {
+        if self.unit == "%" { "percentage points" } else { self.unit }
+    }
+
+    /// Both ends of the interval of a difference with one unit.
+    pub fn interval_of_differences(&self, interval: Interval) -> String {
+        let [low, high] = [interval.low, interval.high].map(|end| self.number(end));
+        format!("{low} to {high} {}", self.unit_of_differences())
     }
 
     /// Both ends with one unit.

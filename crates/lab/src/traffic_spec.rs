@@ -8,7 +8,7 @@ use crate::conversation::{self, Found, Places};
 use crate::error::{Refusal, sanitised};
 use crate::path_spec::show_time;
 use crate::traffic_source::{Fault, TrafficSource};
-use crate::units::{parse_rate, parse_size, parse_time, show_size};
+use crate::units::{is_time_unit, parse_rate, parse_size, parse_time, show_size};
 use crate::web_page::{NAMED_PAGES, PageSource, maps};
 use crate::words::nearest_help;
 use base::{Duration, Rate};
@@ -294,7 +294,7 @@ fn bulk(value: &str) -> Result<Traffic, Refusal> {
 /// Whether the value has a unit of time.
 fn is_time(value: &str) -> bool {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(unit, "s" | "ms" | "us" | "ns" | "sec" | "secs" | "msec")
+    is_time_unit(unit)
 }
 
 fn download(value: &str) -> Result<Traffic, Refusal> {
@@ -363,7 +363,11 @@ fn video(value: &str) -> Result<Video, Refusal> {
         given.push(kind);
         at += word.len() + 1;
     }
-    if video.skip >= video.time {
+    if video.messages() == 0 {
+        let problem = format!("a video of {} has no frame", video.time);
+        return Err(Refusal::new(value, problem, "write a longer time, such as `video:60s`"));
+    }
+    if video.messages() <= video.skipped() {
         let problem = format!("nothing is left to measure of a video of {}", video.time);
         let help = "skip less than its length: `video:78s:skip=18s`";
         return Err(Refusal::new(value, problem, help));
@@ -410,13 +414,28 @@ fn datagrams(value: &str) -> Result<Traffic, Refusal> {
     let rate = parse_rate(rate)?;
     let mut udp = Udp { rate, time: Udp::DEFAULT_TIME, bytes: Udp::DEFAULT_BYTES };
     let mut at = value.len() - rest.len();
-    for word in rest.split(':').filter(|word| !word.is_empty()) {
-        let placed = |refusal: Refusal| refusal.shifted(at);
-        match word.strip_prefix(BYTES) {
-            Some(bytes) => udp.bytes = datagram_bytes(word, bytes).map_err(placed)?,
-            None => udp.time = run_time(word).map_err(placed)?,
-        }
+    let mut given: Vec<&str> = Vec::new();
+    for word in rest.split(':') {
+        let begin = at;
+        let placed = |refusal: Refusal| refusal.shifted(begin);
         at += word.len() + 1;
+        let kind = match word.strip_prefix(BYTES) {
+            _ if word.is_empty() => continue,
+            Some(bytes) => {
+                udp.bytes = datagram_bytes(word, bytes).map_err(placed)?;
+                "size"
+            }
+            None => {
+                udp.time = run_time(word).map_err(placed)?;
+                "time"
+            }
+        };
+        if given.contains(&kind) {
+            let problem = format!("`{word}` is a second {kind} of the datagrams");
+            let help = "write `udp:5mbit:60s:bytes=1200`, each at most once";
+            return Err(placed(Refusal::new(word, problem, help)));
+        }
+        given.push(kind);
     }
     match udp.messages() {
         0..=MOST_MESSAGES => Ok(Traffic::Udp(udp)),
@@ -713,6 +732,29 @@ mod tests {
     fn problem(text: &str) -> String {
         let refusal = read(text).unwrap_err();
         format!("{} / {}", refusal.problem, refusal.help)
+    }
+
+    /// Regressions: a video without a measured frame could never finish, of a time given twice the
+    /// last one was used, and units of times that paths know were those of no time.
+    #[test]
+    fn traffic_without_messages_and_repeated_words_are_refused() {
+        assert!(problem("video:20ms").contains("has no frame"));
+        for text in ["video:1010ms:skip=1s", "video:5s:skip=5s"] {
+            assert!(problem(text).contains("nothing is left to measure"), "{text}");
+        }
+        for (text, word) in [("udp:1mbit:5s:2s", "2s"), ("udp:1mbit:bytes=99:bytes=98", "bytes=98")]
+        {
+            assert!(problem(text).contains(&format!("`{word}` is a second")), "{text}");
+        }
+        let shifted = read("udp:1mbit::5s:2s").unwrap_err();
+        assert_eq!(shifted.problem, "`2s` is a second time of the datagrams");
+        for text in ["bulk:500msecs", "bulk:500MS", "bulk:500000usec"] {
+            assert_eq!(
+                read(text).unwrap(),
+                Traffic::BulkTime(Duration::from_millis(500)),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -121,19 +121,29 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, Refusal> {
             format!("write `{shown}ms` or `{shown}s`"),
         ));
     }
-    let lower = unit.to_lowercase();
-    // `tc` also knows sec, msec and usec, with or without a plural.
-    let stem = lower.strip_suffix("secs").or_else(|| lower.strip_suffix("sec"));
-    let word = stem.map_or_else(|| lower.clone(), |prefix| format!("{prefix}s"));
-    let Some((_, factor)) = TIME_UNITS.iter().find(|(name, _)| *name == word) else {
+    let Some(factor) = time_unit(unit) else {
         let names: Vec<&str> = TIME_UNITS.iter().map(|(name, _)| *name).collect();
         return Err(Refusal::new(
             text,
             format!("unknown unit `{unit}` of a time"),
-            nearest_help(&lower, &names),
+            nearest_help(&unit.to_lowercase(), &names),
         ));
     };
-    number.times(*factor).map(Duration::from_nanos).ok_or_else(|| too_large(text, "time"))
+    number.times(factor).map(Duration::from_nanos).ok_or_else(|| too_large(text, "time"))
+}
+
+/// Whether it is a unit of times.
+pub(crate) fn is_time_unit(unit: &str) -> bool {
+    time_unit(unit).is_some()
+}
+
+/// The factor of a unit of times.
+fn time_unit(unit: &str) -> Option<u64> {
+    let lower = unit.to_lowercase();
+    // `tc` also knows sec, msec and usec, with or without a plural.
+    let stem = lower.strip_suffix("secs").or_else(|| lower.strip_suffix("sec"));
+    let word = stem.map_or_else(|| lower.clone(), |prefix| format!("{prefix}s"));
+    TIME_UNITS.iter().find(|(name, _)| *name == word).map(|(_, factor)| *factor)
 }
 
 /// Reads a probability such as `1%` or `0.01`; above 100 % is refused.

@@ -366,6 +366,10 @@ impl Words<'_> {
         if headline.unfinished() + alone.unfinished() > 0 {
             return Some(self.on_unfinished(headline, alone));
         }
+        if self.metric.unit() != "s" {
+            // The run with the most loss is not the slowest one.
+            return None;
+        }
         let (name, best) = (self.name(headline), self.name(alone));
         let scaled = |seconds| self.scale.value(seconds);
         let (Some(ours), Some(theirs)) = (p95(headline), p95(alone)) else {
@@ -466,11 +470,11 @@ impl Words<'_> {
         if interval.includes_zero() {
             let (low, high) = (interval.low, interval.high);
             let (low, high) = (self.scale.signed(low), self.scale.signed(high));
-            return format!("95 % interval {low} to {high} {}", self.scale.unit);
+            return format!("95 % interval {low} to {high} {}", self.scale.unit_of_differences());
         }
         let (a, b) = (interval.low.abs(), interval.high.abs());
         let ends = Interval { low: a.min(b), high: a.max(b) };
-        format!("95 % interval {}", self.scale.interval(ends))
+        format!("95 % interval {}", self.scale.interval_of_differences(ends))
     }
 
     /// Text on the mean and its interval.
@@ -568,9 +572,13 @@ impl Words<'_> {
             true => format!("{protocol} over "),
             false => String::new(),
         };
+        // Of several folders, in the report of all.
+        let folder = summary.variant.name.find(" (").map_or("", |at| &summary.variant.name[at..]);
         match (path, controls) {
-            (Some(path), 0 | 1) => format!("{over}{}", path.name),
-            (Some(path), _) => format!("{over}{} with {}", path.name, summary.variant.congestion),
+            (Some(path), 0 | 1) => format!("{over}{}{folder}", path.name),
+            (Some(path), _) => {
+                format!("{over}{} with {}{folder}", path.name, summary.variant.congestion)
+            }
             (None, _) => summary.variant.name.clone(),
         }
     }
@@ -585,8 +593,12 @@ const fn use_of_paths(together: &Summary) -> &'static str {
 }
 
 /// Text on a goal: the variant that meets it, or that is nearest.
-fn on_goal(aim: &Aim) -> String {
-    let Aim { goal, outcome, variants, best } = aim;
+pub(crate) fn on_goal(aim: &Aim) -> String {
+    let Aim { goal, outcome, variants, valueless, best } = aim;
+    if variants.is_empty() {
+        return format!("Goal {goal}: no variant has a value.");
+    }
+    let every = if *valueless > 0 { "every variant with a value" } else { "every variant" };
     let best = best.and_then(|best| variants.get(best));
     let name = best.map_or("", |of| of.variant.as_str());
     let scale = Scale::of(goal.metric.unit(), goal.bound);
@@ -594,7 +606,10 @@ fn on_goal(aim: &Aim) -> String {
         let value = scale.value(value);
         match goal.quantile {
             Some(0.5) => format!("median of the runs {value}"),
-            Some(share) => format!("{:.0} % of the runs within {value}", 100.0 * share),
+            Some(share) => {
+                let side = if goal.below { "within" } else { "at or above" };
+                format!("{:.0} % of the runs {side} {value}", 100.0 * share)
+            }
             None => format!("{value} on average"),
         }
     });
@@ -611,11 +626,11 @@ fn on_goal(aim: &Aim) -> String {
     let known = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
     match outcome {
         Outcome::Met => format!("Goal {goal}: met by {name}{known}."),
-        Outcome::Missed if variants.len() == 1 => format!("Goal {goal}: missed{known}."),
-        Outcome::Missed if parts.is_empty() => format!("Goal {goal}: missed by every variant."),
-        Outcome::Missed => {
-            format!("Goal {goal}: missed by every variant; {name} is nearest{known}.")
+        Outcome::Missed if variants.len() + valueless == 1 => {
+            format!("Goal {goal}: missed{known}.")
         }
+        Outcome::Missed if parts.is_empty() => format!("Goal {goal}: missed by {every}."),
+        Outcome::Missed => format!("Goal {goal}: missed by {every}; {name} is nearest{known}."),
         Outcome::Undecided => {
             format!("Goal {goal}: undecided; {name} is nearest{known}.")
         }

@@ -90,8 +90,8 @@ pub enum TopologyError {
 pub struct Topology {
     /// The end of each link.
     ahead: Vec<Ahead>,
-    /// By link: the ends of the last packet of IPv4 that came out, and its next hop. Packets come in
-    /// bursts, and searches in tables were a twentieth of a world with background traffic.
+    /// By link: the ends of the last packet of IPv4 that came out, and its next hop. Packets come
+    /// in bursts, and searches in tables were a twentieth of a world with background traffic.
     last: Vec<Option<(u64, Hop)>>,
     /// The link out of each interface, by host and interface.
     egress: Vec<Vec<Option<LinkId>>>,

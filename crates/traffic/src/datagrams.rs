@@ -9,7 +9,7 @@
 
 use crate::application::{Application, MessageInfo, StreamFailure, StreamHost, earliest};
 use crate::check::StreamCheck;
-use crate::model::delays::interarrival_jitter;
+use crate::model::delays::{interarrival_jitter_of_ways, separate_jitter};
 use crate::model::{Due, TrafficModel};
 use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome, Part, mean};
@@ -356,23 +356,26 @@ pub(crate) fn outcome(client: &Datagrams, server: &Datagrams) -> Outcome {
         start: Some(*sent - origin),
         delay: arrived.map(|at| at - *sent),
     };
-    let mut parts: Vec<Part> = ways
-        .iter()
-        .flat_map(|(sender, receiving)| {
-            let arrived = receiving.arrived.iter().copied().chain(std::iter::repeat(None));
-            sender.report.sent.iter().zip(arrived).map(part)
-        })
-        .collect();
-    parts.sort_by_key(|part| part.start);
+    let parts = |(sender, receiving): &(&Datagrams, &Receiving)| -> Vec<Part> {
+        let arrived = receiving.arrived.iter().copied().chain(std::iter::repeat(None));
+        sender.report.sent.iter().zip(arrived).map(part).collect()
+    };
+    let of_ways: Vec<Vec<Part>> = ways.iter().map(parts).collect();
     let seconds = |part: &Part| part.delay.map(Duration::as_secs_f64);
-    let delays: Vec<f64> = parts.iter().filter_map(seconds).collect();
+    let delays = |parts: &[Part]| -> Vec<f64> { parts.iter().filter_map(seconds).collect() };
+    let delays_of_ways: Vec<Vec<f64>> = of_ways.iter().map(|parts| delays(parts)).collect();
+    let delays_of_ways: Vec<&[f64]> = delays_of_ways.iter().map(Vec::as_slice).collect();
+    let mut parts = of_ways.concat();
+    parts.sort_by_key(|part| part.start);
+    let delays = delays(&parts);
     let all: Vec<f64> = parts.iter().map(|part| seconds(part).unwrap_or(f64::INFINITY)).collect();
     let lost = (parts.len() - delays.len()) as f64 / parts.len().max(1) as f64;
     let Some((_, first)) = ways.first() else {
         return Outcome::single(Metric::MessageDelay, None, 0);
     };
     let mut extra = first.model.numbers(&delays, &all);
-    let own = [Some((LOST, lost)), interarrival_jitter(&delays)];
+    separate_jitter(&mut extra, &delays_of_ways);
+    let own = [Some((LOST, lost)), interarrival_jitter_of_ways(&delays_of_ways)];
     extra.retain(|(name, _)| own.iter().flatten().all(|(known, _)| known != name));
     extra.extend(own.into_iter().flatten());
     Outcome {

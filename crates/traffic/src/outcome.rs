@@ -227,8 +227,15 @@ pub(crate) fn share_above(values: &[f64], limit: Duration) -> Option<f64> {
 
 /// Mean absolute difference of consecutive delays; zero for one message.
 pub(crate) fn jitter(delays: &[f64]) -> Option<f64> {
-    let steps: Vec<f64> = delays.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    if delays.is_empty() { None } else { Some(mean(&steps).unwrap_or(0.0)) }
+    jitter_of_ways(&[delays])
+}
+
+/// The same of messages in several directions, each by itself.
+pub(crate) fn jitter_of_ways(ways: &[&[f64]]) -> Option<f64> {
+    let pairs = ways.iter().flat_map(|delays| delays.windows(2));
+    let steps: Vec<f64> = pairs.map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let is_empty = ways.iter().all(|delays| delays.is_empty());
+    if is_empty { None } else { Some(mean(&steps).unwrap_or(0.0)) }
 }
 
 #[cfg(test)]
@@ -251,6 +258,8 @@ mod tests {
         assert_eq!(jitter(&[1.0, 3.0, 2.0]), Some(1.5));
         assert_eq!(jitter(&[1.0]), Some(0.0));
         assert_eq!(jitter(&[]), None);
+        assert_eq!(jitter_of_ways(&[&[1.0, 1.0, 3.0], &[9.0], &[]]), Some(1.0));
+        assert_eq!(jitter_of_ways(&[&[1.0], &[9.0]]), Some(0.0));
     }
 
     #[test]

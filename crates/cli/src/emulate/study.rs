@@ -122,7 +122,7 @@ fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
         message("interrupted before any repetition was complete: no result");
         return Ok(INTERRUPTED);
     };
-    let ask = table::Ask { pairs: asked.pairs, why: false, wide: asked.wide };
+    let ask = table::Ask { pairs: asked.pairs, why: false, wide: asked.wide, seeds: &[] };
     show(asked, (scenario, &shown), &report, ask);
     if !asked.quiet || emulation.invalid() > 0 {
         message(&conduct(&emulation));

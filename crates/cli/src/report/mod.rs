@@ -30,6 +30,7 @@ pub(crate) use page::{page, utc};
 pub(crate) use plotted::{Plot, Plotted};
 pub(crate) use reproduction::{difference, differences_of, holds, reproduction_page, shown};
 
+use crate::table::named_seeds;
 use lab::delays::Delays;
 use lab::results::{Provenance, StoredStudy};
 use lab::{Report, Scenario, Study, VariantSeries};
@@ -74,12 +75,6 @@ impl<'a> Sheet<'a> {
 
     /// `seed 1`, `seeds 1, 4`.
     fn seeds(&self) -> String {
-        match self.seeds {
-            [seed] => format!("seed {seed}"),
-            seeds => {
-                let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-                format!("seeds {}", seeds.join(", "))
-            }
-        }
+        named_seeds(self.seeds)
     }
 }

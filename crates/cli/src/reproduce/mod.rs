@@ -204,7 +204,7 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
     let numbers: Numbers<'_> =
         papers.map(|(number, of)| (&*of.number, plan.compared(number, &results))).collect();
     if let Some(file) = &args.write {
-        let made = (&provenance(clock), spent.sentence());
+        let made = (&provenance(clock), spent.for_document());
         record::write(file.as_ref(), plan, (&rows, &numbers), made).map_err(|error| {
             let help = "name a file that can be written to: `--write FILE`";
             Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)

@@ -69,11 +69,16 @@ impl<'a> Spent<'a> {
             return None;
         }
         let peak = peak_mib()?;
-        let reused = match self.reused {
-            0 => String::new(),
-            more => format!("; {more} further studies were stored before"),
-        };
-        Some(format!("The studies took {}, {peak:.0} MiB at the peak{reused}.", run.join(", ")))
+        Some(format!("The studies took {}, {peak:.0} MiB at the peak.", run.join(", ")))
+    }
+
+    /// The same for a document, which says what is not in these numbers.
+    pub(super) fn for_document(&self) -> Option<String> {
+        let sentence = self.sentence()?;
+        Some(match self.reused {
+            0 => sentence,
+            more => format!("{sentence} {more} further studies were stored before."),
+        })
     }
 }
 

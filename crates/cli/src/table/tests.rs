@@ -40,7 +40,7 @@ fn snapshot(name: &str, text: &str) {
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
 
-const ASK: Ask = Ask { pairs: true, why: false, wide: false };
+const ASK: Ask<'_> = Ask { pairs: true, why: false, wide: false, seeds: &[] };
 
 /// The text on terminals of these widths, none of whose lines is wider.
 fn at_widths(scenario: &Scenario, report: &Report) -> String {

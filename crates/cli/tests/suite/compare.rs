@@ -175,6 +175,27 @@ fn answer_of_fail_if_has_an_exit_code_of_its_own() {
     assert_eq!([one("60s"), one("500ms")], [Some(0), Some(4)], "a variant alone has no class");
 }
 
+/// Regressions: the interval of a difference of shares had the unit of its relative size, and the
+/// largest of numbers that are no times was that of the slowest run.
+#[test]
+fn shares_differ_by_percentage_points_and_have_no_slowest_run() {
+    let paths = ["--path", "a=rate 900kbit delay 40ms loss 1%", "--path", "b=rate 700kbit loss 1%"];
+    let verdict = |more: &[&str]| {
+        let document =
+            succeeds(&[&["compare", "--runs", "8", "--json"], &paths[..], more].concat());
+        let document: Value = serde_json::from_str(&document).expect("a document");
+        document["verdict"].as_str().expect("a verdict").to_owned()
+    };
+    let late = verdict(&["--traffic", "video:2s", "--metric", "late"]);
+    let (_, ends) = late.split_once("; 95 % interval ").expect("an interval");
+    let ends = ends.split([')', ',']).next().unwrap_or_default();
+    assert!(ends.ends_with(" percentage points"), "{late}");
+    assert!(!late.contains("slowest"), "{late}");
+    let buffer = ["--traffic", "bulk:64KiB", "--packet-metrics", "--metric", "reorder_buffer/max"];
+    assert!(!verdict(&buffer).contains("slowest"));
+    assert!(verdict(&["--traffic", "bulk:64KiB"]).contains("The slowest of 8 runs: "));
+}
+
 #[test]
 fn goal_has_a_class_in_the_document_and_an_exit_code() {
     let study =

@@ -158,6 +158,14 @@ fn written_document_has_every_claim_and_keeps_text_of_others() {
     sample(&["--quick", "--write", &file]);
     let second = fs::read_to_string(&file).expect("a document");
     assert!(second.ends_with("The moon is far away.\n"), "{second}");
+    assert!(second.contains("CPU seconds on the kernel of the paper (3 studies)"), "{second}");
+    assert!(!second.contains("further studies"), "{second}");
+    let out = scratch.path("out");
+    sample(&["--quick", "--no-linux", "--out", &out]);
+    sample(&["--quick", "--out", &out, "--write", &file]);
+    let third = fs::read_to_string(&file).expect("a document");
+    assert!(third.contains("The studies took 0.0 CPU seconds on Linux (2 studies)"), "{third}");
+    assert!(third.contains(" 3 further studies were stored before."), "{third}");
 }
 
 #[test]

@@ -327,13 +327,78 @@ fn folders_of_different_seeds_are_combined_without_pairing() {
     assert!(boxes.contains("mptcp/linux/cubic (two)"));
 }
 
+/// Regression: each variant had the mean of all its repetitions, so that the folder with more of
+/// them was compared over other random draws than its difference.
+#[test]
+fn folders_of_one_seed_are_compared_over_the_repetitions_that_all_have() {
+    let scratch = Scratch::new("stored-common");
+    let folders = ["long", "short", "both"].map(|name| scratch.path(name));
+    let [long, short, both] = &folders;
+    for (folder, schedulers, runs) in
+        [(long, "rr", "7"), (short, "lrf", "4"), (both, "rr,lrf", "4")]
+    {
+        let study =
+            [&STUDY[..9], &["--runs", runs, "--schedulers", schedulers, "--quiet"]].concat();
+        succeeds(&[&study[..], &["--out", folder]].concat());
+    }
+    let one = succeeds(&["report", both, "--json", "--quiet"]);
+    let one: Value = serde_json::from_str(&one).expect("a document");
+    let means = |document: &Value| -> Vec<(String, String)> {
+        let of = |variant: &Value| (variant["name"].to_string(), variant["mean"].to_string());
+        let mut means: Vec<_> =
+            document["variants"].as_array().expect("variants").iter().map(of).collect();
+        means.sort();
+        means
+    };
+    for order in [[long, short], [short, long]] {
+        let page = scratch.path("page.html");
+        let (document, told) = combined(&[order[0], order[1], "--out", &page]);
+        assert_eq!(means(&document), means(&one));
+        let number = |of: &Value| of.as_f64().expect("a number");
+        let variants = document["variants"].as_array().expect("variants");
+        let baseline = variants.iter().find(|of| of["name"] == document["baseline"]);
+        let least = number(&baseline.expect("the baseline")["mean"]);
+        for of in variants.iter().filter(|of| of["name"] != document["baseline"]) {
+            let off = number(&of["mean"]) - least - number(&of["diff"]["mean"]);
+            assert!(off.abs() < 1e-9, "{of}");
+        }
+        let note =
+            "the first 4 of the 7 repetitions of long are compared: another folder with seed";
+        assert!(told.contains(note), "{told}");
+    }
+}
+
+#[test]
+fn goals_and_differences_that_matter_are_those_of_all_folders_or_none() {
+    let scratch = Scratch::new("stored-criteria");
+    let [one, two] = ["one", "two"].map(|name| scratch.path(name));
+    study(&one, &["--goal", "completion_time < 300ms", "--matters", "50%"]);
+    study(&two, &["--seed", "2"]);
+    let page = scratch.path("page.html");
+    let results = [[&one, &two], [&two, &one]].map(|order| {
+        let (document, told) = combined(&[order[0], order[1], "--out", &page]);
+        assert!(told.contains("the folders have different goals: none is judged"), "{told}");
+        let matters = "the folders have different smallest differences that matter: 5.0 % is used";
+        assert!(told.contains(matters), "{told}");
+        let printed = succeeds(&["report", order[0], order[1], "--out", &page, "--quiet"]);
+        let seeds = if order[0] == &one { "seeds 1, 2" } else { "seeds 2, 1" };
+        assert!(printed.lines().any(|line| line.ends_with(seeds)), "{printed}");
+        let text = printed.replace('\n', " ");
+        assert!(text.contains(" than wlan (one), the best path alone"), "{printed}");
+        (document["goal"].clone(), document["answer"]["class"].clone())
+    });
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0].0, Value::Null);
+}
+
 #[test]
 fn folder_without_single_paths_is_judged_by_those_of_another() {
     let scratch = Scratch::new("stored-alone");
     let [one, two, page] = ["one", "two", "page.html"].map(|name| scratch.path(name));
     for (folder, protocol, runs) in [(&one, "tcp", "3"), (&two, "mptcp", "5")] {
         let [before, after] = [&STUDY[..8], &STUDY[11..13]];
-        succeeds(&[before, &[protocol, "--runs", runs], after, &[folder]].concat());
+        // Of one seed the repetitions that both have would be compared.
+        succeeds(&[before, &[protocol, "--runs", runs, "--seed", runs], after, &[folder]].concat());
     }
     let note = "no path is used alone";
     for (folders, is_there) in [(vec![&*two], true), (vec![&two, &one], false)] {

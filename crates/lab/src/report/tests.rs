@@ -587,6 +587,19 @@ fn single_paths_are_not_corrected_for_the_variants_over_several() {
     assert!(many.verdict.contains("corrected for 3 comparisons"), "{}", many.verdict);
 }
 
+/// Regression: the second of two variants with the same runs had an interval that was not
+/// corrected, although that of the first excluded nothing.
+#[test]
+fn variants_are_corrected_as_long_as_no_interval_excludes_zero() {
+    let few = |values: Vec<Option<f64>>| values[..5].to_vec();
+    let both = few(swing(1.9, 0.01));
+    let values = [few(noisy(9.0, 0.2, 1)), vec![Some(2.0); 5], both.clone(), both];
+    let report = together("lrf,rr", true, "best", &values);
+    let of = |index: usize| report.variants[index].difference.as_ref().unwrap().interval.unwrap();
+    assert!(of(2).includes_zero(), "{:?}", of(2));
+    assert_eq!(of(2), of(3));
+}
+
 #[test]
 fn each_variant_is_compared_with_each() {
     let values = [noisy(3.0, 0.2, 1), noisy(2.0, 0.2, 2), noisy(1.2, 0.2, 3), noisy(1.2, 0.2, 3)];

@@ -7,9 +7,10 @@
 use super::records::FREE;
 use super::stored::StoredStudy;
 use crate::error::InputError;
+use crate::quantity::percent;
 use crate::report::Report;
 use crate::results::Provenance;
-use crate::scenario::{Baseline, Runs, Scenario, none_alone};
+use crate::scenario::{Baseline, DEFAULT_MATTERS, Matters, Runs, Scenario, none_alone};
 use crate::series::VariantSeries;
 use crate::study::{Study, VariantRuns};
 use serde_json::json;
@@ -30,6 +31,8 @@ pub fn combine(mut folders: Vec<Named>) -> Result<StoredStudy, InputError> {
     }
     let shown = short_names(&folders);
     let mut notes = notes(&folders, &shown);
+    notes.extend(cut(&mut folders, &shown));
+    notes.extend(forget_criteria(&mut folders));
     let names = names(&folders, &shown, &mut notes);
     let mut merged = merged(&folders, &names).ok_or_else(|| {
         InputError::at("DIR", "no folder is named", "name one or several results folders")
@@ -117,6 +120,59 @@ fn notes(folders: &[Named], shown: &[String]) -> Vec<String> {
                 stored.scenario.seed, shown[0], first.scenario.seed
             ));
         }
+    }
+    notes
+}
+
+/// Leaves folders of one seed the repetitions that all of them have: a mean over more of them would
+/// be that of other random draws. Returns notes on those that had more.
+fn cut(folders: &mut [Named], shown: &[String]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut seeds: Vec<u64> = folders.iter().map(|(_, stored)| stored.scenario.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    for seed in seeds {
+        let of_seed = |of: &(usize, &mut Named)| of.1.1.scenario.seed == seed;
+        let mut own: Vec<(usize, &mut Named)> =
+            folders.iter_mut().enumerate().filter(of_seed).collect();
+        let runs = |(_, (_, stored)): &(usize, &mut Named)| {
+            stored.study.variants.iter().map(|of| of.runs.len()).min().unwrap_or(0)
+        };
+        let common = own.iter().map(runs).min().unwrap_or(0);
+        for one in &mut own {
+            let had = runs(one);
+            let variants = &mut one.1.1.study.variants;
+            variants.iter_mut().for_each(|of| of.runs.truncate(common));
+            if had > common {
+                notes.push(format!(
+                    "the first {common} of the {had} repetitions of {} are compared: another \
+                     folder with seed {seed} has no more",
+                    shown[one.0]
+                ));
+            }
+        }
+    }
+    notes
+}
+
+/// A goal or a difference that matters holds for all folders or for none, whatever their order.
+fn forget_criteria(folders: &mut [Named]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let all = |is_same: &dyn Fn(&Scenario, &Scenario) -> bool| {
+        folders.iter().all(|(_, stored)| is_same(&stored.scenario, &folders[0].1.scenario))
+    };
+    let (goal, matters) = (all(&|a, b| a.goal == b.goal), all(&|a, b| a.matters == b.matters));
+    if !goal {
+        notes.push("the folders have different goals: none is judged".to_owned());
+        folders.iter_mut().for_each(|(_, stored)| stored.scenario.goal = None);
+    }
+    if !matters {
+        let usual = Matters(DEFAULT_MATTERS);
+        notes.push(format!(
+            "the folders have different smallest differences that matter: {} is used",
+            percent(usual.0)
+        ));
+        folders.iter_mut().for_each(|(_, stored)| stored.scenario.matters = usual);
     }
     notes
 }

@@ -74,33 +74,24 @@ pub(crate) fn student_interval(variant: &[f64], baseline: &[f64], level: f64) ->
     Some(Interval::around(difference, student_quantile(level, freedom) * sum.sqrt()))
 }
 
-/// Result of Holm's step-down procedure for one of several comparisons.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Holm {
-    /// The level of the interval that excludes zero exactly if the comparison is rejected.
-    pub level: f64,
-    /// The adjusted p-value.
-    pub p_value: f64,
-}
-
-/// Holm (1979): the smallest p-value is tested at 5 %/m, the next at 5 %/(m-1), and so on; the
-/// first that fails fails all above it, which therefore keep its level.
-pub fn holm(p_values: &[f64]) -> Vec<Holm> {
+/// Holm's step-down procedure (1979): the error of the interval of each comparison. The smallest
+/// p-value is tested at 5 %/m, the next at 5 %/(m-1), and so on; the first that is not rejected
+/// ends that, and all above it keep its error.
+///
+/// `is_rejected` of a number and an error says whether the interval with that error excludes zero:
+/// the interval decides, and it may be wider than the p-value has it.
+pub fn holm(p_values: &[f64], is_rejected: impl Fn(usize, f64) -> bool) -> Vec<f64> {
     const ALPHA: f64 = 0.05;
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
-    let mut answers = vec![Holm { level: 1.0 - ALPHA, p_value: 1.0 }; p_values.len()];
-    let mut adjusted: f64 = 0.0;
+    let mut errors = vec![ALPHA; p_values.len()];
     let mut stopped_at = None;
     for (rank, index) in order.into_iter().enumerate() {
-        let left = (p_values.len() - rank) as f64;
-        let p = p_values[index];
-        adjusted = adjusted.max((p * left).min(1.0));
-        let alpha = stopped_at.unwrap_or(ALPHA / left);
-        if stopped_at.is_none() && p >= alpha {
-            stopped_at = Some(alpha);
+        let error = stopped_at.unwrap_or(ALPHA / (p_values.len() - rank) as f64);
+        errors[index] = error;
+        if stopped_at.is_none() && !is_rejected(index, error) {
+            stopped_at = Some(error);
         }
-        answers[index] = Holm { level: 1.0 - alpha, p_value: adjusted };
     }
-    answers
+    errors
 }

@@ -13,7 +13,7 @@ mod sequence;
 
 pub use bootstrap::{median_interval, quantile_intervals, ratio_interval};
 pub(crate) use compare::student_interval;
-pub use compare::{Holm, Paired, holm, paired, welch};
+pub use compare::{Paired, holm, paired, welch};
 pub use modes::{Mode, modes};
 pub(crate) use resample::{Picks, resampled};
 pub use sequence::{

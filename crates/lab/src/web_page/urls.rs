@@ -23,7 +23,7 @@ pub(super) fn normal(url: &str) -> String {
 
 /// Resolves a redirect at `base` to `target` (RFC 3986 s5.2, without dot segments).
 pub(super) fn resolve(base: &str, target: &str) -> String {
-    if target.contains("://") {
+    if has_scheme(target) {
         return target.to_owned();
     }
     let Some((scheme, rest)) = base.split_once("://") else { return target.to_owned() };
@@ -35,8 +35,20 @@ pub(super) fn resolve(base: &str, target: &str) -> String {
         return format!("{scheme}://{host}{target}");
     }
     let path = without_query(&rest[host.len()..]);
+    if target.starts_with('?') {
+        return format!("{scheme}://{host}{path}{target}");
+    }
     let folder = path.rfind('/').map_or("/", |end| &path[..=end]);
     format!("{scheme}://{host}{folder}{target}")
+}
+
+/// Whether it begins with a scheme and an authority (RFC 3986 s3): a query may have another URL.
+fn has_scheme(target: &str) -> bool {
+    let is_scheme = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    };
+    target.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
 }
 
 /// The URL up to its query.
@@ -57,6 +69,17 @@ fn authority(rest: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Regressions: a relative target with a URL in its query was taken for absolute, and a target
+    /// that is a query lost the file of its base.
+    #[test]
+    fn query_of_a_redirect_does_not_make_it_absolute() {
+        let resolved = |target: &str| resolve("https://a.org/x/y?q=1", target);
+        assert_eq!(resolved("/c?n=https://b.org/"), "https://a.org/c?n=https://b.org/");
+        assert_eq!(resolved("d?n=https://b.org/"), "https://a.org/x/d?n=https://b.org/");
+        assert_eq!(resolved("?p=2"), "https://a.org/x/y?p=2");
+        assert_eq!(resolved("HTTP://b.org/"), "HTTP://b.org/");
+    }
 
     #[test]
     fn hosts_are_compared_without_case_and_default_port() {

@@ -123,16 +123,18 @@ fn steps(rows: &[Row], unit: Unit) -> Result<Vec<(Duration, Rate)>, TraceError> 
     let mut steps = Vec::with_capacity(rows.len());
     let mut last = Duration::ZERO;
     for (index, row) in rows.iter().enumerate() {
-        if let Some(next) = rows.get(index + 1) {
-            if next.secs < row.secs {
-                return Err(TraceFault::Backwards.at(next.line));
-            }
-            last = Duration::from_secs_f64(next.secs - row.secs);
+        if let Some(next) = rows.get(index + 1).filter(|next| next.secs < row.secs) {
+            return Err(TraceFault::Backwards.at(next.line));
+        }
+        // Of several rows of one time the last one counts, and it lasts as long as the one before.
+        let length = rows.get(index + 1).map(|next| Duration::from_secs_f64(next.secs - row.secs));
+        if let Some(length) = length.filter(|length| *length > Duration::ZERO) {
+            last = length;
         }
         let too_fast = || {
             TraceFault::out_of_range(&row.value.to_string(), "a rate up to 1 Tbit/s").at(row.line)
         };
-        steps.push((last, rate(row.value, unit).ok_or_else(too_fast)?));
+        steps.push((length.unwrap_or(last), rate(row.value, unit).ok_or_else(too_fast)?));
     }
     Ok(steps)
 }

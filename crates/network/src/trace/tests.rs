@@ -403,6 +403,15 @@ mod reading {
         }
     }
 
+    /// Regression: a time that is repeated at the end took the last value away.
+    #[test]
+    fn last_of_several_values_for_the_last_time_lasts_as_long_as_the_one_before() {
+        let of = |text: &str| read(text, Direction::Down, None).map(|(trace, _)| trace).unwrap();
+        assert_eq!(of("0 4.0\n1 5.0\n1 6.0\n"), of("0 4.0\n1 6.0\n"));
+        assert_eq!(of("0 4.0\n1 5.0\n1 6.0\n3 2.0\n").period(), Duration::from_secs(5));
+        assert_eq!(of("0,100000\n1,900000\n1,800000\n").period(), Duration::from_secs(2));
+    }
+
     #[test]
     fn gap_in_a_recording_is_found() {
         let seconds = |missing: std::ops::Range<u32>| {
@@ -431,8 +440,8 @@ mod slowest {
         // 100 bytes in the slow second, none for 3 s, 900 in 900 ms.
         assert_eq!(steps.longest_time_for(1000), Duration::from_millis(1000 + 3000 + 900));
         let whole = 4 * 1000 + 100;
-        // Regression: 1050 ms were found, from the beginning of the slow second on. 500 bytes before
-        // it and 100 in it take 1500 ms.
+        // Regression: 1050 ms were found, from the beginning of the slow second on. 500 bytes
+        // before it and 100 in it take 1500 ms.
         let ends = self::steps(&[(1000, 8000), (1000, 800), (1000, 80_000)]);
         assert_eq!(ends.longest_time_for(600), Duration::from_millis(1500));
         let twice = steps.longest_time_for(2 * whole) - steps.longest_time_for(whole);

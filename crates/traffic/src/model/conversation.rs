@@ -7,7 +7,9 @@
 //! Reading recordings is left to the lab.
 
 use crate::measure::Measure;
-use crate::model::delays::{MEDIAN, OVER_150MS, P95, P99, distribution, distribution_of, late};
+use crate::model::delays::{
+    MEDIAN, OVER_150MS, P95, P99, distribution, distribution_of, late, separate_jitter,
+};
 use crate::model::{Due, Message, TrafficModel};
 use crate::one_way::{Report, Role};
 use crate::outcome::{Metric, Outcome, Part, mean};
@@ -222,12 +224,17 @@ pub(crate) fn outcome_of_both(
     client: &Report,
     server: &Report,
 ) -> Outcome {
-    let mut parts = server.parts_since(client, client);
-    parts.extend(client.parts_since(server, client));
+    let ways = [server.parts_since(client, client), client.parts_since(server, client)];
+    let delays = |parts: &[Part]| -> Vec<f64> {
+        parts.iter().filter_map(|part| Some(part.delay?.as_secs_f64())).collect()
+    };
+    let of_ways = ways.each_ref().map(|parts| delays(parts));
+    let mut parts = ways.concat();
     parts.sort_by_key(|part| part.start);
-    let delays = parts.iter().filter_map(|part| Some(part.delay?.as_secs_f64())).collect();
     let bytes = client.bytes_read + server.bytes_read;
-    outcome(delays, parts, bytes, [(up, server), (down, client)])
+    let mut outcome = outcome(delays(&parts), parts, bytes, [(up, server), (down, client)]);
+    separate_jitter(&mut outcome.extra, &of_ways.each_ref().map(Vec::as_slice));
+    outcome
 }
 
 /// The result, with the report of the receiver of each direction.

@@ -6,7 +6,12 @@ use crate::datagrams::{INTERARRIVAL_JITTER, LOST};
 use crate::measure::{Measure, Silence, Source};
 use crate::model::TrafficModel;
 use crate::one_way::Report;
-use crate::outcome::{Metric, MetricInfo, Outcome, jitter, mean, quantile, share_above};
+use crate::outcome::{
+    Metric, MetricInfo, Outcome, jitter, jitter_of_ways, mean, quantile, share_above,
+};
+
+/// Name of the mean difference between a delay and the next.
+const JITTER: &str = "jitter";
 use base::Duration;
 
 /// The metric that the numbers are of.
@@ -117,6 +122,24 @@ pub(crate) fn interarrival_jitter(delays: &[f64]) -> Option<(&'static str, f64)>
     (!delays.is_empty()).then(|| (INTERARRIVAL_JITTER, delays.windows(2).fold(0.0, step)))
 }
 
+/// The interarrival jitter of messages in several directions: the mean over the messages.
+pub(crate) fn interarrival_jitter_of_ways(ways: &[&[f64]]) -> Option<(&'static str, f64)> {
+    let count: usize = ways.iter().map(|delays| delays.len()).sum();
+    let weighed = ways.iter().filter_map(|delays| {
+        interarrival_jitter(delays).map(|(_, jitter)| jitter * delays.len() as f64)
+    });
+    (count > 0).then(|| (INTERARRIVAL_JITTER, weighed.sum::<f64>() / count as f64))
+}
+
+/// Replaces the jitter among these numbers, which is of messages in one order, by that of the
+/// messages of each direction.
+pub(crate) fn separate_jitter(numbers: &mut [(&'static str, f64)], ways: &[&[f64]]) {
+    let of_ways = jitter_of_ways(ways);
+    for (_, value) in numbers.iter_mut().filter(|(name, _)| *name == JITTER) {
+        *value = of_ways.unwrap_or(*value);
+    }
+}
+
 /// Quantiles of the delays, the share above each limit, by name, and the jitter; empty without a
 /// message.
 pub(crate) fn distribution(
@@ -137,7 +160,7 @@ pub(crate) fn distribution_of(
     let quantiles = [("median", 0.5), ("p95", 0.95), ("p99", 0.99)];
     let quantiles = quantiles.map(|(name, q)| (name, quantile(&sorted, q)));
     let shares = limits.iter().map(|&(name, limit)| (name, share_above(all, limit)));
-    let all = quantiles.into_iter().chain(shares).chain([("jitter", jitter(delays))]);
+    let all = quantiles.into_iter().chain(shares).chain([(JITTER, jitter(delays))]);
     all.filter_map(|(name, value)| value.map(|value| (name, value))).collect()
 }
 
@@ -155,6 +178,9 @@ mod tests {
         assert_eq!(of(&[0.0, 16.0, 0.0]), Some(1.0 + 15.0 / 16.0));
         let steady: Vec<f64> = (0..1000).map(|n| f64::from(n % 2)).collect();
         assert!((of(&steady).expect("jitter") - 1.0).abs() < 1e-9);
+        let both = interarrival_jitter_of_ways(&[&[0.0, 16.0], &[5.0; 6], &[]]);
+        assert_eq!(both.map(|(_, jitter)| jitter), Some(0.25));
+        assert_eq!(interarrival_jitter_of_ways(&[&[], &[]]), None);
     }
 
     #[test]

@@ -133,8 +133,10 @@ impl Video {
     }
 
     /// Messages that are not measured.
-    fn skipped(&self) -> u64 {
-        frames_within(self.skip).saturating_mul(self.messages_per_frame())
+    pub fn skipped(&self) -> u64 {
+        let nanos = u128::from(self.skip.as_nanos()) * u128::from(FRAMES_PER_SECOND);
+        let frames = u64::try_from(nanos.div_ceil(1_000_000_000)).unwrap_or(u64::MAX);
+        frames.saturating_mul(self.messages_per_frame())
     }
 }
 
@@ -194,6 +196,17 @@ mod tests {
     use crate::measure::Source;
     use crate::model::Traffic;
     use base::Instant;
+
+    #[test]
+    fn frames_due_in_the_time_that_is_skipped_are_not_measured() {
+        for (skip, skipped) in [(0, 0), (10, 1), (34, 2), (100, 3), (1000, 30)] {
+            let skip = Duration::from_millis(skip);
+            let video = Video { skip, ..Video::of(Video::DEFAULT_TIME) };
+            assert_eq!(video.skipped(), skipped, "{skip:?}");
+            let measured = (0..60).map(|n| video.message(n).map(|message| message.measured));
+            assert_eq!(measured.filter(|of| *of == Some(true)).count() as u64, 60 - skipped);
+        }
+    }
 
     #[test]
     fn sixty_seconds_are_1800_messages_that_do_not_drift() {

@@ -45,6 +45,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("was not run", "a column without all its studies: lab/src/reproduction/tests.rs"),
     ("a mean is over values of experiments", "lab/src/reproduction/tests.rs"),
     ("too few finished runs to compare", "lab/src/reproduction/checks.rs"),
+    ("further studies were stored before", "a document of --write: reproduce.rs"),
     ("cannot write `", "a full disk while captures are written"),
     ("cannot write the page", "memory that cannot be written to"),
     ("live use needs Linux", "another system"),

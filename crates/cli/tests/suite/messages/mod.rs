@@ -66,13 +66,31 @@ impl Session {
         let folder = self.scratch.0.display().to_string();
         let version = env!("CARGO_PKG_VERSION");
         let text = self.text.replace(&folder, "FOLDER").replace(version, "VERSION");
-        let text = without_hashes(&without_builds(&text));
+        let text = without_costs(&without_hashes(&without_builds(&text)));
         let mut settings = insta::Settings::clone_current();
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
         settings.set_snapshot_path("../snapshots");
         settings.bind(|| insta::assert_snapshot!(self.name, text));
     }
+}
+
+/// Replaces the CPU seconds and the memory that studies took.
+fn without_costs(text: &str) -> String {
+    let masked = |line: &str| {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        for at in 1..words.len() {
+            if matches!(words[at], "CPU" | "MiB") {
+                words[at - 1] = "N";
+            }
+        }
+        words.join(" ")
+    };
+    let line = |line: &str| match line.starts_with("2> The studies took ") {
+        true => masked(line),
+        false => line.to_owned(),
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Replaces the build in names of journals: `.runs-BUILD.partial.jsonl`.

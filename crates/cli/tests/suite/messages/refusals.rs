@@ -174,6 +174,8 @@ fn traffic_of_compare() {
         "video:5s:deadline=soon",
         "video:5s:skip=1s:skip=2s",
         "video:5s:skip=5s",
+        "video:20ms",
+        "udp:1mbit:5s:2s",
         "video:5s:message=0",
         "video:5s:message=9:message=9",
         "video:86400s:message=1",

@@ -140,6 +140,12 @@ fn folders_combined() {
     }
     session.call(&[&STUDY[..5], &["--traffic", "bulk:9KiB", "--quiet", "--out", "less"]].concat());
     session.call(&["report", "results", "less"]);
+    let more = ["--runs", "3", "--quiet", "--schedulers", "lrf", "--out", "more"];
+    session.call(&[&STUDY[..7], &more].concat());
+    study(&mut session, "goal", &["--goal", "completion_time < 9s", "--matters", "20%"]);
+    for others in ["more", "goal"] {
+        session.call(&["report", "results", others, "--out", "page.html"]);
+    }
     session.end();
 }
 

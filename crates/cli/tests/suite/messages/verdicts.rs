@@ -127,6 +127,13 @@ fn metrics_and_goals() {
     study(&mut session, [dead, FAR], &[&bulk[..], &["--metric", "failover"]].concat());
     let alone = ["--protocols", "tcp", "--metric", "failover", "--traffic", "bulk:5s"];
     study(&mut session, [dead, FAR], &[&alone[..], &["--runs", "6"]].concat());
+    let failover = ["--protocols", "tcp", "--runs", "6", "--goal", "failover < 1ms"];
+    for traffic in ["bulk:5s", "bulk:32KiB"] {
+        let more = [&failover[..], &["--traffic", traffic]].concat();
+        study(&mut session, [dead, FAR], &more);
+    }
+    let rate = ["--traffic", "bulk:2s", "--runs", "20", "--goal", "p95 goodput > 1mbit"];
+    study(&mut session, [LOSSY, FAR], &rate);
     let packets = ["--packet-metrics", "--traffic", "bulk:128KiB", "--runs", "6"];
     for more in [
         ["--metric", "rtt/lossy/p95"],
