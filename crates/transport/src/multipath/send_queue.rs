@@ -425,8 +425,11 @@ impl SendQueue {
         }
     }
 
-    /// Every path was tried with these.
+    /// Every path was tried with these. What is beside them in a segment keeps its paths: it is not
+    /// queued again.
     pub(super) fn forget_paths_of(&mut self, range: &Range<u64>) {
+        self.cut(range.start);
+        self.cut(range.end);
         for segment in &mut self.segments {
             if segment.offset < range.end && segment.end() > range.start {
                 segment.paths = PathSet::EMPTY;
@@ -441,6 +444,22 @@ mod tests {
 
     const FAST: PathId = PathId(0);
     const SLOW: PathId = PathId(1);
+
+    /// Regression: the rest of a segment was forgotten, too, and nobody repeated it when its path
+    /// failed.
+    #[test]
+    fn paths_of_a_part_are_forgotten_without_those_of_the_rest() {
+        let mut send = sent(3000, 1000);
+        send.forget_paths_of(&(1000..1400));
+        let of = |send: &SendQueue| -> Vec<(u64, u32, bool)> {
+            let of =
+                |segment: &DataSegment| (segment.offset, segment.len, segment.paths.is_empty());
+            send.segments.iter().map(of).collect()
+        };
+        let expected =
+            [(0, 1000, false), (1000, 400, true), (1400, 600, false), (2000, 1000, false)];
+        assert_eq!(of(&send), expected);
+    }
 
     /// A queue of which `bytes` were passed to `FAST`, in segments of `segment` bytes.
     fn sent(bytes: u32, segment: u32) -> SendQueue {

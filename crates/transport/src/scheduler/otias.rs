@@ -110,6 +110,14 @@ impl Otias {
         }
     }
 
+    /// The application waits for the send buffer, all of it is bound to a path or sent.
+    fn wait_for_buffer(&mut self, view: &View<'_>) -> Decision {
+        match self.choose(view, &view.unsent_offer()) {
+            Some(path) => lrf::help(view, path, &mut self.opportunistic, Blocked::SendBuffer),
+            None => Decision::wait(Blocked::SendBuffer),
+        }
+    }
+
     fn reinject(&self, view: &View<'_>, offer: &Offer) -> Decision {
         match self.choose(view, offer) {
             Some(path) => Decision::offer(path, offer),
@@ -121,6 +129,7 @@ impl Otias {
 impl Scheduler for Otias {
     fn next(&mut self, view: &View<'_>) -> Decision {
         match view.offered() {
+            None if view.data.sndbuf_limited => self.wait_for_buffer(view),
             None => Decision::wait(Blocked::NothingToSend),
             Some(offer) if offer.reinject => self.reinject(view, &offer),
             Some(offer) => self.send_new(view, &offer),

@@ -95,6 +95,8 @@ struct Scored {
     inflight: VecDeque<u64>,
     /// Zero scores in a row.
     zeros: u32,
+    /// It is not in play: a backup at rest.
+    rests: bool,
     next_probe: Instant,
     /// Packets of the present probe that are still to go.
     probes_left: u32,
@@ -143,8 +145,12 @@ impl Drepas {
     /// Take a sample of the paths in play; the histories of all others are void.
     fn sample(&mut self, paths: &[PathView], in_play: &[&PathView]) {
         self.scored.retain(|scored| paths.iter().any(|path| path.id == scored.id));
-        let void = |scored: &&mut Scored| !in_play.iter().any(|path| path.id == scored.id);
-        self.scored.iter_mut().filter(void).for_each(Scored::forget);
+        for scored in &mut self.scored {
+            scored.rests = !in_play.iter().any(|path| path.id == scored.id);
+            if scored.rests {
+                scored.forget();
+            }
+        }
         for path in in_play {
             if !self.scored.iter().any(|scored| scored.id == path.id) {
                 self.scored.push(Scored::new(path.id));
@@ -198,7 +204,7 @@ impl Drepas {
 impl Scored {
     fn new(id: PathId) -> Self {
         let (inflight, next_probe) = (VecDeque::new(), Instant::ZERO);
-        Scored { id, inflight, zeros: 0, next_probe, probes_left: 0 }
+        Scored { id, inflight, zeros: 0, rests: false, next_probe, probes_left: 0 }
     }
 
     /// Clears the history. The time of the next probe stays.
@@ -246,7 +252,7 @@ impl PathPolicy for Drepas {
 
     fn next_probe(&mut self, now: Instant, path: &PathView) -> Option<u32> {
         let (probes, bytes, interval) = (self.probes, self.probe_bytes, self.probe_interval);
-        let scored = self.of(path.id).filter(|_| path.probing)?;
+        let scored = self.of(path.id).filter(|scored| path.probing && !scored.rests)?;
         if now >= scored.next_probe {
             (scored.next_probe, scored.probes_left) = (now + interval, probes);
         }

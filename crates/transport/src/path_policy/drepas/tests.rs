@@ -201,6 +201,22 @@ fn probes_of_ten_packets_come_every_three_seconds() {
     assert_eq!(bench.probes(0), 0);
 }
 
+/// Regression: a suspended path that became a backup was probed for as long as the connection.
+#[test]
+fn backup_at_rest_is_not_probed() {
+    let mut bench = Bench::dre_1();
+    assert_eq!(bench.samples(30), [(CELL, true)]);
+    bench.now += Duration::from_secs(3);
+    assert_eq!(bench.probes(1), 10);
+    bench.paths[1].backup = true;
+    bench.samples(1);
+    bench.now += Duration::from_secs(6);
+    assert_eq!(bench.probes(1), 0);
+    bench.paths[1].backup = false;
+    bench.samples(1);
+    assert_eq!(bench.probes(1), 10);
+}
+
 #[test]
 fn probe_that_finds_no_room_waits_and_does_not_add_up() {
     let mut bench = Bench::dre_1();

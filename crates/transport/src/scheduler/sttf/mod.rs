@@ -119,6 +119,9 @@ pub struct Sttf {
     merge: Merge,
     /// The established paths whose first RTTs were compared, and whether they are alike.
     compared: PathSet,
+    /// Those of them that had an RTT sample: one may be established without, if its SYN was
+    /// repeated.
+    sampled: PathSet,
     alike: bool,
     /// By path number: number of RTT samples when it had been silent for long.
     silent_since: Vec<Option<u32>>,
@@ -145,6 +148,7 @@ impl Sttf {
             candidates: Vec::new(),
             merge: Merge::default(),
             compared: PathSet::EMPTY,
+            sampled: PathSet::EMPTY,
             alike: false,
             silent_since: Vec::new(),
         }
@@ -154,8 +158,11 @@ impl Sttf {
     fn predicts(&mut self, view: &View<'_>) -> bool {
         let established = view.paths.iter().filter(|path| path.is_established());
         let set = established.clone().fold(PathSet::EMPTY, |set, path| set.with(path.id));
-        if set != self.compared {
-            self.compared = set;
+        let has_sample = |path: &&PathView| !path.rtt.first.is_zero();
+        let sampled = established.clone().filter(has_sample);
+        let sampled = sampled.fold(PathSet::EMPTY, |set, path| set.with(path.id));
+        if (set, sampled) != (self.compared, self.sampled) {
+            (self.compared, self.sampled) = (set, sampled);
             self.alike = are_alike(established.map(|path| path.rtt.first), self.alpha);
         }
         set.0.count_ones() > 1 && !self.alike

@@ -152,6 +152,17 @@ fn paths_alike_are_lrfs() {
     }
 }
 
+/// Regression: a path whose SYN was repeated has its first sample later, and was never compared.
+#[test]
+fn paths_are_compared_again_once_all_have_a_sample() {
+    let mut scheduler = Sttf::new(&Options::default(), &Settings::defaults(PARAMETERS));
+    let mut model = Model::new(vec![path(0, 20, 10, 0), path(1, 20, 10, 0)], 15);
+    model.paths[1].rtt.first = Duration::ZERO;
+    assert!(scheduler.predicts(&model.view()));
+    model.paths[1].rtt.first = Duration::from_millis(20);
+    assert!(!scheduler.predicts(&model.view()), "alike");
+}
+
 #[test]
 fn paths_that_come_or_go_are_compared_anew() {
     let mut scheduler = sttf("sttf");

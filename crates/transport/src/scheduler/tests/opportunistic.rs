@@ -196,3 +196,18 @@ fn send_buffer_with_room_copies_without_a_penalty() {
     assert_eq!(model.push(&mut lrf), Blocked::SendBuffer);
     assert_eq!((model.on_path(0), model.paths[1].window.cwnd_segs), (1, 20));
 }
+
+/// Regression: OTIAS, which binds everything at once, said that there was nothing to send, and its
+/// `optim` and `reinjection` had no effect where the send buffer is the limit.
+#[test]
+fn otias_copies_the_head_while_the_application_waits_for_the_send_buffer() {
+    for (name, copies) in [("otias", 0), ("otias:optim=1", 1), ("otias:reinjection=nsdi12", 1)] {
+        let mut otias = by_name(name, &Options::default()).unwrap();
+        let mut model = blocked(10, 20);
+        model.write_end = u64::from(MSS);
+        assert_eq!(model.push(&mut otias), Blocked::NothingToSend, "{name}");
+        model.sndbuf_limited = true;
+        assert_eq!(model.push(&mut otias), Blocked::SendBuffer, "{name}");
+        assert_eq!(model.on_path(0), copies, "{name}");
+    }
+}
