@@ -136,7 +136,8 @@ fn cut(folders: &mut [Named], shown: &[String]) -> Vec<String> {
         let mut own: Vec<(usize, &mut Named)> =
             folders.iter_mut().enumerate().filter(of_seed).collect();
         let runs = |(_, (_, stored)): &(usize, &mut Named)| {
-            stored.study.variants.iter().map(|of| of.runs.len()).min().unwrap_or(0)
+            // An interrupted study has variants with fewer of them, or none.
+            stored.study.variants.iter().map(|of| of.runs.len()).max().unwrap_or(0)
         };
         let common = own.iter().map(runs).min().unwrap_or(0);
         for one in &mut own {
