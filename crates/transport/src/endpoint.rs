@@ -161,9 +161,11 @@ pub(crate) trait Endpoint {
     fn on_departed(&mut self, path: PathId, bytes: u32) -> bool;
 
     /// The last packet, which is of this path, leaves the network interface at `at`: `on_departed`
-    /// does not follow.
-    fn on_departure_known(&mut self, departed_by: Instant, path: PathId, at: Instant) {
+    /// does not follow. The result is whether it should, because something waits for it: then
+    /// `recall` is called.
+    fn on_departure_known(&mut self, departed_by: Instant, path: PathId, at: Instant) -> bool {
         let _ = (departed_by, path, at);
+        false
     }
 
     /// The paths that wait for departures after `departed_by` that they know of: `on_departed` is

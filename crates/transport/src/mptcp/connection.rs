@@ -324,10 +324,9 @@ impl Endpoint for Connection {
     }
 
     #[inline]
-    fn on_departure_known(&mut self, departed_by: Instant, path: PathId, at: Instant) {
-        if let Some(entry) = self.subflows.get_mut(path.index()) {
-            entry.tcp.on_departure_known(departed_by, at);
-        }
+    fn on_departure_known(&mut self, departed_by: Instant, path: PathId, at: Instant) -> bool {
+        let entry = self.subflows.get_mut(path.index());
+        entry.is_some_and(|entry| entry.tcp.on_departure_known(departed_by, at))
     }
 
     fn recall(&mut self, departed_by: Instant) -> PathSet {

@@ -82,7 +82,12 @@ impl Connection {
         self.add_subflow(entry);
     }
 
-    pub(super) fn add_subflow(&mut self, entry: SubflowEntry) {
+    pub(super) fn add_subflow(&mut self, mut entry: SubflowEntry) {
+        // It learns of the next change. Until then its own window is announced, as a join has no
+        // DATA_ACK to raise it (Linux `mptcp_set_rwin`).
+        if self.subflows.len() > 0 {
+            entry.informed = self.receive.version();
+        }
         self.subflows.add(entry, &self.controller, &mut self.sender);
     }
 

@@ -12,7 +12,7 @@ use crate::multipath::{Paths, Piece, Progress, Prompt};
 use crate::scheduler::{PathState, PathView};
 use crate::tcp::profile::{SubflowWindow, Switches};
 use crate::tcp::sent_mappings::SentMapping;
-use crate::tcp::timers::wheel_expiry;
+use crate::tcp::timers::TimerWheel;
 use base::{Blocked, Context, Duration, Instant, PathId};
 use std::hint::cold_path;
 use wire::mptcp::Mapping;
@@ -26,8 +26,7 @@ pub(super) struct SubflowRules {
     pub one_at_a_time: bool,
     /// Data that follow each other share a mapping (Linux, interfaces that segment).
     joins_mappings: bool,
-    /// Tick of the timer wheel.
-    tick: Duration,
+    timer_wheel: TimerWheel,
 }
 
 impl SubflowRules {
@@ -37,7 +36,7 @@ impl SubflowRules {
             own_windows: matches!(switches.multipath.subflow_window, SubflowWindow::Rfc),
             one_at_a_time: switches.multipath.sends_what_it_hands,
             joins_mappings,
-            tick: switches.tick,
+            timer_wheel: switches.timer_wheel,
         }
     }
 }
@@ -224,7 +223,7 @@ impl Paths for SubflowPaths<'_> {
     }
 
     fn expiry(&self, now: Instant, interval: Duration) -> Instant {
-        wheel_expiry(now, interval, self.rules.tick)
+        self.rules.timer_wheel.expiry(now, interval)
     }
 
     fn unsent(&self, path: PathId) -> u64 {

@@ -281,6 +281,7 @@ impl DataReceive {
                     now,
                     len: fresh,
                     truesize,
+                    sack_bytes: 0,
                     push: false,
                     in_order: !inserted.out_of_order,
                     next_offset: self.data.next_offset(),

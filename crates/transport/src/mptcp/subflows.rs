@@ -122,13 +122,11 @@ impl Subflows {
     /// Add a subflow, in the place of one that is over if its number is taken.
     pub fn add(
         &mut self,
-        mut entry: SubflowEntry,
+        entry: SubflowEntry,
         controller: &Controller,
         sender: &mut Sender,
     ) -> usize {
         let index = entry.path.index();
-        // It learns of the next change, as the others.
-        entry.informed = self.entries.iter().map(|entry| entry.informed).max().unwrap_or(0);
         debug_assert_eq!(entry.path, entry.tcp.path(), "one subflow for each path number");
         debug_assert!(index <= self.entries.len(), "path numbers have no gaps");
         match self.entries.get_mut(index) {

@@ -70,6 +70,8 @@ pub(crate) struct Received {
     pub len: u32,
     /// Memory: `received_truesize`.
     pub truesize: u32,
+    /// Header bytes of SACK blocks, for which the payload had to be shorter.
+    pub sack_bytes: u32,
     /// PSH was set.
     pub push: bool,
     /// It began where data were missing first.
@@ -505,6 +507,8 @@ impl SegmentSize {
             return new;
         }
         cold_path();
+        // The sender's segment size does not vary with the number of SACK blocks.
+        let len = len + segment.sack_bytes;
         let with_header = len + HEADER;
         let believable = with_header >= DEFAULT_MSS + BARE_HEADER
             || (with_header >= MIN_MSS + BARE_HEADER && !segment.push);

@@ -422,6 +422,20 @@ impl Scoreboard {
         ByTime { board: self, place: self.closed as usize, listed: 0 }
     }
 
+    /// The retransmissions outstanding after which something was sent for the first time that is
+    /// SACKed.
+    pub(crate) fn overtaken_retransmissions(&self) -> Vec<u64> {
+        let listed = self.listed.iter().flat_map(|listed| listed.iter());
+        let overtaken = listed.filter_map(|Listed { id, before }| {
+            let place = self.place_of(*id);
+            let is_out = self.segments.get(place)?.retransmission_out();
+            let next = self.segments.get(self.place_of(*before))?;
+            let is_overtaken = is_out && next.offset() < self.highest_sacked;
+            is_overtaken.then_some(self.first_id + place as u64)
+        });
+        overtaken.collect()
+    }
+
     /// Forgets selective acknowledgements: the receiver reneged (RFC 2018 s8).
     pub(crate) fn forget_sacks(&mut self) {
         for id in self.first_id..self.end_id() {

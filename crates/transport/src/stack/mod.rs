@@ -710,11 +710,13 @@ fn transmit_of(
 
 /// Tells a connection what became of its packet; returns whether no more is wanted.
 #[inline(always)]
-fn has_enough<E: Endpoint>(cx: &Context<'_>, connection: &mut E, sent: Sent) -> bool {
+fn has_enough<E: Endpoint>(cx: &mut Context<'_>, connection: &mut E, sent: Sent) -> bool {
     match sent {
         Sent::Departs { flow, at } => {
-            let known = |(_, path)| connection.on_departure_known(cx.departed_by(), path, at);
-            let _ = split_flow(flow).map(known);
+            let by = cx.departed_by();
+            let known = |(_, path)| connection.on_departure_known(by, path, at);
+            // Retransmissions may leave while new data wait.
+            cx.recalls |= split_flow(flow).is_some_and(known);
         }
         Sent::Departed { flow, bytes } => {
             // It is in the list already of those that may have something to send.

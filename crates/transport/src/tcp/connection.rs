@@ -150,8 +150,8 @@ impl Endpoint for Connection {
     }
 
     #[inline]
-    fn on_departure_known(&mut self, departed_by: Instant, _path: PathId, at: Instant) {
-        self.subflow.on_departure_known(departed_by, at);
+    fn on_departure_known(&mut self, departed_by: Instant, _path: PathId, at: Instant) -> bool {
+        self.subflow.on_departure_known(departed_by, at)
     }
 
     fn recall(&mut self, departed_by: Instant) -> PathSet {

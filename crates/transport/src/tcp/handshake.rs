@@ -143,9 +143,13 @@ impl Handshake {
         self.retries = 0;
     }
 
-    /// The round trip of a handshake without repetition.
-    pub(super) fn rtt(&self, now: Instant) -> Option<Duration> {
-        (self.sends <= 1).then(|| now - self.sent_at)
+    /// The round trip of a handshake without repetition, or of the timestamp that was echoed:
+    /// Karn's algorithm does not apply to timestamps (RFC 6298 s3).
+    pub(super) fn rtt(&self, now: Instant, echo: Option<u32>) -> Option<Duration> {
+        if self.sends <= 1 {
+            return Some(now - self.sent_at);
+        }
+        self.rtt_of_echo(now, echo)
     }
 
     /// Number of SYNs or SYN/ACKs sent.

@@ -127,11 +127,12 @@ impl LossRecovery {
     /// F-RTO step 2b found no new data to send: the time-out is taken as real. Returns whether
     /// lost segments are to be retransmitted instead.
     pub(super) fn on_no_new_data(&mut self, nxt: u64) -> bool {
-        self.rexmit = Rexmit::None;
         if nxt > self.high_seq {
+            self.rexmit = Rexmit::None;
             return false;
         }
         self.frto = false;
+        self.rexmit = Rexmit::Lost;
         true
     }
 
@@ -182,18 +183,18 @@ impl LossRecovery {
         }
         match self.ca_state {
             CaState::Recovery => self.continue_recovery(rcx, info),
-            CaState::Loss => return self.continue_after_timeout(rcx, info, duplicate),
+            CaState::Loss => self.continue_after_timeout(rcx, info, duplicate),
             _ => {
                 self.try_undo_by_dsack(rcx);
                 self.find_losses(rcx, info);
-                if !self.is_time_to_recover(rcx) {
+                if !self.is_time_to_recover(rcx, info) {
                     self.keep_open(rcx);
                     return Rexmit::None;
                 }
                 self.enter_recovery(rcx);
+                Rexmit::Lost
             }
         }
-        Rexmit::Lost
     }
 
     /// Without SACK a duplicate acknowledgement counts as one segment that arrived (RFC 6582).
@@ -211,9 +212,13 @@ impl LossRecovery {
         self.reno_sacked = self.reno_sacked.min(most);
     }
 
-    fn continue_recovery(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
+    fn continue_recovery(
+        &mut self,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &mut AckInfo,
+    ) -> Rexmit {
         if info.una_advanced && self.try_undo_partial(rcx, info) {
-            return;
+            return Rexmit::None;
         }
         self.try_undo_by_dsack(rcx);
         if !rcx.handshake.sack() && info.una_advanced {
@@ -221,9 +226,13 @@ impl LossRecovery {
             self.mark_head_lost(rcx, info);
         }
         self.find_losses(rcx, info);
-        if self.ca_state != CaState::Recovery && self.is_time_to_recover(rcx) {
+        if self.ca_state != CaState::Recovery {
+            if !self.is_time_to_recover(rcx, info) {
+                return Rexmit::None;
+            }
             self.enter_recovery(rcx);
         }
+        Rexmit::Lost
     }
 
     /// An acknowledgement in state Loss (Linux `tcp_process_loss`).
@@ -242,7 +251,7 @@ impl LossRecovery {
             return rexmit;
         }
         self.try_undo_by_dsack(rcx);
-        if !self.is_time_to_recover(rcx) {
+        if !self.is_time_to_recover(rcx, info) {
             self.keep_open(rcx);
             return rexmit;
         }
@@ -400,8 +409,12 @@ impl LossRecovery {
             && (self.undo.are_all_needless() || self.is_packet_delayed(rcx, info))
     }
 
+    /// Whether SND.UNA advanced because of originals that were late (Linux `tcp_packet_delayed`).
     fn is_packet_delayed(&self, rcx: &RecoveryContext<'_, '_>, info: &AckInfo) -> bool {
-        let Some(stamp) = self.undo.stamp() else { return false };
+        let Some(stamp) = self.undo.stamp() else {
+            // Nothing was retransmitted yet: the interface's queue or pacing held it back.
+            return rcx.handshake.sack() || rcx.sender.una() < self.high_seq;
+        };
         rcx.handshake.timestamps() && rcx.handshake.is_echo_older(info.echo, stamp)
     }
 
@@ -409,6 +422,7 @@ impl LossRecovery {
         rcx.cc.on_undo(rcx.id.path, rcx.cx.now);
         self.undo.end();
         self.prr = None;
+        self.marked_below = 0;
         self.record_window(rcx);
     }
 

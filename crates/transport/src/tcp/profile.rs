@@ -10,7 +10,11 @@
 
 use crate::congestion::{Counting, Growth};
 use crate::recovery::{PrrVariant, Sizing, TlpRule};
+use crate::tcp::timers::TimerWheel;
 use base::Duration;
+
+/// Granularity of the timers (`CONFIG_HZ=250`).
+const TICK: Duration = Duration::from_millis(4);
 
 /// The behaviour of one kernel version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -71,7 +75,9 @@ pub enum ConnectionBuffer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmallQueue {
     /// Bytes of a socket below the transport beyond which it sends nothing more.
-    pub cap_bytes: u64,
+    pub cap_bytes: u32,
+    /// Retransmissions have a bound, too: twice that of new data (Linux 4.9).
+    pub bounds_retransmissions: bool,
 }
 
 /// The switches in which profiles differ, and the constants that they share.
@@ -81,8 +87,7 @@ pub struct SmallQueue {
 #[repr(C)]
 pub struct Switches {
     pub small_queue: SmallQueue,
-    /// Granularity of the timers.
-    pub tick: Duration,
+    pub timer_wheel: TimerWheel,
     /// Number of SYNs repeated at constant intervals before the back-off begins.
     pub linear_syn_retries: u32,
     pub initial_window_segs: u32,
@@ -191,10 +196,10 @@ impl Profile {
             growth: Growth::WhenFull,
             receive_buffer: Sizing::Linux,
             compressed_acks: true,
-            small_queue: SmallQueue { cap_bytes: 4 << 20 },
+            small_queue: SmallQueue { cap_bytes: 4 << 20, bounds_retransmissions: true },
             autosized_bursts: true,
             linear_syn_retries: 4,
-            tick: Duration::from_millis(4),
+            timer_wheel: TimerWheel::with_slots(TICK),
             initial_window_segs: 10,
         };
         let old = Switches {
@@ -214,8 +219,9 @@ impl Profile {
             },
             receive_buffer: Sizing::Linux313,
             compressed_acks: false,
-            small_queue: SmallQueue { cap_bytes: 128 << 10 },
+            small_queue: SmallQueue { cap_bytes: 128 << 10, bounds_retransmissions: false },
             linear_syn_retries: 0,
+            timer_wheel: TimerWheel::cascading(TICK),
             ..linux
         };
         // Before 3.16.

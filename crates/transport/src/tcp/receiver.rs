@@ -84,6 +84,8 @@ pub(crate) struct ArrivedData {
     pub segment_len: u32,
     /// Memory of the segment (`recovery::received_truesize`).
     pub truesize: u32,
+    /// Header bytes of its SACK blocks.
+    pub sack_bytes: u32,
     /// The segment has a PSH.
     pub push: bool,
     /// Acknowledgements of earlier segments are held back.
@@ -548,6 +550,7 @@ impl Receiver {
             now: arrived.now,
             len: arrived.segment_len,
             truesize: arrived.truesize,
+            sack_bytes: arrived.sack_bytes,
             push: arrived.push,
             in_order: kind == Inserted::InOrder,
             next_offset: self.data.next_offset(),
@@ -628,8 +631,14 @@ impl Receiver {
         self.dsack.is_some() || self.has_gaps()
     }
 
+    /// The number of SACK blocks that report it.
+    pub(crate) fn sack_blocks(&self) -> u32 {
+        u32::from(self.dsack.is_some()) + self.data.sack_ranges().len() as u32
+    }
+
     /// At most `most` SACK blocks: D-SACK first (RFC 2883), then the most recently changed ranges
-    /// (RFC 2018 s4). `first`: sequence number of the peer's first byte.
+    /// (RFC 2018 s4). `first`: sequence number of the peer's first byte. Without room for one the
+    /// D-SACK waits for the next segment.
     pub(crate) fn take_sack_blocks(&mut self, first: SeqNumber, most: usize) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
         let ranges = self.dsack.iter().chain(self.data.sack_ranges());
@@ -638,7 +647,9 @@ impl Receiver {
             let end = SeqNumber::from_offset(first, range.end);
             blocks.push(start, end);
         }
-        self.dsack = None;
+        if most > 0 {
+            self.dsack = None;
+        }
         blocks
     }
 }
@@ -675,6 +686,7 @@ mod tests {
             now: Instant::ZERO,
             segment_len: 5,
             truesize: 500,
+            sack_bytes: 0,
             push: false,
             acks_held: false,
             rto: Duration::ZERO,

@@ -29,6 +29,9 @@ use wire::{Ends, SeqNumber, TcpSegment};
 
 /// Bytes of the timestamps option, padded.
 const TIMESTAMPS: u32 = 12;
+/// A SACK option without blocks, aligned, and one block, in bytes (RFC 2018 s3).
+const SACK_BASE: u32 = 4;
+const SACK_BLOCK: u32 = 8;
 /// How long TIME-WAIT and FIN-WAIT-2 without a reader last (Linux TCP_TIMEWAIT_LEN).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
@@ -241,7 +244,7 @@ impl Subflow {
             outbox: Outbox::EMPTY,
             id: FlowId { socket: identity.socket, path: identity.path },
             orphaned: false,
-            timers: Timers::new(switches.tick),
+            timers: Timers::new(switches.timer_wheel),
             events: Vec::new(),
             handshake: Handshake::new(identity.iss, identity.ts_offset, shift),
             rx,
@@ -381,8 +384,10 @@ impl Subflow {
         if self.timers.take_due_compressed_ack(cx.now) {
             self.rx.ack.now();
         }
-        // Pacing needs only the attempt to send that follows.
-        self.timers.take_due_pacing(cx.now);
+        // New data need only the attempt to send that follows.
+        if self.timers.take_due_pacing(cx.now) {
+            self.resume_retransmission();
+        }
         if self.timers.take_due_close(cx.now) {
             self.fsm.close(cx);
             self.events.push(ConnectionEvent::Closed);
@@ -574,6 +579,12 @@ impl Subflow {
             receive_buffer: self.rx.buffer_size(),
         }
     }
+}
+
+/// Header bytes of that many SACK blocks.
+#[inline]
+const fn sack_bytes(blocks: u32) -> u32 {
+    if blocks == 0 { 0 } else { SACK_BASE + SACK_BLOCK * blocks }
 }
 
 /// The largest segment of an interface, options included: MTU less IP and TCP headers.

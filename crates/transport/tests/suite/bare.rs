@@ -228,6 +228,25 @@ impl Bare {
         self.stack.poll_transmit(&mut cx).is_some()
     }
 
+    /// The segments that the stack sends while none leaves the interface; none has an event.
+    pub(crate) fn drain_into_nic(&mut self) -> Vec<TcpSegment> {
+        let mut cx = Context::quiet(self.now, self.chance);
+        let sent = std::iter::from_fn(|| self.stack.poll_transmit(&mut cx));
+        let tcp = sent.map(|transmit| match transmit.packet.body {
+            Body::Tcp(segment) => segment,
+            other => panic!("{other:?}"),
+        });
+        tcp.collect()
+    }
+
+    /// A packet of the connection with `bytes` leaves the interface; what is sent at once.
+    pub(crate) fn depart(&mut self, bytes: u32) -> Vec<TcpSegment> {
+        let mut cx = Context::quiet(self.now, self.chance);
+        let flow = self.socket.0 + 1;
+        self.stack.handle(&mut cx, Input::Departed { flow, bytes });
+        self.drain_into_nic()
+    }
+
     /// All packets that the stack sends.
     pub(crate) fn drain_packets(&mut self) -> Vec<Packet> {
         let mut cx = Context::quiet(self.now, self.chance);

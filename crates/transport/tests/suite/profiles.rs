@@ -145,11 +145,12 @@ fn switch_tlp_none_before_3_10() {
     assert_eq!(pair.timer_names(Side::Client)[0], "rto");
 }
 
-/// RTT 2 ms: twice that and 2 ms (linux), at least 10 ms (old).
+/// RTT 1 ms: twice that and 2 ms (linux), at least 10 ms (old).
 #[test]
 fn switch_tlp_rule_old_kernels_wait_ten_milliseconds() {
     let probe = |profile| {
-        let mut pair = Setup::with(config(profile)).delay_ms(1).established();
+        let delay = Duration::from_micros(500);
+        let mut pair = Setup { delay, ..Setup::with(config(profile)) }.established();
         pair.write(Side::Client, 20 * MSS);
         pair.drive_bounded(Duration::from_secs(1));
         pair.drive_for(ms(100) + (Instant::from_millis(1000) - pair.now));

@@ -5,7 +5,7 @@ use crate::bare::{Bare, bytes, modern};
 use crate::fate::{Fate, data, first};
 use crate::pair::{Pair, Setup, Side};
 use base::{CaState, Duration, Event, EventMask};
-use transport::{Buffers, SocketError, TcpConfig};
+use transport::{Buffers, Profile, SocketError, TcpConfig};
 
 const MSS: u32 = 1448;
 const SECOND: Duration = Duration::from_secs(1);
@@ -67,7 +67,23 @@ fn window_is_reduced_once_for_the_losses_of_one_window() {
 
 #[test]
 fn retransmission_lost_is_found_by_time_and_sent_again() {
-    let mut pair = grown(60);
+    lose_a_retransmission(grown(60));
+}
+
+/// Linux up to 4.4 has `tcp_mark_lost_retrans`: what was sent after the retransmission is SACKed.
+#[test]
+fn retransmission_lost_is_found_by_later_data_in_old_kernels() {
+    let config = TcpConfig { profile: Profile::Linux41, ..TcpConfig::default() };
+    let mut pair = Setup::with(config).established();
+    pair.write(Side::Client, 60 * MSS);
+    pair.drive_bounded(SECOND * 5);
+    pair.drive_for(ms(100));
+    pair.log.clear();
+    pair.tape.events.clear();
+    lose_a_retransmission(pair);
+}
+
+fn lose_a_retransmission(mut pair: Pair) {
     let mut seen = 0;
     let lost = pair.end(Side::Client).asked as u32 + 5 * MSS;
     pair.rule(Box::new(move |sight| {
@@ -87,7 +103,7 @@ fn retransmission_lost_is_found_by_time_and_sent_again() {
     pair.drive_bounded(SECOND * 2);
     pair.assert_intact();
     assert_eq!(pair.retransmissions(Side::Client).len(), 2);
-    assert!(!pair.timer_names(Side::Client).contains(&"rto"), "RFC 8985 s6.2: by time");
+    assert!(!pair.timer_names(Side::Client).contains(&"rto"), "RFC 8985 s6.2, Linux");
 }
 
 #[test]
@@ -103,6 +119,41 @@ fn tail_lost_is_probed_before_the_time_out() {
     // The ACK of segment 9 at 40 ms leaves one in flight: PTO = min(2 srtt + 200 ms, RTO).
     assert!(at - begin <= ms(40) + rto + ms(4), "{}", at - begin);
     assert_eq!(pair.retransmissions(Side::Client).len(), 1);
+}
+
+/// Regression: a reordering timer of an earlier acknowledgement kept the probe away, and the
+/// time-out began anew when it fired (Linux `tcp_set_xmit_timer`).
+#[test]
+fn progress_replaces_the_reordering_timer_by_a_probe() {
+    let mut bare = Bare::accepted(TcpConfig::default(), modern());
+    bare.write(10 * MSS);
+    bare.wait_ms(40);
+    assert!(bare.sack(&[(MSS, 2 * MSS)]).is_empty(), "one may be late");
+    bare.wait_ms(1);
+    assert!(bare.ack(2 * MSS).is_empty(), "it was");
+    let sent = bare.wait_ms(300);
+    let after = sent[0].0 - (bare.now - ms(300));
+    assert_eq!(bare.position(sent[0].1.seq), 9 * i64::from(MSS), "the probe");
+    assert!(after >= ms(82) && after <= ms(90), "{after}");
+}
+
+/// Regression: after F-RTO found no new data to send, one segment was retransmitted, not as many as
+/// the window lets through (Linux `tcp_xmit_recovery`).
+#[test]
+fn all_that_the_window_allows_is_retransmitted_where_frto_cannot_send_new_data() {
+    let mut bare = Bare::accepted(TcpConfig::default(), modern());
+    // The window has room for ten segments and 88 bytes.
+    bare.window = 114;
+    bare.send_data(1);
+    bare.send_data(1);
+    let sent = bare.write(20 * MSS);
+    assert_eq!((sent.len(), bytes(&sent)), (10, 10 * MSS));
+    let probes = bare.wait_ms(350);
+    assert_eq!(bare.position(probes.last().unwrap().1.seq), 0, "the time-out");
+    bare.window -= 11;
+    let again = bare.ack(MSS);
+    let starts: Vec<i64> = again.iter().map(|segment| bare.position(segment.seq)).collect();
+    assert_eq!(starts, [i64::from(MSS), 2 * i64::from(MSS)]);
 }
 
 /// TLP-2: the probe's SACK uncovers the whole tail.
@@ -207,7 +258,8 @@ fn time_outs_double_up_to_two_minutes_and_fifteen_end_it() {
     for three in rtos.windows(3) {
         let (gap, next) = (three[1].0 - three[0].0, three[2].0 - three[1].0);
         let expected = (gap * 2).min(SECOND * 120);
-        assert!(next.abs_diff(expected) <= ms(8), "{gap} then {next}");
+        // A slot of the timer wheel is up to an eighth of the time.
+        assert!(next.abs_diff(expected) <= expected / 8, "{gap} then {next}");
     }
     let total = pair.now - begin;
     assert!((800..1000).contains(&(total.as_millis() / 1000)), "Linux: about 924 s, not {total}");

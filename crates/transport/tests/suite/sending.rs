@@ -5,7 +5,7 @@ use crate::bare::{Bare, bytes, modern};
 use crate::pair::{Setup, Side};
 use base::{Chance, Duration, Instant, Purpose};
 use transport::congestion::ControllerChoice;
-use transport::{Buffers, SocketEventKind, TcpConfig};
+use transport::{Buffers, Profile, SocketEventKind, TcpConfig};
 use wire::{Flags, Payload};
 
 const MSS: u32 = 1448;
@@ -205,6 +205,76 @@ fn nic_that_keeps_packets_stops_the_sender_until_they_leave() {
     pair.nic_holds[0] = false;
     pair.release_nic(Side::Client);
     pair.drive_bounded(Duration::from_secs(5));
+}
+
+/// A connection with a window of 40 segments, which are outstanding.
+fn with_40_segments_outstanding(config: TcpConfig) -> Bare {
+    let mut bare = accepted(config);
+    let mut acked = 0;
+    for segs in [10, 20, 40] {
+        let sent = bare.write(segs * MSS).len();
+        assert_eq!(sent + bare.wait_ms(40).len(), segs as usize);
+        if segs < 40 {
+            acked += segs * MSS;
+            bare.ack(acked);
+        }
+    }
+    bare
+}
+
+/// Regression: retransmissions that the queue of the interface kept back waited for the next
+/// acknowledgement; with none the connection stood still until the time-out (Linux
+/// `tcp_small_queue_check` asks the queue to resume it, and lets twice as much through).
+#[test]
+fn retransmissions_wait_for_the_queue_of_the_interface_and_go_on_when_it_empties() {
+    let lost_20 = |profile: Profile| {
+        let mut bare = with_40_segments_outstanding(TcpConfig { profile, ..TcpConfig::default() });
+        let end = 70 * MSS;
+        bare.send_segment(bare.sacking(&[(end - 20 * MSS, end)]));
+        (bare.drain_into_nic().len(), bare)
+    };
+    let (sent, mut bare) = lost_20(Profile::Linux);
+    assert_eq!(sent, 5, "6000 bytes, and the one that exceeds them");
+    for _ in 0..10 {
+        assert_eq!(bare.depart(1500).len(), 1);
+    }
+    let (sent, _) = lost_20(Profile::Linux41);
+    assert_eq!(sent, 20, "before Linux 4.9 nothing bounds them");
+}
+
+/// Regression: a retransmission was not paced, and pacing did not count it.
+#[test]
+fn retransmissions_are_paced() {
+    let mut bare = with_40_segments_outstanding(TcpConfig::default());
+    let mut paced =
+        with_40_segments_outstanding(TcpConfig { pacing: true, ..TcpConfig::default() });
+    for (bare, at_once) in [(&mut bare, 20), (&mut paced, 1)] {
+        let end = 70 * MSS;
+        let sent = bare.sack(&[(end - 20 * MSS, end)]);
+        assert_eq!(sent.len(), at_once);
+        let later = bare.wait_ms(30);
+        assert_eq!(sent.len() + later.len(), 20, "{later:?}");
+    }
+}
+
+/// Regression: full segments had no room for SACK blocks, so that a host that sent data, too, was
+/// told of no loss (RFC 2018 s4; Linux `tcp_current_mss` shortens the payload).
+#[test]
+fn full_segments_make_room_for_sack_blocks() {
+    let mut bare = accepted(TcpConfig::default());
+    for gaps in 1..=4u32 {
+        bare.send(bare.data_at(2000 * gaps, 1000));
+        let blocks = gaps.min(3);
+        let sent = bare.write(MSS * 3);
+        let room = 4 + 8 * blocks;
+        assert_eq!(sent[0].payload.len(), MSS - room, "{gaps} gaps");
+        assert_eq!(sent[0].options.sack.len(), blocks as usize);
+        assert!(sent.iter().all(|segment| 20 + segment.wire_len() <= 1500));
+        let position = bare.position(sent.last().unwrap().seq) as u32;
+        bare.ack(position + sent.last().unwrap().payload.len());
+    }
+    bare.send(bare.data_at(0, 20_000));
+    assert_eq!(bare.write(MSS * 2)[0].payload.len(), MSS, "no gap is left");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Time-outs and recoveries that were a mistake, and how the window comes back: F-RTO (RFC 5682),
 //! Eifel (RFC 3522, 4015), D-SACK (RFC 3708).
 
+use crate::bare::{Bare, modern};
 use crate::fate::Fate;
 use crate::middlebox::strip;
 use crate::pair::{Pair, Setup, Side};
 use base::{CaState, Duration};
+use transport::{Profile, TcpConfig};
 use wire::TcpOptions;
 
 const MSS: u32 = 1448;
@@ -118,4 +120,65 @@ fn recovery_that_reordering_caused_is_undone_by_d_sack_alone() {
     pair.connect(0);
     let (before, after) = overtaken(&mut pair);
     assert!(after >= before, "RFC 3708: {after} of {before}");
+}
+
+/// Ten segments are sent, the last three arrive first: recovery begins.
+fn recovering() -> (Bare, u32) {
+    let mut bare = Bare::accepted(TcpConfig::default(), modern());
+    bare.write(10 * MSS);
+    let echo = bare.stamps.unwrap();
+    bare.wait_ms(40);
+    let again = bare.sack(&[(7 * MSS, 10 * MSS)]);
+    assert_eq!(again.len(), 3, "of seven");
+    assert_eq!(bare.info().ca_state, CaState::Recovery);
+    (bare, echo)
+}
+
+/// Regression: where originals arrive late, and retransmissions are still in flight, more of them
+/// were sent (Linux `tcp_try_undo_partial` sends new data alone).
+#[test]
+fn no_more_is_retransmitted_once_originals_proved_late() {
+    let (mut bare, echo) = recovering();
+    bare.wait_ms(1);
+    bare.stamps = Some(echo);
+    assert!(bare.ack(MSS).is_empty());
+    let (mut bare, _) = recovering();
+    bare.wait_ms(1);
+    assert!(!bare.ack(MSS).is_empty(), "the retransmission arrived: the next one follows");
+}
+
+/// Linux `tcp_packet_delayed`: nothing was retransmitted yet, so what is acknowledged was late.
+#[test]
+fn recovery_without_a_retransmission_is_undone_by_progress() {
+    let mut bare = Bare::accepted(TcpConfig { pacing: true, ..TcpConfig::default() }, modern());
+    bare.write(20 * MSS);
+    let sent: u32 = bare.wait_ms(40).iter().map(|(_, segment)| segment.payload.len()).sum();
+    assert!(sent < 10 * MSS);
+    // The acknowledgement lets a burst go, and pacing delays what follows.
+    assert!(!bare.ack(MSS).is_empty());
+    let before = bare.info();
+    assert!(bare.sack(&[(5 * MSS, 10 * MSS)]).is_empty(), "paced");
+    assert_eq!(bare.info().ca_state, CaState::Recovery);
+    bare.ack(2 * MSS);
+    let after = bare.info();
+    assert_eq!(after.ca_state, CaState::Disorder);
+    assert_eq!(after.segs_retrans, 0);
+    assert!(after.cwnd_segs >= before.cwnd_segs && after.ssthresh_segs == before.ssthresh_segs);
+}
+
+/// Regression: after an undo, old kernels looked for losses only above those marked before it.
+#[test]
+fn losses_are_found_again_after_an_undo_in_old_kernels() {
+    let config = TcpConfig { profile: Profile::Linux41, ..TcpConfig::default() };
+    let mut bare = Bare::accepted(config, modern());
+    bare.write(10 * MSS);
+    bare.wait_ms(40);
+    bare.sack(&[(7 * MSS, 8 * MSS)]);
+    assert_eq!(bare.info().ca_state, CaState::Recovery);
+    bare.wait_ms(900);
+    assert_eq!(bare.info().ca_state, CaState::Loss, "two time-outs");
+    // An original arrives, so that the second time-out was spurious; five are still missing.
+    let again = bare.sack(&[(5 * MSS, 6 * MSS), (7 * MSS, 8 * MSS)]);
+    assert_eq!(bare.info().ca_state, CaState::Recovery);
+    assert!(!again.is_empty());
 }

@@ -16,6 +16,7 @@ fn full(now: Instant, index: u64) -> Received {
         now,
         len: ADVMSS,
         truesize: received_truesize(1500),
+        sack_bytes: 0,
         push: false,
         in_order: true,
         next_offset: end,

@@ -16,6 +16,7 @@ struct Naive {
     sent_at: Instant,
     /// Order of transmissions at one instant.
     transmission: u64,
+    first_transmission: u64,
     sacked: bool,
     lost: bool,
     ever: bool,
@@ -49,6 +50,14 @@ impl Model {
         open.iter().map(|segment| segment.id).collect()
     }
 
+    fn overtaken(&self) -> Vec<u64> {
+        let is_overtaken = |old: &&Naive| {
+            let sacked = self.segments.iter().filter(|later| later.offset < self.highest);
+            old.out && sacked.map(|later| later.first_transmission).max() > Some(old.transmission)
+        };
+        self.segments.iter().filter(is_overtaken).map(|segment| segment.id).collect()
+    }
+
     fn waiting(&self) -> Option<u64> {
         self.segments.iter().find(|s| s.lost && !s.out && !s.sacked).map(|s| s.id)
     }
@@ -62,6 +71,7 @@ impl Model {
             fin,
             sent_at: now,
             transmission: self.transmissions,
+            first_transmission: self.transmissions,
             sacked: false,
             lost: false,
             ever: false,
@@ -263,6 +273,9 @@ impl Rig {
     fn compare(&mut self) {
         let ours: Vec<u64> = self.board.by_time().map(|(id, _)| id).collect();
         let (board, model) = (&self.board, &self.model);
+        let mut overtaken = board.overtaken_retransmissions();
+        overtaken.sort_unstable();
+        assert_eq!(overtaken, model.overtaken());
         assert_eq!(board.packets_out(), model.segments.len() as u32);
         assert_eq!(board.sacked_out(), model.count(|s| s.sacked));
         assert_eq!(board.lost_out(), model.count(|s| s.lost));

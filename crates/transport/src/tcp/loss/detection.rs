@@ -2,6 +2,7 @@
 //! duplicate SACKs (RFC 6675), by duplicate acknowledgements (RFC 6582), and at a time-out.
 
 use super::{LossRecovery, RecoveryContext};
+use crate::recovery::SentSegment;
 use crate::tcp::ack_info::AckInfo;
 use crate::tcp::profile::LossDetection;
 use crate::tcp::subflow::FlowId;
@@ -24,15 +25,28 @@ impl LossRecovery {
         match rcx.switches.loss_detection {
             LossDetection::Rack => {
                 if info.delivered.rack_advanced {
-                    info.newly_lost += self.detect_by_time(rcx);
+                    let (lost, latest) = self.detect_by_time(rcx);
+                    info.newly_lost += lost;
+                    if let Some(deadline) = latest {
+                        let span = deadline - rcx.cx.now + REORDERING_SLACK;
+                        wait_for_reordering(rcx, info, span);
+                    }
                 }
             }
-            LossDetection::SackFack => info.newly_lost += self.detect_by_fack(rcx),
+            LossDetection::SackFack => {
+                if self.ca_state == CaState::Recovery && !self.is_reordering_seen() {
+                    info.newly_lost += self.detect_lost_retransmissions(rcx);
+                }
+                info.newly_lost += self.detect_by_fack(rcx);
+            }
         }
     }
 
-    /// RFC 8985 s6.2 step 5. Sets the reordering timer if something may still arrive.
-    pub(super) fn detect_by_time(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> u32 {
+    /// RFC 8985 s6.2 step 5. Returns also the latest time at which one of the others will be late.
+    pub(super) fn detect_by_time(
+        &mut self,
+        rcx: &mut RecoveryContext<'_, '_>,
+    ) -> (u32, Option<Instant>) {
         let now = rcx.cx.now;
         let in_recovery = self.ca_state >= CaState::Recovery;
         let reo_wnd = self.rack.reo_wnd(
@@ -59,11 +73,14 @@ impl LossRecovery {
         for id in lost {
             self.mark_lost(rcx, id, LossReason::Rack);
         }
-        if let Some(deadline) = latest {
-            let span = deadline - now + REORDERING_SLACK;
-            rcx.timers.set_retransmit(Retransmit::Reordering, now, span);
-        }
-        count
+        (count, latest)
+    }
+
+    /// Retransmissions are lost once something that was sent for the first time after them is
+    /// SACKed. Linux has this up to 4.4, while no reordering was seen (`tcp_mark_lost_retrans`).
+    fn detect_lost_retransmissions(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> u32 {
+        let lost = self.board.overtaken_retransmissions();
+        lost.into_iter().map(|id| u32::from(self.mark_lost(rcx, id, LossReason::DupThresh))).sum()
     }
 
     /// Forward acknowledgement: segments more than the threshold below the highest SACKed segment
@@ -96,7 +113,10 @@ impl LossRecovery {
         let limit = limit.unwrap_or(0);
         let mut count = 0;
         for id in first..limit {
-            count += u32::from(self.mark_lost(rcx, id, LossReason::DupThresh));
+            // Those marked before an undo may have been sent again.
+            if !self.board.segment(id).is_some_and(SentSegment::is_lost) {
+                count += u32::from(self.mark_lost(rcx, id, LossReason::DupThresh));
+            }
         }
         self.marked_below = self.marked_below.max(limit);
         count
@@ -136,6 +156,7 @@ impl LossRecovery {
     pub(super) fn mark_lost_at_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let now = rcx.cx.now;
         let head_sacked = self.board.head().is_some_and(|(_, head)| head.is_sacked());
+        self.marked_below = 0;
         if head_sacked {
             self.board.forget_sacks();
         }
@@ -159,27 +180,37 @@ impl LossRecovery {
 
     /// Whether recovery has to start: something is lost. Where nothing is, early retransmit may set
     /// its timer.
-    pub(super) fn is_time_to_recover(&self, rcx: &mut RecoveryContext<'_, '_>) -> bool {
+    pub(super) fn is_time_to_recover(
+        &self,
+        rcx: &mut RecoveryContext<'_, '_>,
+        info: &mut AckInfo,
+    ) -> bool {
         if self.board.lost_out() > 0 {
             return true;
         }
         if rcx.switches.early_retransmit {
-            self.delay_early_retransmit(rcx);
+            self.delay_early_retransmit(rcx, info);
         }
         false
     }
 
     /// Sets the timer of early retransmit: a small window cannot cause three duplicate
     /// acknowledgements (RFC 5827 s3.2), and Linux waits a quarter of the RTT for reordering.
-    fn delay_early_retransmit(&self, rcx: &mut RecoveryContext<'_, '_>) {
+    fn delay_early_retransmit(&self, rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo) {
         let board = &self.board;
         let out = board.packets_out();
         let sacked = board.sacked_out();
         let small = out < 4 && sacked > 0 && out == sacked + 1 && board.retrans_out() == 0;
-        let waits = rcx.timers.retransmit() == Some(Retransmit::Reordering);
+        // Progress ends the delay, which then begins anew.
+        let waits = rcx.timers.retransmit() == Some(Retransmit::Reordering) && !info.restart_timer;
         if small && !rcx.sender.has_unsent() && !waits {
-            let wait = (rcx.rtt.srtt() / 4).max(REORDERING_SLACK);
-            rcx.timers.set_retransmit(Retransmit::Reordering, rcx.cx.now, wait);
+            wait_for_reordering(rcx, info, (rcx.rtt.srtt() / 4).max(REORDERING_SLACK));
         }
     }
+}
+
+/// Sets the reordering timer. The acknowledgement that sets it sets no other.
+fn wait_for_reordering(rcx: &mut RecoveryContext<'_, '_>, info: &mut AckInfo, span: Duration) {
+    rcx.timers.set_retransmit(Retransmit::Reordering, rcx.cx.now, span);
+    info.restart_timer = false;
 }

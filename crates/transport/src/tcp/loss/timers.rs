@@ -62,7 +62,7 @@ impl LossRecovery {
     pub(crate) fn on_reordering_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let mut info = AckInfo::default();
         let lost = match rcx.switches.loss_detection {
-            LossDetection::Rack => self.detect_by_time(rcx),
+            LossDetection::Rack => self.detect_by_time(rcx).0,
             LossDetection::SackFack => {
                 if self.board.sacked_out() > 0 {
                     self.mark_head_lost(rcx, &mut info);
@@ -71,13 +71,13 @@ impl LossRecovery {
             }
         };
         if lost > 0 {
-            if self.ca_state < CaState::Recovery {
+            if self.ca_state != CaState::Recovery {
                 self.enter_recovery_from_timer(rcx);
             }
             self.rexmit = Rexmit::Lost;
         }
-        if rcx.timers.retransmit().is_none() {
-            self.rearm_rto(rcx);
+        if !self.board.is_empty() {
+            self.continue_rto(rcx);
         }
     }
 
@@ -91,10 +91,6 @@ impl LossRecovery {
     /// Sets the timer after an acknowledgement made progress: a loss probe where one may be sent,
     /// otherwise the RTO.
     pub(crate) fn set_retransmission_timer(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
-        let waits = rcx.timers.retransmit() == Some(Retransmit::Reordering);
-        if waits && !self.board.is_empty() {
-            return;
-        }
         let rto = rcx.rtt.rto();
         if !self.schedule_loss_probe(rcx, rto) {
             self.rearm_rto(rcx);
@@ -117,10 +113,17 @@ impl LossRecovery {
             return;
         }
         let replaced = rcx.timers.retransmit();
-        let continues = matches!(replaced, Some(Retransmit::Reordering | Retransmit::LossProbe));
-        let span =
-            if continues { self.rto_left(rcx.rtt, rcx.cx.now).max(TICK) } else { rcx.rtt.rto() };
-        rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, span);
+        if matches!(replaced, Some(Retransmit::Reordering | Retransmit::LossProbe)) {
+            self.continue_rto(rcx);
+        } else {
+            rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, rcx.rtt.rto());
+        }
+    }
+
+    /// Sets the RTO as it was before another timer took its place.
+    fn continue_rto(&self, rcx: &mut RecoveryContext<'_, '_>) {
+        let left = self.rto_left(rcx.rtt, rcx.cx.now).max(TICK);
+        rcx.timers.set_retransmit(Retransmit::Rto, rcx.cx.now, left);
     }
 
     /// Sets the probe timer after new data were sent.

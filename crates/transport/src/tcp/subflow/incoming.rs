@@ -4,7 +4,7 @@
 //! Challenge acknowledgements are RFC 5961, PAWS is RFC 7323. The sender's reaction to what is
 //! acknowledged belongs to `loss`.
 
-use super::{FlowId, Subflow, TIMESTAMPS};
+use super::{FlowId, Subflow, TIMESTAMPS, sack_bytes};
 use crate::congestion::{CongestionControl, Controller, PathStart};
 use crate::recovery::{pacing_rate, received_truesize};
 use crate::socket::{ConnectionEvent, SocketError};
@@ -169,7 +169,7 @@ impl Subflow {
             return;
         }
         self.summarise(segment, 0, false);
-        self.become_established(cx, cc);
+        self.become_established(cx, cc, segment);
         self.rx.ack.on_connected(cx.now);
         self.rx.ack.now();
         self.events.push(ConnectionEvent::Connected);
@@ -184,16 +184,22 @@ impl Subflow {
         segment: &TcpSegment,
     ) {
         self.tx.window.set(segment.seq, self.handshake.scaled_window(segment));
-        self.become_established(cx, cc);
+        self.become_established(cx, cc, segment);
         self.events.push(ConnectionEvent::Accepted);
     }
 
     #[cold]
-    fn become_established(&mut self, cx: &mut Context<'_>, cc: &mut Controller) {
+    fn become_established(
+        &mut self,
+        cx: &mut Context<'_>,
+        cc: &mut Controller,
+        segment: &TcpSegment,
+    ) {
         self.fsm.establish(cx);
         self.timers.stop_retransmit();
         self.handshake.stop();
-        match self.handshake.rtt(cx.now) {
+        let echo = segment.options.timestamps.map(|timestamps| timestamps.echo);
+        match self.handshake.rtt(cx.now, echo) {
             Some(rtt) => {
                 self.rtt.on_handshake(cx.now, rtt);
                 self.rtt.record(cx, self.id, rtt);
@@ -660,6 +666,7 @@ impl Subflow {
             now: cx.now,
             segment_len,
             truesize: received_truesize(40 + segment.options.padded_len() + segment_len),
+            sack_bytes: sack_bytes(segment.options.sack.len() as u32),
             push: segment.flags.contains(Flags::PSH),
             acks_held: self.timers.compressed_ack_runs(),
             rto: self.rtt.rto(),

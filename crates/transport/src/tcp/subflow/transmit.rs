@@ -5,7 +5,7 @@
 //! sizing decide whether new data may be sent. Order and conditions are those of Linux
 //! `tcp_write_xmit`; RFC 9293 s3.1 and s3.8.6.2, RFC 1122 s4.2.3.4 (Nagle), RFC 7323, RFC 2018.
 
-use super::{Due, FlowId, Subflow, TIMESTAMPS};
+use super::{Due, FlowId, SACK_BASE, SACK_BLOCK, Subflow, TIMESTAMPS, sack_bytes};
 use crate::congestion::Controller;
 use crate::recovery::burst_segs;
 use crate::socket::ConnectionEvent;
@@ -177,9 +177,14 @@ impl Subflow {
         cc: &mut Controller,
     ) -> Option<Box<Packet>> {
         let id = self.loss.board().next_to_retransmit()?;
-        if self.inflight() >= cc.cwnd_segs(self.id.path)
-            || self.is_small_queue_full(cx.departed_by())
+        if self.is_paced_out(cx.now) || self.inflight() >= cc.cwnd_segs(self.id.path) {
+            return None;
+        }
+        if self.switches.small_queue.bounds_retransmissions
+            && self.is_small_queue_full(cx.departed_by(), self.retransmission_limit())
         {
+            cold_path();
+            self.throttle(cx);
             return None;
         }
         let is_head = self.loss.board().head().is_some_and(|(head, _)| head == id);
@@ -242,11 +247,7 @@ impl Subflow {
         cwnd: u32,
         Ready { len, head }: Ready,
     ) -> Result<u32, Blocked> {
-        if self.options.pacing
-            && let Some(at) = self.tx.pacer.blocked_until(cx.now)
-        {
-            cold_path();
-            self.timers.set_pacing(at);
+        if self.is_paced_out(cx.now) {
             return Err(Blocked::Pacing);
         }
         let room = cwnd.saturating_sub(self.inflight());
@@ -257,7 +258,7 @@ impl Subflow {
             cold_path();
             return Err(Blocked::ReceiveWindow);
         }
-        let mss = u64::from(self.tx.mss());
+        let mss = u64::from(self.current_mss());
         let waits_for_more = self.options.nagle && !self.tx.is_fin_queued() && !self.loss.is_idle();
         if waits_for_more && len < mss {
             cold_path();
@@ -267,7 +268,7 @@ impl Subflow {
         if head > mss && self.is_deferred(cx, cwnd, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
-        if self.is_small_queue_full(cx.departed_by()) {
+        if self.is_small_queue_full(cx.departed_by(), self.small_queue_limit()) {
             cold_path();
             self.throttle(cx);
             return Err(Blocked::SmallQueue);
@@ -280,11 +281,48 @@ impl Subflow {
         Ok(segs as u32)
     }
 
+    /// Whether pacing delays the next segment; then its timer is set.
+    fn is_paced_out(&mut self, now: Instant) -> bool {
+        if !self.options.pacing {
+            return false;
+        }
+        cold_path();
+        let until = self.tx.pacer.blocked_until(now);
+        if let Some(at) = until {
+            self.timers.set_pacing(at);
+        }
+        until.is_some()
+    }
+
+    /// Payload of a full segment sent now: SACK blocks take room from it (Linux `tcp_current_mss`).
+    #[inline]
+    fn current_mss(&self) -> u32 {
+        let mss = self.tx.mss();
+        if !self.rx.has_sacks() {
+            return mss;
+        }
+        cold_path();
+        mss - self.room_for_sacks().min(mss / 2)
+    }
+
+    /// Option bytes of the SACK blocks that are due. Next to a DSS those of a segment with data find
+    /// no place.
+    #[cold]
+    fn room_for_sacks(&self) -> u32 {
+        let blocks = self.rx.sack_blocks();
+        if !self.handshake.sack() || self.option_room() > 0 {
+            return 0;
+        }
+        let taken = if self.handshake.timestamps() { TIMESTAMPS } else { 0 };
+        let most = (OPTION_SPACE - taken - SACK_BASE) / SACK_BLOCK;
+        sack_bytes(blocks.min(most))
+    }
+
     /// What may be sent next.
     #[inline]
     fn ready(&self) -> Ready {
         let unsent = self.tx.unsent();
-        let mss = u64::from(self.tx.mss());
+        let mss = u64::from(self.current_mss());
         let Some(mp) = &self.mp else { return Ready { len: unsent.min(mss), head: unsent } };
         let mapped = mp.mapped_from(self.tx.nxt()).map_or(unsent, |left| left.min(unsent));
         let head = if mp.is_buffered() { mapped } else { unsent };
@@ -339,13 +377,13 @@ impl Subflow {
         limit <= head && !(self.tx.is_fin_queued() && limit >= unsent)
     }
 
-    /// Whether the interface's queue has enough of this connection. One packet is always allowed.
-    fn is_small_queue_full(&mut self, departed_by: Instant) -> bool {
-        let limit = self.small_queue_limit();
+    /// Whether the interface's queue has more than `limit` bytes of this connection. One packet is
+    /// always allowed.
+    fn is_small_queue_full(&mut self, departed_by: Instant, limit: u64) -> bool {
         self.tx.nic.exceeds(limit, departed_by) && self.loss.board().packets_out() > 1
     }
 
-    /// New data wait for the queue of the interface.
+    /// Data wait for the queue of the interface.
     fn throttle(&mut self, cx: &mut Context<'_>) {
         self.tx.nic.throttle();
         cx.recalls |= self.tx.nic.waits_for_known();
@@ -366,7 +404,12 @@ impl Subflow {
     fn small_queue_limit(&self) -> u64 {
         let two = 2 * (u64::from(self.tx.mss()) + HEADERS);
         let rate = self.tx.pacing_rate.unwrap_or(u64::MAX) >> 10;
-        two.max(rate).min(self.switches.small_queue.cap_bytes)
+        two.max(rate).min(u64::from(self.switches.small_queue.cap_bytes))
+    }
+
+    /// The same for retransmissions, which may be twice as many.
+    fn retransmission_limit(&self) -> u64 {
+        2 * self.small_queue_limit()
     }
 
     /// `Packet::wire_len` of the last packet of `poll_segment`.
@@ -382,19 +425,32 @@ impl Subflow {
         self.tx.nic.is_throttled() && self.try_release()
     }
 
-    /// The packet that was made last leaves the interface at `at`.
+    /// The packet that was made last leaves the interface at `at`. Whether data wait for that.
     #[inline]
-    pub fn on_departure_known(&mut self, departed_by: Instant, at: Instant) {
+    pub fn on_departure_known(&mut self, departed_by: Instant, at: Instant) -> bool {
         self.tx.nic.on_departure_known(departed_by, at);
+        self.tx.nic.is_throttled()
     }
 
     /// Whether the queue of the interface is short enough now for a throttled segment.
     fn try_release(&mut self) -> bool {
-        let released = self.tx.nic.release(self.small_queue_limit());
-        if released && self.loss.board().next_to_retransmit().is_some() {
-            self.loss.set_rexmit(Rexmit::Lost);
+        let limit = if self.loss.board().next_to_retransmit().is_some() {
+            self.retransmission_limit()
+        } else {
+            self.small_queue_limit()
+        };
+        let released = self.tx.nic.release(limit);
+        if released {
+            self.resume_retransmission();
         }
         released
+    }
+
+    /// What kept the interface's queue or pacing from sending may go now (Linux `tcp_tsq_write`).
+    pub(super) fn resume_retransmission(&mut self) {
+        if self.loss.board().next_to_retransmit().is_some() {
+            self.loss.set_rexmit(Rexmit::Lost);
+        }
     }
 
     /// Reports silence to the controller: at the latest when a burst begins; a connection of
@@ -485,14 +541,20 @@ impl Subflow {
             cold_path();
             self.fsm.send_fin(cx);
         }
+        self.pace(cx.now, len);
+        self.record_sent(cx, offset, len, false);
+        self.data_segment(cx, offset, len, fin)
+    }
+
+    /// A segment with `len` bytes of payload delays the next one, if they are paced.
+    #[inline(always)]
+    fn pace(&mut self, now: Instant, len: u32) {
         if self.options.pacing
             && let Some(rate) = self.tx.pacing_rate
         {
             cold_path();
-            self.tx.pacer.on_sent(cx.now, u64::from(len) + HEADERS, rate);
+            self.tx.pacer.on_sent(now, u64::from(len) + HEADERS, rate);
         }
-        self.record_sent(cx, offset, len, false);
-        self.data_segment(cx, offset, len, fin)
     }
 
     /// Sends segment `id` again, byte for byte. `repairs`: it repairs a loss, as opposed to a loss
@@ -505,6 +567,7 @@ impl Subflow {
         });
         let payload = len - u32::from(fin);
         self.loss.on_retransmitted(cx.now, id, repairs);
+        self.pace(cx.now, payload);
         self.stats.bytes_retrans += u64::from(payload);
         self.stats.segs_retrans += 1;
         self.record_sent(cx, offset, payload, true);
@@ -699,6 +762,6 @@ impl Subflow {
     fn sack_space(&self, taken: u32, len: u32) -> usize {
         let header = if self.tuple.local.is_ipv4() { 40 } else { 60 };
         let space = self.mtu.saturating_sub(header + len).min(OPTION_SPACE);
-        (space.saturating_sub(taken + 4) / 8) as usize
+        (space.saturating_sub(taken + SACK_BASE) / SACK_BLOCK) as usize
     }
 }
