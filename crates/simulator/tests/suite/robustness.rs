@@ -203,8 +203,8 @@ fn late_segments_after_the_close_do_not_fail_the_connection() {
     assert_eq!(record(&setup).measured().failure, None);
 }
 
-/// Regression: the SYNs at constant intervals were taken for all SYNs (Linux repeats them for 67
-/// s).
+/// Regression: the SYNs at constant intervals were taken for all SYNs (Linux repeats them for 67 s,
+/// and slots of its timer wheel add 2 s).
 #[test]
 fn connect_outlasts_an_outage_of_a_minute() {
     let mut setup = one_path(&link(10, 20), Traffic::BulkSize(1));
@@ -212,7 +212,7 @@ fn connect_outlasts_an_outage_of_a_minute() {
         |at, change| PathEvent { at: Duration::from_secs(at), direction: Direction::Both, change };
     setup.network.paths[0].events = vec![event(0, LinkChange::Silent), event(60, LinkChange::Up)];
     let time = pair::value(&setup);
-    assert!((67.0..68.0).contains(&time), "{time} s");
+    assert!((69.0..70.0).contains(&time), "{time} s");
 }
 
 /// Regression: a serial host whose last packet caused an event, and nothing to send, became idle

@@ -49,6 +49,12 @@ impl TimerWheel {
         TimerWheel { tick: nanos_of(tick), kind: Wheel::Slots }
     }
 
+    /// When a timer is due that is set at `now` for `span`, counted in ticks from the last one (what
+    /// a socket remembers of its timer, Linux `icsk_timeout`).
+    fn due(self, now: Instant, span: Duration) -> Instant {
+        TimerWheel { kind: Wheel::Cascading, ..self }.expiry(now, span)
+    }
+
     /// When it fires a timer that is set at `now` for `span`.
     pub(crate) fn expiry(self, now: Instant, span: Duration) -> Instant {
         /// Slots of a level that count for the distance.
@@ -172,9 +178,9 @@ impl Timers {
         self.retransmit.map(|(kind, _)| kind)
     }
 
-    /// The deadline of the shared slot.
+    /// When the timer in the shared slot is due; the wheel may fire it later.
     pub(crate) fn retransmit_at(&self) -> Option<Instant> {
-        self.retransmit.map(|(_, alarm)| alarm.expiry(self.wheel))
+        self.retransmit.map(|(_, alarm)| self.wheel.due(alarm.set_at, alarm.span))
     }
 
     /// Takes the timer in the shared slot if it is due.

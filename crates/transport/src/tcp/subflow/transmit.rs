@@ -305,8 +305,8 @@ impl Subflow {
         mss - self.room_for_sacks().min(mss / 2)
     }
 
-    /// Option bytes of the SACK blocks that are due. Next to a DSS those of a segment with data find
-    /// no place.
+    /// Option bytes of the SACK blocks that are due. Next to a DSS those of a segment with data
+    /// find no place.
     #[cold]
     fn room_for_sacks(&self) -> u32 {
         let blocks = self.rx.sack_blocks();
