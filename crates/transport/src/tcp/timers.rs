@@ -49,8 +49,8 @@ impl TimerWheel {
         TimerWheel { tick: nanos_of(tick), kind: Wheel::Slots }
     }
 
-    /// When a timer is due that is set at `now` for `span`, counted in ticks from the last one (what
-    /// a socket remembers of its timer, Linux `icsk_timeout`).
+    /// When a timer is due that is set at `now` for `span`, counted in ticks from the last one:
+    /// what a socket remembers of its timer (Linux `icsk_timeout`).
     fn due(self, now: Instant, span: Duration) -> Instant {
         TimerWheel { kind: Wheel::Cascading, ..self }.expiry(now, span)
     }
