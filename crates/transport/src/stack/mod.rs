@@ -716,7 +716,10 @@ fn has_enough<E: Endpoint>(cx: &mut Context<'_>, connection: &mut E, sent: Sent)
             let by = cx.departed_by();
             let known = |(_, path)| connection.on_departure_known(by, path, at);
             // Retransmissions may leave while new data wait.
-            cx.recalls |= split_flow(flow).is_some_and(known);
+            if split_flow(flow).is_some_and(known) {
+                cold_path();
+                cx.recalls = true;
+            }
         }
         Sent::Departed { flow, bytes } => {
             // It is in the list already of those that may have something to send.

@@ -34,6 +34,8 @@ struct Ready {
     len: u64,
     /// Unsent payload that one burst may have: all, or what the next offload buffer has.
     head: u64,
+    /// Payload bytes of a full segment.
+    mss: u64,
 }
 
 impl Subflow {
@@ -222,10 +224,19 @@ impl Subflow {
     fn next_new(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         // With a processing cost a loss may be detected in the middle of a burst: the burst then
         // ends, because its size was computed for the earlier window.
+        let mut cwnd = cc.cwnd_segs(self.id.path);
+        let begins = self.tx.bursts.is_over() || self.inflight() >= cwnd;
+        if begins {
+            if self.restart_after_idle(cx, cc) {
+                cwnd = cc.cwnd_segs(self.id.path);
+            }
+            if let Some(why) = self.why_no_burst(cx.now, cwnd) {
+                self.on_blocked(cx, cc, why);
+                return None;
+            }
+        }
         let ready = self.ready();
-        if self.tx.bursts.is_over() || self.inflight() >= cc.cwnd_segs(self.id.path) {
-            self.restart_after_idle(cx, cc);
-            let cwnd = cc.cwnd_segs(self.id.path);
+        if begins {
             match self.size_burst(cx, cwnd, ready) {
                 Ok(segs) => self.tx.begin_burst(segs, self.switches.autosized_bursts),
                 Err(why) => {
@@ -239,26 +250,28 @@ impl Subflow {
         Some(self.send_range(cx, cc, ready.len as u32))
     }
 
+    /// Why no burst begins, whatever there is to send.
+    #[inline]
+    fn why_no_burst(&mut self, now: Instant, cwnd: u32) -> Option<Blocked> {
+        if self.is_paced_out(now) {
+            return Some(Blocked::Pacing);
+        }
+        (self.inflight() >= cwnd).then_some(Blocked::CongestionWindow)
+    }
+
     /// The number of segments that may be sent at once; at least one. `cwnd`: the window in
-    /// segments.
+    /// segments, of which one or more are free.
     fn size_burst(
         &mut self,
         cx: &mut Context<'_>,
         cwnd: u32,
-        Ready { len, head }: Ready,
+        Ready { len, head, mss }: Ready,
     ) -> Result<u32, Blocked> {
-        if self.is_paced_out(cx.now) {
-            return Err(Blocked::Pacing);
-        }
-        let room = cwnd.saturating_sub(self.inflight());
-        if room == 0 {
-            return Err(Blocked::CongestionWindow);
-        }
+        let room = cwnd - self.inflight();
         if len > self.tx.window_left() {
             cold_path();
             return Err(Blocked::ReceiveWindow);
         }
-        let mss = u64::from(self.current_mss());
         let waits_for_more = self.options.nagle && !self.tx.is_fin_queued() && !self.loss.is_idle();
         if waits_for_more && len < mss {
             cold_path();
@@ -319,14 +332,15 @@ impl Subflow {
     }
 
     /// What may be sent next.
-    #[inline]
+    // In line: a call saves the registers of its caller.
+    #[inline(always)]
     fn ready(&self) -> Ready {
         let unsent = self.tx.unsent();
         let mss = u64::from(self.current_mss());
-        let Some(mp) = &self.mp else { return Ready { len: unsent.min(mss), head: unsent } };
+        let Some(mp) = &self.mp else { return Ready { len: unsent.min(mss), head: unsent, mss } };
         let mapped = mp.mapped_from(self.tx.nxt()).map_or(unsent, |left| left.min(unsent));
         let head = if mp.is_buffered() { mapped } else { unsent };
-        Ready { len: mapped.min(mss), head }
+        Ready { len: mapped.min(mss), head, mss }
     }
 
     /// A millisecond's worth at the pacing rate (Linux TSO autosizing).
