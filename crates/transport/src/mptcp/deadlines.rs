@@ -40,6 +40,8 @@ pub(super) struct Deadlines {
     /// MP_FAIL is not repeated any more.
     fail_end: Instant,
     fail_tries: u32,
+    /// The earliest of `fin`, `end` and `fail`: asked for after each packet.
+    earliest: Instant,
     /// When a data acknowledgement last arrived.
     heard_at: Instant,
 }
@@ -54,6 +56,7 @@ impl Default for Deadlines {
             fail: never,
             fail_end: never,
             fail_tries: 0,
+            earliest: never,
             heard_at: Instant::ZERO,
         }
     }
@@ -74,19 +77,26 @@ impl Deadlines {
 
     /// The earliest of them.
     #[inline]
-    pub(super) fn earliest(&self) -> Instant {
-        self.fin.min(self.end).min(self.fail)
+    pub(super) const fn earliest(&self) -> Instant {
+        self.earliest
+    }
+
+    /// One of them changed.
+    fn on_change(&mut self) {
+        self.earliest = self.fin.min(self.end).min(self.fail);
     }
 
     /// A DATA_FIN was sent.
     pub(super) fn start_fin(&mut self, now: Instant) {
         self.fin_tries = 0;
         self.fin = now + FIN_INTERVAL;
+        self.on_change();
     }
 
     /// The DATA_FIN was acknowledged.
-    pub(super) const fn stop_fin(&mut self) {
+    pub(super) fn stop_fin(&mut self) {
         self.fin = Instant::FAR_FUTURE;
+        self.on_change();
     }
 
     /// The number of unacknowledged transmissions of the DATA_FIN, if it is due again.
@@ -97,17 +107,20 @@ impl Deadlines {
         self.fin_tries = self.fin_tries.saturating_add(1);
         let interval = FIN_INTERVAL * (1 << self.fin_tries.min(DOUBLINGS));
         self.fin = now + interval.min(MAX_FIN_INTERVAL);
+        self.on_change();
         Some(self.fin_tries)
     }
 
     /// No subflow or no reader is left: the connection fails in a minute.
     pub(super) fn start_end(&mut self, now: Instant) {
         self.end = self.end.min(now + CLOSE_TIMEOUT);
+        self.on_change();
     }
 
     /// There is a subflow again.
-    pub(super) const fn stop_end(&mut self) {
+    pub(super) fn stop_end(&mut self) {
         self.end = Instant::FAR_FUTURE;
+        self.on_change();
     }
 
     /// Whether the connection is to fail.
@@ -121,11 +134,13 @@ impl Deadlines {
         self.fail_tries = 0;
         self.fail = now + FAIL_INTERVAL;
         self.fail_end = now + FAIL_TIMEOUT;
+        self.on_change();
     }
 
     /// The MP_FAIL was answered, or is void.
-    pub(super) const fn stop_fail(&mut self) {
+    pub(super) fn stop_fail(&mut self) {
         self.fail = Instant::FAR_FUTURE;
+        self.on_change();
     }
 
     /// Whether the MP_FAIL is due again.
@@ -140,6 +155,7 @@ impl Deadlines {
         self.fail_tries += 1;
         let interval = FAIL_INTERVAL * (1 << self.fail_tries.min(DOUBLINGS));
         self.fail = (now + interval).min(self.fail_end);
+        self.on_change();
         Some(Unanswered::Repeat)
     }
 }

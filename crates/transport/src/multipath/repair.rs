@@ -13,11 +13,12 @@ use std::hint::cold_path;
 const RETRANSMIT_BYTES: u64 = 64 << 10;
 
 impl Sender {
-    /// Whether [`Sender::judge`] may do anything: not about a path that works, without a sign of
-    /// the opposite, unless it is probed.
+    /// Whether [`Sender::judge`] may do anything: not where all paths work, without a sign of the
+    /// opposite, unless they are probed.
     #[inline]
     pub fn may_judge(&self, path: PathId, signs: Signs) -> bool {
-        signs != Signs::default() || self.failover == Failover::Probe || self.is_failed(path)
+        debug_assert!(self.watches || !self.is_failed(path));
+        self.watches || signs != Signs::default()
     }
 
     /// Something happened on a path: whether it works is decided by the rule.
@@ -41,6 +42,7 @@ impl Sender {
             Verdict::Failed => self.fail(cx.now, paths, path),
             Verdict::Restored => {
                 self.state_mut(path).watch.restore();
+                self.on_watch_changed();
                 self.on_path_state(paths, path);
             }
             Verdict::Reinject => {
@@ -58,6 +60,7 @@ impl Sender {
         let keeps_alive = self.failover == Failover::Probe;
         let una = paths.progress(path).una;
         self.state_mut(path).watch.fail(now, una, keeps_alive);
+        self.on_watch_changed();
         self.on_path_state(paths, path);
     }
 
@@ -71,12 +74,14 @@ impl Sender {
     pub fn suspect(&mut self, paths: &impl Paths, path: PathId) {
         let una = paths.progress(path).una;
         self.state_mut(path).watch.suspect(una);
+        self.on_watch_changed();
         self.reinject_failed(paths);
     }
 
     /// Something arrived on a path that was suspected.
     pub fn clear(&mut self, path: PathId) {
         self.state_mut(path).watch.clear();
+        self.on_watch_changed();
         self.set_due();
     }
 

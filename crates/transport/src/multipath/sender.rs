@@ -32,6 +32,8 @@ pub struct Sender {
     pub(super) assignments: Assignments,
     /// By path number.
     pub(super) states: Vec<PathRecord>,
+    /// A path counts as failed, or the rule probes: each arrival may change that.
+    pub(super) watches: bool,
     pub(super) timer: DataTimer,
     /// What the scheduler sees of the paths, overwritten in its place.
     pub(super) views: Vec<PathView>,
@@ -109,6 +111,7 @@ impl Sender {
             failover: config.failover,
             assignments: Assignments::default(),
             states: Vec::new(),
+            watches: config.failover == Failover::Probe,
             timer: DataTimer::default(),
             views: Vec::new(),
             are_views_current: false,
@@ -188,6 +191,7 @@ impl Sender {
     pub fn on_path_removed(&mut self, now: Instant, paths: &impl Paths, path: PathId) {
         debug_assert!(!paths.is_usable(path));
         self.state_mut(path).watch.on_removed();
+        self.on_watch_changed();
         self.queue.reinject_all_of(path, self.working_paths(paths));
         self.queue.forget_path(path);
         self.assignments.forget(path);
@@ -199,7 +203,9 @@ impl Sender {
     /// The number of a closed path is given to another one. Returns what was passed to the closed
     /// one.
     pub fn take_account(&mut self, path: PathId) -> PathAccount {
-        std::mem::take(self.state_mut(path)).account
+        let over = std::mem::take(self.state_mut(path));
+        self.on_watch_changed();
+        over.account
     }
 
     /// What was passed to a path.
@@ -307,6 +313,12 @@ impl Sender {
     #[inline]
     pub(super) fn state(&self, path: PathId) -> PathRecord {
         self.states.get(path.index()).copied().unwrap_or_default()
+    }
+
+    /// Paths failed or work again.
+    pub(super) fn on_watch_changed(&mut self) {
+        let any_failed = self.states.iter().any(|state| state.watch.is_failed());
+        self.watches = any_failed || self.failover == Failover::Probe;
     }
 
     #[inline(always)]
