@@ -15,7 +15,7 @@ use super::hosts::FlowHosts;
 use crate::run_error::RunError;
 use crate::setup::RunSetup;
 use base::{Duration, HostId, InterfaceId, LinkId};
-use network::{End, LinkEnds, Network, Route, RouterId};
+use network::{End, LinkEnds, MiddleBoxConfig, Network, Route, RouterId};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -214,6 +214,19 @@ impl Plan {
             self.network.routes.push(route(near, 2 * number + 1));
             self.network.routes.push(route(far, 2 * number));
         }
+        for there in &setup.network.boxes {
+            if let MiddleBoxConfig::Nat { outside, .. } = there.config {
+                self.lead_back(there.path, outside);
+            }
+        }
+    }
+
+    /// A route over a path to the outside address of a translator there, which no host has.
+    fn lead_back(&mut self, path: usize, outside: IpAddr) {
+        let router = self.chains[path].routers[1];
+        let via = LinkId(2 * path as u32);
+        let len = if outside.is_ipv4() { 32 } else { 128 };
+        self.network.routes.push(Route { router, from: None, prefix: outside, len, via });
     }
 
     /// Access links for a pair of hosts.

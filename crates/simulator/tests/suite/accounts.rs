@@ -85,7 +85,7 @@ fn burst_waits_for_its_application() {
 #[test]
 fn scheduler_that_waits_is_charged_with_it() {
     let burst = |scheduler| {
-        let traffic = Traffic::Burst { segments: 15, segment_bytes: 1424 };
+        let traffic = Traffic::Burst { segments: 15, segment_bytes: 1428 };
         let mut setup = over(&[link(10_000, 5), link(10_000, 50)], scheduler, traffic);
         setup.network.nic = None;
         setup.flows[0].tcp.profile = Profile::Linux41;
@@ -94,7 +94,7 @@ fn scheduler_that_waits_is_charged_with_it() {
     let blest = burst("blest-kernel");
     let ms = blest.time.as_secs_f64() * 1e3;
     assert!((9.9..31.0).contains(&ms), "{ms} ms");
-    assert!(blest.bytes >= 5 * 1424, "{blest:?}");
+    assert!(blest.bytes >= 5 * 1428, "{blest:?}");
     assert_eq!(burst("lrf").time, Duration::ZERO);
 }
 

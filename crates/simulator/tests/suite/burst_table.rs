@@ -50,7 +50,7 @@ fn setup(scheduler: &'static str, segments: u32, segment_bytes: u32) -> RunSetup
 }
 
 fn burst(scheduler: &'static str) -> (Sent, f64) {
-    let mut setup = setup(scheduler, 15, 1424);
+    let mut setup = setup(scheduler, 15, 1428);
     setup.flows[0].tcp.profile = Profile::Linux41;
     // Windows of 20 segments first, and of two more for each of the 20 of the warm-up (Linux 4.1).
     setup.flows[0].tcp.buffers =

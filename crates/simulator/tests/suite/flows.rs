@@ -6,10 +6,10 @@ use crate::multipath::over;
 use crate::pair::{link, one_path, record, with};
 use base::Duration;
 use harness::{FlowRecord, RunRecord};
-use network::{LinkChange, LinkConfig, LossConfig};
+use network::{LinkChange, LinkConfig, LossConfig, MiddleBoxConfig};
 use simulator::{
-    BackupMark, Carrier, Direction, FlowSetup, MOST_FLOWS, Mark, Multipath, PathEvent, PathMark,
-    PathSetup, RunError, RunSetup, SharedLink, simulate,
+    BackupMark, Carrier, Direction, FlowSetup, MOST_FLOWS, Mark, Multipath, PathBox, PathEvent,
+    PathMark, PathSetup, RunError, RunSetup, SharedLink, simulate,
 };
 use traffic::{StreamFailure, Traffic};
 use transport::Protocol;
@@ -69,6 +69,20 @@ fn path_through_a_shared_link_alone_is_as_a_path_of_that_link() {
     assert_eq!(plain.links[0].down, behind.shared[0].down);
     assert_eq!(behind.links[0].down.delivered, behind.shared[0].down.delivered);
     assert!(plain.competing().is_empty() && plain.shared.is_empty());
+}
+
+/// Regression: beside a flow of another path packets find their way by routes, of which none led to
+/// the outside address of a translator.
+#[test]
+fn answers_find_a_translator_where_another_path_has_a_flow() {
+    let outside = [192, 0, 2, 1].into();
+    let config = MiddleBoxConfig::Nat { outside, idle: seconds(60), rebind: None };
+    let mut setup = over(&[link(10, 20), link(10, 20)], "lrf", Traffic::BulkSize(1 << 20));
+    setup.flows[0].carrier = Carrier::Single(Protocol::Tcp);
+    setup.network.boxes.push(PathBox { path: 0, config });
+    let alone = record(&setup).outcome;
+    setup.flows.push(flow(&[1]));
+    assert_eq!(record(&setup).outcome, alone);
 }
 
 #[test]

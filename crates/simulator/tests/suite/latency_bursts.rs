@@ -14,7 +14,7 @@ use traffic::Traffic;
 use transport::Profile;
 
 /// Payload of a segment of that profile.
-const SEGMENT_BYTES: u32 = 1424;
+const SEGMENT_BYTES: u32 = 1428;
 /// The warm-up is over for a while then, the burst is still to come.
 const BETWEEN: Instant = Instant::from_secs(2);
 /// The fast path's RTT in ms.

@@ -124,6 +124,18 @@ fn gaps_that_data_sent_on_the_dead_path_cause_are_part_of_the_fail_over() {
     assert_eq!(of(PMR), None, "nothing arrives at the end");
 }
 
+/// Regression: chunks that a dead path left to another one were counted as retransmissions there.
+#[test]
+fn chunks_that_moved_are_not_retransmitted_where_they_went() {
+    let mut setup = dead_primary(FailureLimits::RFC_9260);
+    for path in &mut setup.network.paths {
+        path.down.limit = Limit::Packets(10_000);
+    }
+    let sent = record(&setup).measured().sent.clone();
+    assert!(sent.repeated[1].reinjected_segs > 10, "{sent:?}");
+    assert_eq!(sent.retransmitted_segs, 0, "nothing is lost on the other path");
+}
+
 /// Any association over any two or three hostile paths.
 fn any_sctp() -> impl Strategy<Value = RunSetup> {
     let switches = (any::<[bool; 6]>(), 0usize..RtxPolicy::ALL.len(), 100u32..5000);

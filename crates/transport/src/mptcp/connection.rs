@@ -73,7 +73,10 @@ impl Connection {
             lifecycle: Lifecycle::default(),
             subflows: Subflows::default(),
             sender,
-            numbers: SendNumbers::new(config.idsn(start.client, start.key)),
+            numbers: SendNumbers::new(
+                config.idsn(start.client, start.key),
+                !switches.multipath.short_numbers,
+            ),
             rules,
             write_limit: WriteLimit::new(&config),
             receive,

@@ -24,10 +24,13 @@ use wire::mptcp::{
 };
 use wire::{Flags, TcpSegment};
 
-/// Option bytes of a mapping with 64 bits and an acknowledgement with 32, padded.
-pub(super) const SHORT_ROOM: u32 = 24;
+/// Option bytes of a mapping and an acknowledgement of 32 bits, with or without a checksum, padded.
+const LEAST_ROOM: u32 = 20;
+/// Of a mapping with 64 bits and an acknowledgement with 32, padded; of the keys with the first data,
+/// too.
+const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
-pub(super) const LONG_ROOM: u32 = 28;
+const LONG_ROOM: u32 = 28;
 
 /// The flags of an MP_CAPABLE in the peer's SYN whose version and algorithm are supported.
 pub(super) fn acceptable_capable(syn: &TcpSegment) -> Option<CapableFlags> {
@@ -68,11 +71,15 @@ impl Connection {
         connection
     }
 
+    /// Option bytes that the DSS of a segment takes.
     pub(super) fn room(&self) -> u32 {
-        if self.keys.uses_checksum() || self.receive.uses_long_numbers() {
-            LONG_ROOM
-        } else {
-            SHORT_ROOM
+        let has_keys = self.keys.is_client() && !self.keys.is_fully_established();
+        match (self.numbers.are_long(), self.receive.uses_long_numbers()) {
+            (false, false) if !has_keys => LEAST_ROOM,
+            (false, false) => SHORT_ROOM,
+            (false, true) => SHORT_ROOM,
+            (true, false) if !self.keys.uses_checksum() => SHORT_ROOM,
+            (true, _) => LONG_ROOM,
         }
     }
 
@@ -235,6 +242,7 @@ impl Connection {
         if let Some(mp) = self.subflows[0].tcp.multipath() {
             mp.on_fully_established();
         }
+        self.subflows.set_option_room(self.room());
         self.receive.mark_changed();
         self.sender.set_due();
         self.notify_manager(cx, PathEvent::Established);

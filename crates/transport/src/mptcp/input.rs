@@ -2,7 +2,6 @@
 
 use super::connection::Connection;
 use super::fallback::{Announcement, FailCompany, FailReceived, OptionsLost, Refused, Suspect};
-use super::handshake::LONG_ROOM;
 use super::receive::Mapped;
 use super::stage::Stage;
 use super::subflow::NextReceived;
@@ -384,7 +383,7 @@ impl Connection {
         }
         // So must the acknowledgements of this host (RFC 8684 s3.3.2).
         if is_long && self.receive.use_long_numbers() {
-            self.subflows.set_option_room(LONG_ROOM);
+            self.subflows.set_option_room(self.room());
             self.sender.set_due();
         }
         match self.receive.on_mapping(&mut self.subflows[index], segment, mapping, fin) {

@@ -2,6 +2,7 @@
 //! for offsets in the stream, and the DATA_FIN, which takes one number. The data themselves are in
 //! `multipath::SendQueue`.
 
+use super::mappings::data_number;
 use crate::multipath::SendQueue;
 use wire::Payload;
 use wire::mptcp::{DataNumber, Mapping};
@@ -24,15 +25,29 @@ enum Fin {
 pub(super) struct SendNumbers {
     /// Data sequence number of offset zero.
     first_dsn: u64,
+    /// They have 64 bits on the wire, otherwise 32.
+    long: bool,
     fin: Fin,
     /// The last data acknowledgement that was accepted, and its window.
     last_ack: Option<(DataNumber, u64)>,
 }
 
 impl SendNumbers {
-    /// The stream begins one above the initial data sequence number.
-    pub(super) const fn new(idsn: u64) -> Self {
-        SendNumbers { first_dsn: idsn.wrapping_add(1), fin: Fin::Open, last_ack: None }
+    /// The stream begins one above the initial data sequence number. `long`: numbers have 64 bits
+    /// on the wire, otherwise 32.
+    pub(super) const fn new(idsn: u64, long: bool) -> Self {
+        SendNumbers { first_dsn: idsn.wrapping_add(1), long, fin: Fin::Open, last_ack: None }
+    }
+
+    /// Whether they have 64 bits on the wire.
+    pub(super) const fn are_long(&self) -> bool {
+        self.long
+    }
+
+    /// A number as it is sent.
+    #[inline]
+    pub(super) const fn to_wire(&self, dsn: u64) -> DataNumber {
+        data_number(self.long, dsn)
     }
 
     /// The number on the wire of `offset`.
@@ -78,14 +93,14 @@ impl SendNumbers {
     pub(super) fn fin_mapping(&self, end: u64, checksum: bool) -> Mapping {
         let dsn = self.dsn(end);
         let checksum = checksum.then(|| Mapping::checksum_of(dsn, 0, 1, &Payload::EMPTY));
-        Mapping { dsn: DataNumber::Long(dsn), subflow_seq: 0, len: 1, checksum }
+        Mapping { dsn: self.to_wire(dsn), subflow_seq: 0, len: 1, checksum }
     }
 
     /// The infinite mapping of a fallback (RFC 8684 s3.3.1): everything from `start`, the last data
     /// known to be intact, on is at the same offset of the subflow.
     pub(super) fn infinite_mapping(&self, start: u64, checksum: bool) -> Mapping {
         Mapping {
-            dsn: DataNumber::Long(self.dsn(start)),
+            dsn: self.to_wire(self.dsn(start)),
             subflow_seq: (start as u32).wrapping_add(1),
             len: 0,
             checksum: checksum.then_some(0),
@@ -149,7 +164,7 @@ mod tests {
 
     #[test]
     fn data_fin_takes_the_number_after_the_data() {
-        let mut numbers = SendNumbers::new(u64::MAX - 1);
+        let mut numbers = SendNumbers::new(u64::MAX - 1, true);
         assert_eq!((numbers.dsn(0), numbers.dsn(1), numbers.offset(4)), (u64::MAX, 0, 5));
         numbers.queue_fin();
         assert!(numbers.is_fin_due() && !numbers.is_fin_sent());

@@ -2,7 +2,6 @@
 
 use super::fallback::Fallback;
 use super::keys::Keys;
-use super::mappings::data_number;
 use super::numbers::SendNumbers;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
@@ -103,7 +102,7 @@ impl SubflowPaths<'_> {
             cold_path();
             checksum = Some(Mapping::checksum_of(dsn, subflow_seq, len, &payload));
         }
-        let dsn = data_number(true, dsn);
+        let dsn = self.numbers.to_wire(dsn);
         let map = SentMapping { offset: at, len, dsn, checksum, fin: false };
         entry.last_end = Some(offset + u64::from(len));
         entry.tcp.push(payload, map, self.rules.joins_mappings);

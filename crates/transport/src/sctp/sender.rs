@@ -719,13 +719,15 @@ impl Sender {
         if self.probe == Probe::Due {
             self.probe = Probe::Sent;
         }
-        path.counters.retransmitted += 1;
         self.resent.note(tsn, path.id);
-        if before != path.id {
+        let moves = before != path.id;
+        if moves {
             path.counters.moved += 1;
             path.counters.moved_bytes += u64::from(payload);
+        } else {
+            path.counters.retransmitted += 1;
         }
-        self.on_sent(cx, path, payload, offset, true);
+        self.on_sent(cx, path, payload, offset, !moves);
         Some(chunk)
     }
 

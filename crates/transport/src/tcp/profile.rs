@@ -125,6 +125,9 @@ pub struct MultipathSwitches {
     /// Each segment is sent as soon as the scheduler assigned it, so that the scheduler sees the
     /// window fill (multipath-tcp kernels); mainline assigns first.
     pub sends_what_it_hands: bool,
+    /// Data sequence numbers of 32 bits (multipath-tcp kernels, `MPTCP_SUB_LEN_SEQ`): a DSS takes 20
+    /// bytes, so that a packet of 1500 has 1428 bytes of data. Mainline sends 64 bits.
+    pub short_numbers: bool,
     /// Mainline's limits: no joins after the application closed, and a window by the smallest ratio
     /// of the subflows. That the kernels of the papers lack them is an assumption.
     pub mainline_limits: bool,
@@ -190,6 +193,7 @@ impl Profile {
                 subflow_window: SubflowWindow::Lift,
                 connection_buffer: ConnectionBuffer::Sum,
                 sends_what_it_hands: false,
+                short_numbers: false,
                 mainline_limits: true,
             },
             counting: Counting::Segments,
@@ -215,6 +219,7 @@ impl Profile {
                 subflow_window: SubflowWindow::Rfc,
                 connection_buffer: ConnectionBuffer::Capped,
                 sends_what_it_hands: true,
+                short_numbers: true,
                 mainline_limits: false,
             },
             receive_buffer: Sizing::Linux313,

@@ -3,9 +3,10 @@
 
 use crate::pair::{Pair, Path, Side, tcp};
 use base::Duration;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use transport::mptcp::MptcpConfig;
+use transport::{Profile, TcpConfig};
 use wire::mptcp::{Capable, CapableFlags, CapableForm, Join, MptcpOption};
 use wire::{Flags, Packet};
 
@@ -126,20 +127,41 @@ fn first_data_carry_the_keys() {
     }
 }
 
-#[test]
-fn first_flight_consists_of_full_segments() {
-    // Payload of a segment with a 64-bit number and a 32-bit acknowledgement, as Linux's.
-    let mut pair = two_paths(checksums(false), checksums(false));
-    let lens = Rc::new(std::cell::RefCell::new(Vec::new()));
+/// The payload of each segment of one side's 14,280 bytes, of which the peer writes none.
+fn payloads(config: &MptcpConfig, side: Side) -> Vec<u32> {
+    let mut pair = two_paths(config.clone(), config.clone());
+    let lens = Rc::new(RefCell::new(Vec::new()));
     let seen = Rc::clone(&lens);
-    pair.mangle = Some(Box::new(move |side, _, packet| {
-        if side == Side::Client && packet.payload_len() > 0 {
+    pair.mangle = Some(Box::new(move |from, _, packet| {
+        if from == side && packet.payload_len() > 0 {
             seen.borrow_mut().push(packet.payload_len());
         }
         true
     }));
-    run(&mut pair, 14_240, 0);
-    assert_eq!(*lens.borrow(), [1424; 10]);
+    let (up, down) = if side == Side::Client { (14_280, 0) } else { (0, 14_280) };
+    run(&mut pair, up, down);
+    lens.take()
+}
+
+#[test]
+fn first_flight_consists_of_full_segments() {
+    // Payload of a segment with a 64-bit number and a 32-bit acknowledgement, as Linux's.
+    let full: Vec<u32> = [&[1424; 10][..], &[40]].concat();
+    assert_eq!(payloads(&checksums(false), Side::Client), full);
+}
+
+/// Regression: the kernels of the papers sent numbers of 64 bits, and their packets had 1424 bytes of
+/// data in place of 1428 (000 s4.2).
+#[test]
+fn kernels_of_the_papers_send_numbers_of_32_bits() {
+    let tcp = TcpConfig { profile: Profile::Linux314, ..TcpConfig::default() };
+    for checksum in [false, true] {
+        let config = MptcpConfig { tcp: tcp.clone(), ..checksums(checksum) };
+        assert_eq!(payloads(&config, Side::Server), [1428; 10], "checksum {checksum}");
+    }
+    // The keys with the first data take 4 bytes more.
+    let config = MptcpConfig { tcp, ..MptcpConfig::default() };
+    assert_eq!(payloads(&config, Side::Client)[..2], [1424; 2]);
 }
 
 #[test]
