@@ -146,10 +146,11 @@ pub(super) fn read(log: &Tree, which: Views) -> Result<Recording, String> {
     note_version(log, &mut notes);
     let chosen = chosen_views(log, all, which, &mut notes)?;
     let (mut repairs, mut hosts) = (Repairs::default(), BTreeMap::new());
+    let ssl = Ssl::of(all);
     let mut views = Vec::new();
     let mut late = Vec::new();
     for (number, (page, entries)) in chosen.iter().enumerate() {
-        match view(page, entries, &mut hosts, &mut repairs, &mut late) {
+        match view(page, entries, ssl, &mut hosts, &mut repairs, &mut late) {
             Ok(har) => views.push(har),
             Err(problem) if number + 1 == chosen.len() && views.is_empty() => return Err(problem),
             Err(problem) => {
@@ -166,6 +167,7 @@ pub(super) fn read(log: &Tree, which: Views) -> Result<Recording, String> {
 fn view(
     page: &Tree,
     entries: &[&Tree],
+    ssl: Ssl,
     hosts: &mut BTreeMap<String, u32>,
     repairs: &mut Repairs,
     notes: &mut Vec<String>,
@@ -176,7 +178,7 @@ fn view(
     };
     let mut entries: Vec<Entry> = raw
         .iter()
-        .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), hosts, repairs))
+        .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), ssl, hosts, repairs))
         .collect();
     entries.sort_by(|a, b| a.start.total_cmp(&b.start));
     has_sizes(&raw)?;
@@ -359,6 +361,7 @@ fn no_exchange(entry: &Tree) -> Option<&'static str> {
 fn entry(
     tree: &Tree,
     start: f64,
+    ssl: Ssl,
     hosts: &mut BTreeMap<String, u32>,
     repairs: &mut Repairs,
 ) -> Entry {
@@ -368,7 +371,7 @@ fn entry(
     let next = hosts.len() as u32;
     let number = *hosts.entry(host.clone()).or_insert(next);
     let server = tree.get("serverIPAddress").text().map_or(host, str::to_owned);
-    let times = Times::of(tree, repairs);
+    let times = Times::of(tree, ssl, repairs);
     let fetched = is_fetched(tree);
     if !fetched {
         repairs.count("from a cache: their time passes, but nothing is fetched");
@@ -405,6 +408,42 @@ fn is_stream(response: &Tree) -> bool {
     ["h2", "h3", "http/2", "http/3", "spdy", "quic"].iter().any(|name| version.starts_with(name))
 }
 
+/// Place of the TLS handshake in the timings of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ssl {
+    /// `connect` includes `ssl` (HAR 1.2, "timings"; Chrome, Safari).
+    Within,
+    /// `connect` is TCP only (Firefox).
+    Beside,
+}
+
+impl Ssl {
+    /// The place for which the sum of the timings is nearer to `time`, by most of the entries.
+    fn of(entries: &[Tree]) -> Ssl {
+        let beside = |entry: &Tree| {
+            let timings = entry.get("timings");
+            let above_zero = |key| timings.get(key).number().filter(|time| *time > 0.0);
+            let (connect, ssl) = (above_zero("connect")?, above_zero("ssl")?);
+            let Some(total) = positive(entry.get("time")) else { return Some(ssl > connect) };
+            // Firefox adds its -1 for absent timings, too.
+            let times = || PHASES.iter().filter_map(|key| timings.get(key).number());
+            let sums = [times().sum::<f64>(), times().filter(|time| *time > 0.0).sum()];
+            let distance = |more: f64| {
+                sums.iter().map(|sum| (sum + more - total).abs()).fold(f64::MAX, f64::min)
+            };
+            Some(distance(ssl) < distance(0.0))
+        };
+        let (mut with, mut without) = (0_usize, 0_usize);
+        for is_beside in entries.iter().filter_map(beside) {
+            *(if is_beside { &mut with } else { &mut without }) += 1;
+        }
+        if with > without { Ssl::Beside } else { Ssl::Within }
+    }
+}
+
+/// The timings that follow one another; `ssl` may be one more.
+const PHASES: [&str; 6] = ["blocked", "dns", "connect", "send", "wait", "receive"];
+
 /// Sum of the timings of an entry, in milliseconds.
 struct Times {
     total: f64,
@@ -416,14 +455,11 @@ struct Times {
 }
 
 impl Times {
-    fn of(entry: &Tree, repairs: &mut Repairs) -> Times {
+    fn of(entry: &Tree, place: Ssl, repairs: &mut Repairs) -> Times {
         let timings = entry.get("timings");
         let time = |key: &str| positive(timings.get(key)).map(|time| time.min(LONGEST));
-        // `ssl` is part of `connect` (HAR 1.2, "timings").
-        let sum: f64 = ["blocked", "dns", "connect", "send", "wait", "receive"]
-            .iter()
-            .filter_map(|key| time(key))
-            .sum();
+        let beside = time("ssl").filter(|_| place == Ssl::Beside);
+        let sum: f64 = PHASES.iter().filter_map(|key| time(key)).chain(beside).sum();
         let total = positive(entry.get("time")).or((sum > 0.0).then_some(sum));
         if total.is_none() {
             repairs.count("without times: duration taken as zero");
@@ -431,7 +467,7 @@ impl Times {
         let total = total.unwrap_or(0.0).min(LONGEST);
         let connect = time("connect").filter(|connect| *connect > 0.0);
         let tcp = connect.map(|connect| match time("ssl") {
-            Some(ssl) if ssl <= connect => connect - ssl,
+            Some(ssl) if place == Ssl::Within && ssl <= connect => connect - ssl,
             _ => connect,
         });
         Times {

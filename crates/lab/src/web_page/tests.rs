@@ -91,6 +91,26 @@ fn sizes_are_head_and_body_and_thinking_is_beyond_a_round_trip() {
     assert_eq!((document.urgency, image.urgency), (3, 5));
 }
 
+/// Regression: `ssl` was subtracted from `connect` for Firefox, too, whose `connect` is TCP only:
+/// 20 and 19 ms became a round trip of 1 ms.
+#[test]
+fn tls_handshake_is_within_or_beside_connect_as_the_sum_of_the_file_shows() {
+    let think = |time: u32, connect: u32, ssl: u32| {
+        let timings = format!(
+            r#", "time": {time}, "timings": {{"blocked": 0, "dns": -1, "connect": {connect},
+                 "ssl": {ssl}, "send": 0, "wait": 22, "receive": 5}}"#
+        );
+        let page = page(&har(&[entry("", 0, 22, 5, 9_000, &timings)]));
+        page.objects()[0].think
+    };
+    let expected = Duration::from_millis(2);
+    assert_eq!(think(67, 40, 20), expected, "Chrome");
+    for ssl in 18..23 {
+        assert_eq!(think(47 + ssl, 20, ssl), expected, "Firefox, {ssl}");
+        assert_eq!(think(46 + ssl, 20, ssl), expected, "Firefox with the -1 of `dns`, {ssl}");
+    }
+}
+
 #[test]
 fn without_initiators_the_last_response_that_can_ask_is_the_cause() {
     let page = page(&har(&[
