@@ -7,7 +7,7 @@
 
 use super::tree::Tree;
 use super::{date, urls};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use traffic::web::MOST_ACTIVITIES;
 
 /// Bytes of a request header that the recording does not give; assumed.
@@ -230,7 +230,30 @@ fn note_late(entries: &[Entry], last: f64, notes: &mut Vec<String>) {
 /// A page and its entries.
 type View<'t> = (&'t Tree, Vec<&'t Tree>);
 
-/// The pages to be loaded. Entries without a page belong to the first one with entries.
+/// The pages with entries. Entries without a page belong to the first one.
+fn views_of<'t>(pages: &'t [Tree], all: &'t [Tree]) -> Vec<View<'t>> {
+    let mut number_of: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, page) in pages.iter().enumerate() {
+        if let Some(id) = page.get("id").text() {
+            number_of.entry(id).or_insert(number);
+        }
+    }
+    let page_of = |entry: &Tree| number_of.get(entry.get("pageref").text()?).copied();
+    let Some(first) = all.iter().filter_map(page_of).min() else {
+        // No entry refers to a page: all belong to one.
+        return vec![(pages.first().unwrap_or(&Tree::Nothing), all.iter().collect())];
+    };
+    let mut views: Vec<View<'t>> = pages.iter().map(|page| (page, Vec::new())).collect();
+    for entry in all {
+        if let Some((_, entries)) = views.get_mut(page_of(entry).unwrap_or(first)) {
+            entries.push(entry);
+        }
+    }
+    views.retain(|(_, entries)| !entries.is_empty());
+    views
+}
+
+/// The pages to be loaded.
 fn chosen_views<'t>(
     log: &'t Tree,
     all: &'t [Tree],
@@ -238,24 +261,7 @@ fn chosen_views<'t>(
     notes: &mut Vec<String>,
 ) -> Result<Vec<View<'t>>, String> {
     let pages = log.get("pages").list();
-    let id_of = |page: &'t Tree| page.get("id").text();
-    let page_of = |entry: &'t Tree| entry.get("pageref").text();
-    let used: BTreeSet<&str> = all.iter().filter_map(page_of).collect();
-    let known: BTreeSet<&str> = pages.iter().filter_map(id_of).collect();
-    let has_entries = |page: &&'t Tree| id_of(page).is_some_and(|id| used.contains(id));
-    let mut views: Vec<View<'t>> = Vec::new();
-    for page in pages.iter().filter(has_entries) {
-        let is_first = views.is_empty();
-        let is_its = |entry: &&'t Tree| match page_of(entry) {
-            Some(id) if known.contains(id) => Some(id) == id_of(page),
-            _ => is_first,
-        };
-        views.push((page, all.iter().filter(is_its).collect()));
-    }
-    if views.is_empty() {
-        // No entry refers to a page: all belong to one.
-        views.push((pages.first().unwrap_or(&Tree::Nothing), all.iter().collect()));
-    }
+    let mut views = views_of(pages, all);
     let found = views.len();
     let number = match which {
         Views::All => {

@@ -210,6 +210,21 @@ fn content_of_what_did_not_change_is_not_fetched() {
     assert_eq!(page(&text).objects()[1].response_bytes, har::RESPONSE_HEAD);
 }
 
+/// Regression: every page was compared with every entry, minutes for a file of some megabytes.
+#[test]
+fn many_pages_are_read_in_one_pass() {
+    const PAGES: usize = 40_000;
+    let minimal = r#"{"request": {"url": "data:,"}, "pageref": "#;
+    let entries: Vec<String> = (0..PAGES).map(|n| format!(r#"{minimal}"{n}"}}"#)).collect();
+    let pages: Vec<String> = (0..PAGES).map(|n| format!(r#"{{"id": "{n}"}}"#)).collect();
+    let (pages, entries) = (pages.join(","), entries.join(","));
+    let text = format!(
+        r#"{{"log": {{"pages": [{pages}], "entries": [{}, {entries}]}}}}"#,
+        entry("", 0, 40, 0, 1_000, r#", "pageref": "0""#)
+    );
+    assert_eq!(page(&text).objects().len(), 1);
+}
+
 #[test]
 fn only_the_first_page_is_loaded() {
     let of = |page: &str| format!(r#", "pageref": "{page}""#);
