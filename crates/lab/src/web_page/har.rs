@@ -513,9 +513,29 @@ fn is_cached(entry: &Tree) -> bool {
     {
         return true;
     }
+    if is_cached_in_safari(entry) || is_cached_in_firefox(entry) {
+        return true;
+    }
     ["_fromDiskCache", "_fromCache", "fromCache"]
         .iter()
         .any(|key| says_cached(entry.get(key)) || says_cached(response.get(key)))
+}
+
+fn is_cached_in_safari(entry: &Tree) -> bool {
+    matches!(
+        entry.get("_fetchType").text(),
+        Some("Memory Cache" | "Disk Cache" | "Service Worker" | "Inspector Override")
+    )
+}
+
+/// Content without a body on the network and without any time.
+fn is_cached_in_firefox(entry: &Tree) -> bool {
+    let (response, timings) = (entry.get("response"), entry.get("timings"));
+    let is_zero = |tree: &Tree| tree.number() == Some(0.0);
+    is_zero(response.get("bodySize"))
+        && is_zero(entry.get("time"))
+        && positive(response.get("content").get("size")).is_some_and(|size| size > 0.0)
+        && PHASES.iter().chain(&["ssl"]).all(|key| is_zero(timings.get(key)))
 }
 
 /// Some programs give the kind of cache.

@@ -225,6 +225,33 @@ fn many_pages_are_read_in_one_pass() {
     assert_eq!(page(&text).objects().len(), 1);
 }
 
+/// Regression: Safari and Firefox name no size of what was transferred, and their cached entries
+/// were fetched over the network.
+#[test]
+fn cached_entries_of_safari_and_firefox_are_not_fetched() {
+    let safari = |fetch: &str, bytes: i64| {
+        let sizes = format!(r#""bodySize": {bytes}, "content": {{"size": 50000}}"#);
+        format!(r#", "_fetchType": "{fetch}", "response": {{"status": 200, {sizes}}}"#)
+    };
+    let fetched = page(&har(&[
+        entry("", 0, 40, 10, 1_000, &safari("Network Load", 10_000)),
+        entry("a.css", 60, 0, 0, 0, &safari("Memory Cache", -1)),
+        entry("b.js", 61, 0, 0, 0, &safari("Disk Cache", -1)),
+        entry("c.js", 62, 0, 0, 0, &safari("Service Worker", -1)),
+    ]));
+    assert_eq!((fetched.objects().len(), fetched.activities().len()), (1, 4));
+    let firefox = r#", "response": {"status": 200, "bodySize": 0, "content": {"size": 50000}},
+        "timings": {"blocked": 0, "dns": 0, "connect": 0, "ssl": 0, "send": 0, "wait": 0,
+                    "receive": 0}"#;
+    let fetched = page(&har(&[
+        entry("", 0, 40, 10, 10_000, ""),
+        entry("a.css", 60, 0, 0, 0, firefox),
+        // It took time: the size is not known from the network.
+        entry("b.css", 60, 0, 7, 0, &firefox.replace(r#""receive": 0"#, r#""receive": 7"#)),
+    ]));
+    assert_eq!((fetched.objects().len(), fetched.activities().len()), (2, 3));
+}
+
 #[test]
 fn only_the_first_page_is_loaded() {
     let of = |page: &str| format!(r#", "pageref": "{page}""#);

@@ -17,6 +17,7 @@ const MOST_CHARS: usize = 4096;
 const KEPT: &[&str] = &[
     "_bytesIn",
     "_error",
+    "_fetchType",
     "_fromCache",
     "_fromDiskCache",
     "_initiator",
