@@ -208,7 +208,7 @@ impl Connections {
             }
             carrier.mappings.become_plain();
         }
-        let reinjected = carrier.reinjected_bytes;
+        let (reinjected, first) = (carrier.reinjected_bytes, carrier.first_bytes);
         for range in new {
             for (part, at) in carrier.mappings.map(range) {
                 let len = part.end - part.start;
@@ -230,7 +230,8 @@ impl Connections {
         let part = range.and_then(|range| carrier.mappings.map(range).into_iter().next());
         if let Some((_, position)) = part {
             let time = (segment.time - Instant::ZERO).as_secs_f64();
-            let sent = SentAt { time, subflow: index, position, len: segment.len, kind };
+            let (len, fresh) = (segment.len, carrier.first_bytes - first);
+            let sent = SentAt { time, subflow: index, position, len, fresh, kind };
             opened.sequences[side].sent.push(sent);
         }
     }

@@ -25,6 +25,8 @@ pub struct SentAt {
     pub position: u64,
     /// Bytes of payload.
     pub len: u64,
+    /// Bytes of the connection among them that were seen here first.
+    pub fresh: u64,
     /// Kind.
     pub kind: Sending,
 }

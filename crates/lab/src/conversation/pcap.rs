@@ -6,7 +6,7 @@
 
 use super::table::MOST_MESSAGES;
 use crate::analyze::{
-    Analysis, Connection, Datagrams, Sending, SentAt, Vantage, analyze_sequences, datagrams,
+    Analysis, Connection, Datagrams, SentAt, Vantage, analyze_sequences, datagrams,
 };
 use crate::traffic_source::Fault;
 use base::{Duration, Instant};
@@ -154,8 +154,9 @@ fn of_datagrams(udp: &Datagrams) -> Result<Chosen, Fault> {
 fn of_connection(one: &Connection, number: usize) -> Result<Chosen, Fault> {
     let of = |down: bool| {
         let from = if down { Role::Server } else { Role::Client };
-        let new = |sent: &&SentAt| sent.kind == Sending::New && sent.len > 0;
-        one.sequence(down).sent.iter().filter(new).map(move |sent| (sent.time, from, sent.len))
+        // Also a retransmission may have bytes that were lost before the point of capture.
+        let new = |sent: &&SentAt| sent.fresh > 0;
+        one.sequence(down).sent.iter().filter(new).map(move |sent| (sent.time, from, sent.fresh))
     };
     let mut sent: Vec<(f64, Role, u64)> = of(false).chain(of(true)).collect();
     sent.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -34,6 +34,10 @@ fn turns() -> Vec<Turn> {
 
 /// The captures at both ends of the conversation over these paths.
 fn captured(carrier: Carrier, paths: usize, loss: f64) -> [Vec<u8>; 2] {
+    captured_of(&turns(), carrier, paths, loss)
+}
+
+fn captured_of(turns: &[Turn], carrier: Carrier, paths: usize, loss: f64) -> [Vec<u8>; 2] {
     let link = |delay| LinkConfig {
         capacity: Capacity::Rate(Rate::from_mbit(100)),
         delay: Duration::from_millis(delay),
@@ -48,7 +52,7 @@ fn captured(carrier: Carrier, paths: usize, loss: f64) -> [Vec<u8>; 2] {
         events: Vec::new(),
     };
     let paths = (0..paths as u64).map(path).collect();
-    let conversation = Conversation::new("table:x".to_owned(), Timing::Answered, &turns());
+    let conversation = Conversation::new("table:x".to_owned(), Timing::Answered, turns);
     let traffic = Traffic::Conversation(Arc::new(conversation));
     let mut setup = RunSetup::new(paths, carrier, traffic);
     setup.until = Until::Measured;
@@ -76,6 +80,31 @@ fn messages_of_a_capture_are_those_that_were_sent() {
                 assert_eq!(recorded.timing, Timing::Answered);
                 assert_eq!(messages(&recorded), sent, "{carrier:?} {loss}: {:?}", recorded.notes);
             }
+        }
+    }
+}
+
+/// Regression: bytes first seen in a segment that was classed as sent again were dropped.
+#[test]
+fn bytes_first_seen_in_retransmissions_are_part_of_the_conversation() {
+    let large = |from, start, bytes| {
+        let start = Duration::from_millis(start);
+        Turn { from, start, end: start, bytes }
+    };
+    let turns = [large(Role::Client, 0, 400), large(Role::Server, 5, 2_000_000)];
+    let carriers = [
+        (Carrier::Single(Protocol::Tcp), 1),
+        (Multipath::default().into(), 2),
+        (Carrier::Sctp(Box::default()), 1),
+    ];
+    for (carrier, paths) in carriers {
+        for file in captured_of(&turns, carrier.clone(), paths, 0.03) {
+            let recorded = read(&file[..], Wanted::Largest).unwrap();
+            let sum = |from| {
+                let of = recorded.turns.iter().filter(|turn| turn.from == from);
+                of.map(|turn| turn.bytes).sum::<u64>()
+            };
+            assert_eq!((sum(Role::Client), sum(Role::Server)), (400, 2_000_000), "{carrier:?}");
         }
     }
 }

@@ -265,6 +265,7 @@ impl Opened {
                 subflow: path,
                 position: counted.position,
                 len: chunk.piece.len,
+                fresh: if counted.new { chunk.piece.len } else { 0 },
                 kind: counted.kind,
             });
         }
