@@ -216,8 +216,12 @@ impl Half {
                 self.in_order = gap.end;
             }
         }
-        let before = self.in_order;
-        self.gaps = self.gaps.split_off(&before);
+        let behind = self.gaps.split_off(&self.in_order);
+        let before = std::mem::replace(&mut self.gaps, behind);
+        // The rest of a gap of several segments, of which the first have been filled.
+        if let Some((_, opened)) = before.into_iter().next_back().filter(|_| up_to < self.highest) {
+            self.gaps.entry(self.in_order).or_insert(opened);
+        }
     }
 
     /// The next bytes in order.
@@ -254,6 +258,25 @@ mod tests {
             options: TcpOptions::default(),
             len,
         }
+    }
+
+    /// Regression: of a gap of several segments only the first one counted as lost.
+    #[test]
+    fn every_segment_of_a_gap_is_lost() {
+        let mut half = Half::default();
+        let at = |millis, seq, len| Segment {
+            time: Instant::ZERO + Duration::from_millis(millis),
+            ..segment(seq, 0, len)
+        };
+        half.begin(&at(0, 101, 0), || Some(SeqNumber(100)));
+        half.sent(&at(0, 101, 100));
+        half.sent(&at(1, 601, 100));
+        for (number, seq) in [201_u32, 301, 401, 501].into_iter().enumerate() {
+            half.sent(&at(30 + number as u64, seq, 100));
+            while half.next_in_order().is_some() {}
+            half.acked(&segment(0, seq + 100, 0));
+        }
+        assert_eq!((half.resent_segments, half.lost_segments, half.missed_bytes), (4, 4, 0));
     }
 
     #[test]
