@@ -87,6 +87,9 @@ impl Flow {
         if self.interface.is_some_and(|interface| interface != segment.interface) {
             self.interface = None;
         }
+        if let Some(mss) = segment.options.mss {
+            self.sides.iter_mut().for_each(|side| side.half.limit(mss));
+        }
         self.reset |= segment.flags.contains(Flags::RST);
         let (syn, ack) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK));
         match (syn, ack) {
@@ -129,7 +132,7 @@ impl Flow {
             0 => (Vantage::Client, Vantage::Server),
             _ => (Vantage::Server, Vantage::Client),
         };
-        let sent = half.segments + half.lost_segments;
+        let (sent, resent) = (half.on_network, half.resent_on_network);
         let delay = Distribution::of(waited).filter(|_| vantage != sender);
         Flowing {
             segments: half.segments,
@@ -139,7 +142,7 @@ impl Flow {
             resent_segments: half.resent_segments,
             resent_bytes: half.resent_bytes,
             reinjected_bytes: *reinjected_bytes,
-            loss: (sent > 0).then(|| half.resent_segments as f64 / sent as f64),
+            loss: (sent > 0).then(|| resent as f64 / sent as f64),
             rtt: Distribution::of(&half.rtt).filter(|_| vantage != receiver),
             out_of_order: delay.map(|delay| OutOfOrder {
                 segments: waited.iter().filter(|waited| **waited > 0.0).count() as u64,

@@ -13,6 +13,9 @@ use wire::{Flags, SeqNumber};
 /// Without timestamps, a segment that fills a gap later than this is a retransmission.
 const REORDERING: Duration = Duration::from_millis(3);
 
+/// Largest segment if the capture has no SYN.
+const USUAL_MSS: u16 = 1460;
+
 /// Bytes that wait for missing bytes, or that have just become in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
@@ -46,6 +49,13 @@ pub(super) struct Half {
     pub resent_bytes: u64,
     /// Retransmissions whose first copy was not seen: lost before the point of capture.
     pub lost_segments: u64,
+    /// Largest segment that both ends accept, from their SYNs.
+    mss: Option<u16>,
+    /// Segments on the network, those lost before the point of capture included. A captured one
+    /// that hardware divides or has joined is several.
+    pub on_network: u64,
+    /// Retransmissions among them.
+    pub resent_on_network: u64,
     /// Bytes acknowledged, but not in the capture.
     pub missed_bytes: u64,
     /// Samples of the RTT, in seconds.
@@ -116,14 +126,30 @@ impl Half {
         let fresh: u64 = new.iter().map(|range| range.end - range.start).sum();
         self.segments += 1;
         self.bytes += len;
+        self.on_network += self.divided(len);
         let late = new.first().is_some_and(|new| new.start < self.highest);
         let lost = late && self.was_sent_again(segment, range.start);
         // A single byte of a segment may be new (a probe of a closed window).
         if fresh < len || lost {
             self.resent_segments += 1;
-            self.resent_bytes += if lost { len } else { len - fresh };
+            let again = if lost { len } else { len - fresh };
+            self.resent_bytes += again;
+            self.resent_on_network += self.divided(again);
         }
-        self.lost_segments += u64::from(lost);
+        if lost {
+            self.lost_segments += 1;
+            self.on_network += self.divided(len);
+        }
+    }
+
+    /// Segments on the network of a captured one with this payload.
+    fn divided(&self, len: u64) -> u64 {
+        len.div_ceil(self.mss.unwrap_or(USUAL_MSS).max(1).into())
+    }
+
+    /// One of the ends accepts segments of at most this payload.
+    pub(super) fn limit(&mut self, mss: u16) {
+        self.mss = Some(self.mss.map_or(mss, |known| known.min(mss)));
     }
 
     /// Whether a segment that fills a gap was sent after the segment behind the gap, rather than
@@ -277,6 +303,20 @@ mod tests {
             half.acked(&segment(0, seq + 100, 0));
         }
         assert_eq!((half.resent_segments, half.lost_segments, half.missed_bytes), (4, 4, 0));
+    }
+
+    /// Regression: packets of 40 segments and retransmissions of one counted alike.
+    #[test]
+    fn packet_that_hardware_divides_is_several_segments_on_the_network() {
+        let mut half = Half::default();
+        half.begin(&segment(101, 0, 0), || Some(SeqNumber(100)));
+        (half.limit(1460), half.limit(9000));
+        half.sent(&segment(101, 0, 40 * 1448));
+        half.sent(&segment(101 + 40 * 1448, 0, 100));
+        half.sent(&segment(101, 0, 1448));
+        half.sent(&segment(101 + 1448, 0, 2 * 1448));
+        assert_eq!((half.segments, half.resent_segments), (4, 2));
+        assert_eq!((half.on_network, half.resent_on_network), (44, 3));
     }
 
     #[test]

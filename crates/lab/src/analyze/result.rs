@@ -139,7 +139,8 @@ pub struct Flowing {
     /// Bytes of the connection that had been sent before under another mapping, mostly on another
     /// subflow.
     pub reinjected_bytes: u64,
-    /// Retransmitted segments over segments sent; `None` without segments.
+    /// Retransmitted segments over segments sent, both of at most the MSS of the SYNs: a captured
+    /// one that hardware divides is several. `None` without segments.
     pub loss: Option<f64>,
     /// Times from sending to acknowledgement, one value per acknowledgement; `None` for captures at
     /// the receiver.
