@@ -29,6 +29,8 @@ pub(super) struct Segment {
     pub interface: usize,
     pub src: SocketAddr,
     pub dst: SocketAddr,
+    /// Identification of the IPv4 header, 0 for IPv6.
+    pub identification: u16,
     pub seq: SeqNumber,
     pub ack: SeqNumber,
     pub flags: Flags,
@@ -156,6 +158,7 @@ fn found(datagram: &[u8]) -> Result<Found, ParseError> {
                 interface: 0,
                 src: SocketAddr::new(src, segment.src_port),
                 dst: SocketAddr::new(dst, segment.dst_port),
+                identification: identification(datagram),
                 seq: segment.seq,
                 ack: segment.ack,
                 flags: segment.flags,
@@ -171,6 +174,13 @@ fn found(datagram: &[u8]) -> Result<Found, ParseError> {
             None => Ok(Found::Other),
         },
         _ => Ok(Found::Other),
+    }
+}
+
+fn identification(datagram: &[u8]) -> u16 {
+    match datagram {
+        [first, _, _, _, high, low, ..] if first >> 4 == 4 => u16::from_be_bytes([*high, *low]),
+        _ => 0,
     }
 }
 

@@ -278,6 +278,7 @@ mod tests {
             interface: 0,
             src: end,
             dst: end,
+            identification: 0,
             seq: SeqNumber(seq),
             ack: SeqNumber(ack),
             flags: Flags::ACK,
@@ -310,7 +311,8 @@ mod tests {
     fn packet_that_hardware_divides_is_several_segments_on_the_network() {
         let mut half = Half::default();
         half.begin(&segment(101, 0, 0), || Some(SeqNumber(100)));
-        (half.limit(1460), half.limit(9000));
+        half.limit(1460);
+        half.limit(9000);
         half.sent(&segment(101, 0, 40 * 1448));
         half.sent(&segment(101 + 40 * 1448, 0, 100));
         half.sent(&segment(101, 0, 1448));

@@ -8,6 +8,7 @@
 
 mod capture;
 mod connection;
+mod copies;
 mod data;
 mod datagrams;
 mod distribution;
@@ -66,6 +67,8 @@ fn with(file: &[u8], sequences: bool) -> Result<Analysis, CaptureError> {
     units.sort_by_key(|unit| unit.time);
     let times = [segments.first().map(|first| first.time), units.first().map(|first| first.time)];
     let start = times.into_iter().flatten().min();
+    let tcp_segments = segments.len() as u64;
+    notes.extend(copies::remove(&mut segments));
     let mut connections = Connections::new(Origins::of(&segments), sequences);
     segments.iter().for_each(|segment| connections.segment(segment));
     let mut associations = Associations::new(sequences);
@@ -82,7 +85,7 @@ fn with(file: &[u8], sequences: bool) -> Result<Analysis, CaptureError> {
     };
     Ok(Analysis {
         packets,
-        tcp_segments: segments.len() as u64,
+        tcp_segments,
         sctp_packets: units.len() as u64,
         adler32_packets,
         duration,
