@@ -4,11 +4,12 @@
 //! A value holds until the time of the next one, the last as long as the one before it; times
 //! count from the first. Without `unit=` two forms are unambiguous: values with a decimal point in
 //! columns separated by white space are Mbit/s, as in pensieve, and whole numbers in CSV that reach
-//! 100,000 are bytes per second. A header may name the unit. All other files are ambiguous.
+//! 100,000 are bytes per second. A header may name the units, the times may be milliseconds. All
+//! other files are ambiguous.
 
 use super::detect::{Unit, lines};
 use super::error::{TraceError, TraceFault};
-use super::{CapacityTrace, MAX_BPS, MAX_SECS};
+use super::{CapacityTrace, MAX_BPS, MAX_SECS, headings};
 use base::{Duration, Rate};
 
 /// Values from here on are not Mbit/s.
@@ -33,15 +34,25 @@ struct Signs {
 /// The trace, and the unit that was read.
 pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<(CapacityTrace, Unit), TraceError> {
     let mut rows = lines(text).peekable();
-    let header = rows.next_if(|(_, line)| is_header(line)).and_then(|(_, line)| named_unit(line));
+    let header = rows.next_if(|(_, line)| is_header(line));
+    let heading = |place| header.and_then(|(_, line)| fields(line).nth(place)).unwrap_or_default();
+    let line = header.map_or(1, |(number, _)| number);
+    let seconds = headings::seconds(heading(0)).map_err(|fault| fault.at(line))?;
+    let named = match unit {
+        Some(unit) => Some((unit, 1.0)),
+        None => headings::unit(heading(1)).map_err(|fault| fault.at(line))?,
+    };
     let mut signs = Signs { comma: false, decimals: false, largest: 0.0 };
-    let rows: Vec<Row> = rows
+    let mut rows: Vec<Row> = rows
         .map(|(number, line)| row(number, line, &mut signs).map_err(|fault| fault.at(number)))
         .collect::<Result<_, _>>()?;
-    let unit = match unit.or(header) {
-        Some(unit) => unit,
-        None => guess(&signs).map_err(TraceFault::whole)?,
+    let (unit, factor) = match named {
+        Some(named) => named,
+        None => (guess(&signs).map_err(TraceFault::whole)?, 1.0),
     };
+    for row in &mut rows {
+        (row.secs, row.value) = (row.secs * seconds, row.value * factor);
+    }
     let steps = steps(&rows, unit)?;
     Ok((CapacityTrace::from_steps(&steps).map_err(TraceFault::whole)?, unit))
 }
@@ -57,14 +68,6 @@ pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> {
 fn is_header(line: &str) -> bool {
     fields(line).all(|field| field.parse::<f64>().is_err())
         && line.starts_with(|c: char| c.is_alphabetic() || c == '"')
-}
-
-/// The unit that a header names; `mbps` is refused, since it means megabytes in `tc`.
-fn named_unit(header: &str) -> Option<Unit> {
-    let value = fields(header).nth(1)?.to_ascii_lowercase();
-    let has = |word: &str| value.contains(word);
-    let units = [("mbit", Unit::Mbit), ("kbit", Unit::Kbit), ("byte", Unit::Bytes)];
-    units.into_iter().find(|(word, _)| has(word)).map(|(_, unit)| unit)
 }
 
 fn row(line: usize, text: &str, signs: &mut Signs) -> Result<Row, TraceFault> {

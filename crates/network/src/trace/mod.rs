@@ -15,6 +15,7 @@ mod chances;
 mod columns;
 mod detect;
 mod error;
+mod headings;
 mod json;
 mod mahimahi;
 mod run_list;

@@ -274,6 +274,18 @@ mod reading {
         assert!(matches!(fault("time,Mbps\n0,5\n1,6\n").1, TraceFault::Ambiguous { .. }));
     }
 
+    /// Regression: the values were read as bytes, and the times as seconds.
+    #[test]
+    fn header_may_name_a_prefix_and_milliseconds() {
+        let read = |text: &str| down(text).unwrap().0;
+        let expected = steps(&[(500, 8_000_000), (500, 16_000_000)]);
+        assert_eq!(read("time,Throughput (bits/s)\n0,8000000\n0.5,16000000\n"), expected);
+        assert_eq!(read("time_ms,MBytes/s\n0,1\n500,2\n"), expected);
+        assert_eq!(read("Time (ms),kByte/s\n0,1000\n500,2000\n"), expected);
+        assert!(matches!(fault("time,bps\n0,800000\n").1, TraceFault::Ambiguous { .. }));
+        assert_eq!(fault("time_us,kbit\n0,800000\n").0, Some(1));
+    }
+
     #[test]
     fn unit_that_contradicts_the_form_is_refused() {
         let with = |text, unit| read(text, Direction::Down, Some(unit)).unwrap_err().fault;
