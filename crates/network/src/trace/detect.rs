@@ -151,6 +151,10 @@ const HEAD_LINES: usize = 30;
 /// Refuse known files that are not recordings of capacity, by name.
 fn refuse_other_kinds(text: &str) -> Result<(), TraceError> {
     for (index, line) in text.lines().take(HEAD_LINES).enumerate() {
+        // Comments may name the program that the recording was converted from.
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
         if let Some((what, mend)) = other_kind(line) {
             return Err(TraceFault::NotCapacity { what, mend }.at(index + 1));
         }
@@ -177,7 +181,7 @@ fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
                     such as mahimahi's";
         return Some(("a per-packet table", mend));
     }
-    if line.starts_with("# mahimahi") || line.starts_with("# queue") || is_log(line) {
+    if is_log(line) {
         let mend = "give the trace that mm-link was run with, not its log";
         return Some(("a log of mahimahi's mm-link", mend));
     }

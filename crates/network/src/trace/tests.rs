@@ -360,6 +360,16 @@ mod reading {
         assert!(what("PK\u{3}\u{4}").contains("binary"));
     }
 
+    /// Regression: a comment with the name of a program decided the format.
+    #[test]
+    fn comments_do_not_decide_the_format() {
+        for comment in ["# converted from iperf", " # ping: bytes from x", "# mahimahi", "#ip.src"]
+        {
+            let (_, form) = down(&format!("{comment}\n1\n2\n")).unwrap();
+            assert_eq!(form, Form::Mahimahi, "{comment}");
+        }
+    }
+
     #[test]
     fn bad_lines_are_refused_with_their_number() {
         let line = |text| fault(text).0;
