@@ -64,6 +64,10 @@ fn each(file: &[u8], mut visit: impl FnMut(Instant, &Header<'_>)) -> Result<(), 
             Err(_) => break,
         };
         let Some(header) = Header::read(packet.datagram) else { continue };
+        // The first fragment names the length of the datagram.
+        if header.fragment.is_some_and(|fragment| fragment.is_later) {
+            continue;
+        }
         let is_sctp = [header.src.port(), header.dst.port()].contains(&SCTP_OVER_UDP);
         if header.protocol == UDP && !is_sctp {
             visit(packet.time, &header);

@@ -10,6 +10,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// The fragment header of IPv6 (RFC 8200 s4.5).
+const FRAGMENT: u8 = 44;
 const ICMPV6: u8 = 58;
 const SCTP: u8 = 132;
 
@@ -41,7 +43,12 @@ pub struct Talkers {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     conversations: BTreeMap<(SocketAddr, SocketAddr, u8), Conversation>,
+    /// Ports of the first fragments of datagrams.
+    fragments: BTreeMap<Datagram, [u16; 2]>,
 }
+
+/// Addresses, protocol and identification of a datagram in fragments.
+type Datagram = (IpAddr, IpAddr, u8, u32);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Conversation {
@@ -51,19 +58,38 @@ struct Conversation {
     quic: bool,
     /// UDP with SCTP packets (RFC 6951).
     sctp: bool,
+    /// One of its packets has ports, or its protocol has none.
+    known: bool,
 }
 
 impl Counts {
     /// Counts an IP packet, of which the capture may have only the first bytes; `sctp`: it carries
     /// an SCTP packet.
     pub(super) fn packet(&mut self, datagram: &[u8], sctp: bool) {
-        let Some(header) = Header::read(datagram) else { return };
+        let Some(mut header) = Header::read(datagram) else { return };
+        let joined = self.join(&mut header);
         let Header { src, dst, protocol, len, .. } = header;
         let of = self.conversations.entry((src.min(dst), src.max(dst), protocol)).or_default();
         of.packets += 1;
         of.bytes[usize::from(src > dst)] += len;
         of.quic |= protocol == UDP && is_quic(&header);
         of.sctp |= sctp;
+        of.known |= joined;
+    }
+
+    /// Gives a later fragment the ports of the first one; whether they are known.
+    fn join(&mut self, header: &mut Header<'_>) -> bool {
+        let Some(fragment) = header.fragment else { return true };
+        let id = (header.src.ip(), header.dst.ip(), header.protocol, fragment.identification);
+        if !fragment.is_later {
+            self.fragments.insert(id, [header.src.port(), header.dst.port()]);
+            return true;
+        }
+        let ports = self.fragments.get(&id);
+        let [src, dst] = ports.copied().unwrap_or_default();
+        header.src.set_port(src);
+        header.dst.set_port(dst);
+        ports.is_some()
     }
 
     /// Packets by protocol, most bytes first.
@@ -75,7 +101,7 @@ impl Counts {
             let sum = counted.entry(name).or_insert(empty);
             sum.packets += of.packets;
             sum.bytes += of.bytes[0] + of.bytes[1];
-            sum.conversations += 1;
+            sum.conversations += u64::from(of.known);
         }
         let mut counted: Vec<Counted> = counted.into_values().collect();
         counted.sort_by_key(|one| std::cmp::Reverse(one.bytes));
@@ -121,45 +147,107 @@ pub(super) struct Header<'a> {
     pub protocol: u8,
     /// Bytes when it was sent.
     len: u64,
-    /// Bytes behind the UDP header when it was sent.
+    /// `None` for whole datagrams.
+    pub fragment: Option<Fragment>,
+    /// Bytes behind the UDP header when it was sent, of all fragments; 0 for later fragments.
     pub payload_bytes: u64,
     /// What follows the UDP header, as far as it was captured.
     payload: &'a [u8],
 }
 
+/// A part of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fragment {
+    identification: u32,
+    /// Not the first one: it has no ports.
+    pub is_later: bool,
+}
+
+impl Fragment {
+    /// `None` unless the field of flags and offset (in units of 8 bytes) is that of a fragment.
+    fn of(offset: u16, is_last: bool, identification: u32) -> Option<Fragment> {
+        (offset > 0 || !is_last).then_some(Fragment { identification, is_later: offset > 0 })
+    }
+}
+
+/// The IP header of a datagram.
+struct Ip {
+    src: IpAddr,
+    dst: IpAddr,
+    protocol: u8,
+    len: u64,
+    /// Bytes of the header.
+    end: usize,
+    fragment: Option<Fragment>,
+}
+
+impl Ip {
+    fn read(datagram: &[u8]) -> Option<Ip> {
+        match datagram.first()? >> 4 {
+            4 => Ip::v4(datagram),
+            6 => Ip::v6(datagram),
+            _ => None,
+        }
+    }
+
+    fn v4(datagram: &[u8]) -> Option<Ip> {
+        let address = |at: usize| -> Option<Ipv4Addr> {
+            let octets: [u8; 4] = datagram.get(at..at + 4)?.try_into().ok()?;
+            Some(octets.into())
+        };
+        let place = short(datagram, 6)?;
+        let identification = short(datagram, 4)?.into();
+        Some(Ip {
+            src: address(12)?.into(),
+            dst: address(16)?.into(),
+            protocol: *datagram.get(9)?,
+            len: short(datagram, 2)?.into(),
+            end: usize::from(datagram[0] & 15) * 4,
+            fragment: Fragment::of(place & 0x1fff, place & 0x2000 == 0, identification),
+        })
+    }
+
+    fn v6(datagram: &[u8]) -> Option<Ip> {
+        let address = |at: usize| -> Option<Ipv6Addr> {
+            let octets: [u8; 16] = datagram.get(at..at + 16)?.try_into().ok()?;
+            Some(octets.into())
+        };
+        let (mut protocol, mut end, mut fragment) = (*datagram.get(6)?, 40, None);
+        if let (FRAGMENT, Some([next, _, high, low, id @ ..])) =
+            (protocol, datagram.get(40..48).and_then(|header| header.first_chunk::<8>()))
+        {
+            let place = u16::from_be_bytes([*high, *low]);
+            fragment = Fragment::of(place >> 3, place & 1 == 0, u32::from_be_bytes(*id));
+            (protocol, end) = (*next, 48);
+        }
+        let len = 40 + u64::from(short(datagram, 4)?);
+        Some(Ip { src: address(8)?.into(), dst: address(24)?.into(), protocol, len, end, fragment })
+    }
+}
+
+fn short(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]))
+}
+
 impl Header<'_> {
     pub(super) fn read(datagram: &[u8]) -> Option<Header<'_>> {
-        let short =
-            |at: usize| Some(u16::from_be_bytes([*datagram.get(at)?, *datagram.get(at + 1)?]));
-        let (src, dst, protocol, len, end): (IpAddr, IpAddr, u8, u64, usize) =
-            match datagram.first()? >> 4 {
-                4 => {
-                    let address = |at: usize| -> Option<Ipv4Addr> {
-                        let octets: [u8; 4] = datagram.get(at..at + 4)?.try_into().ok()?;
-                        Some(octets.into())
-                    };
-                    let end = usize::from(datagram[0] & 15) * 4;
-                    let len = u64::from(short(2)?);
-                    (address(12)?.into(), address(16)?.into(), *datagram.get(9)?, len, end)
-                }
-                6 => {
-                    let address = |at: usize| -> Option<Ipv6Addr> {
-                        let octets: [u8; 16] = datagram.get(at..at + 16)?.try_into().ok()?;
-                        Some(octets.into())
-                    };
-                    let len = 40 + u64::from(short(4)?);
-                    (address(8)?.into(), address(24)?.into(), *datagram.get(6)?, len, 40)
-                }
-                _ => return None,
-            };
-        let has_ports = matches!(protocol, TCP | UDP | SCTP);
-        let port = |at: usize| if has_ports { short(at).unwrap_or(0) } else { 0 };
+        let Ip { src, dst, protocol, len, end, fragment } = Ip::read(datagram)?;
+        let is_later = fragment.is_some_and(|fragment| fragment.is_later);
+        let has_ports = matches!(protocol, TCP | UDP | SCTP) && !is_later;
+        let port = |at: usize| if has_ports { short(datagram, at).unwrap_or(0) } else { 0 };
         let (src, dst) = (SocketAddr::new(src, port(end)), SocketAddr::new(dst, port(end + 2)));
         // A length of zero is that of a packet which the sender's hardware divides.
         let len = len.max(datagram.len() as u64);
-        let payload_bytes = len.saturating_sub(end as u64 + 8);
-        let payload = datagram.get(end + 8..).unwrap_or(&[]);
-        Some(Header { src, dst, protocol, len, payload_bytes, payload })
+        let behind = len.saturating_sub(end as u64 + 8);
+        let named = short(datagram, end + 4).and_then(|len| len.checked_sub(8)).map(u64::from);
+        let payload_bytes = match (named, fragment) {
+            (_, Some(Fragment { is_later: true, .. })) => 0,
+            (Some(named), Some(_)) => named,
+            (Some(named), None) => named.min(behind),
+            (None, _) => behind,
+        };
+        let payload = datagram.get(end + 8..).filter(|_| !is_later).unwrap_or(&[]);
+        Some(Header { src, dst, protocol, len, fragment, payload_bytes, payload })
     }
 }
 
@@ -205,6 +293,53 @@ mod tests {
         let row =
             |at: usize| (shown[at].protocol.as_str(), shown[at].packets, shown[at].conversations);
         assert_eq!((row(0), row(1), shown.len()), (("QUIC", 3, 2), ("UDP", 2, 1), 2));
+    }
+
+    /// An IPv4 packet with this identification and field of flags and offset.
+    fn fragment(id: u8, place: u16, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
+        let mut bytes = packet(UDP, 1, 2, ports, payload);
+        bytes[5] = id;
+        bytes[6..8].copy_from_slice(&place.to_be_bytes());
+        bytes
+    }
+
+    /// Regression: the payload of later fragments was read as ports.
+    #[test]
+    fn fragments_belong_to_the_conversation_of_their_first_one() {
+        const MORE: u16 = 0x2000;
+        let mut counts = Counts::default();
+        counts.packet(&fragment(1, MORE, [5000, 53], &[0; 92]), false);
+        counts.packet(&fragment(1, MORE | 13, [0xabcd, 1], &[0; 92]), false);
+        counts.packet(&fragment(1, 26, [0x1234, 443], &[0x41; 12]), false);
+        // The first fragment of this one is not in the capture.
+        counts.packet(&fragment(2, 26, [0x5678, 443], &[0x41; 12]), false);
+        let shown = counts.protocols();
+        let [udp] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!((udp.protocol.as_str(), udp.packets, udp.conversations), ("UDP", 4, 1));
+    }
+
+    #[test]
+    fn fragments_of_ipv6_have_the_protocol_of_their_datagram() {
+        let datagram = |place: u16| {
+            let mut bytes = vec![0x60, 0, 0, 0, 0, 24, FRAGMENT, 64];
+            bytes.extend([1; 16]);
+            bytes.extend([2; 16]);
+            bytes.extend([UDP, 0]);
+            bytes.extend(place.to_be_bytes());
+            bytes.extend([0, 0, 0, 9]);
+            bytes.extend([0x13, 0x88, 0, 53, 0, 200, 0, 0]);
+            bytes.extend([0; 8]);
+            bytes
+        };
+        let (first, later) = (datagram(1), datagram(2 << 3));
+        let header = Header::read(&first).unwrap();
+        assert_eq!((header.dst.port(), header.payload_bytes), (53, 192));
+        let mut counts = Counts::default();
+        counts.packet(&first, false);
+        counts.packet(&later, false);
+        let shown = counts.protocols();
+        let [udp] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!((udp.protocol.as_str(), udp.packets, udp.conversations), ("UDP", 2, 1));
     }
 
     #[test]

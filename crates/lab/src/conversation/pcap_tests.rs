@@ -162,6 +162,21 @@ fn datagrams_are_messages_at_their_times() {
     assert_eq!(messages(&read(&file[..], Wanted::Largest).unwrap()).len(), 3);
 }
 
+/// Regression: fragments were conversations of their own, with ports from the payload.
+#[test]
+fn datagram_in_fragments_is_one_message_of_its_length() {
+    let mut file = udp(&[(0, 7, 9, 1472), (1, 0x4141, 0x4242, 1472), (9_000, 9, 7, 10)]);
+    let place = |packet: usize| 24 + packet * (16 + 28) + 16;
+    // The first fragment names 8 + 2944 bytes; the second one begins at byte 1480.
+    file[place(0) + 6] = 0x20;
+    file[place(0) + 24..place(0) + 26].copy_from_slice(&2952_u16.to_be_bytes());
+    file[place(1) + 7] = 185;
+    file[place(1) + 15] = 1;
+    file[place(1) + 19] = 2;
+    let recorded = read(&file[..], Wanted::Largest).unwrap();
+    assert_eq!(messages(&recorded), [(Role::Client, 2944), (Role::Server, 10)]);
+}
+
 #[test]
 fn captures_without_the_flow_are_refused() {
     let problem = |file: &[u8], wanted| read(file, wanted).unwrap_err().0;
