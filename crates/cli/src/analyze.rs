@@ -356,6 +356,7 @@ mod tests {
             client: ([10, 0, 0, 1], 40_000).into(),
             server: ([10, 0, 0, 2], 5_001).into(),
             opened_by_server: false,
+            handshake_rtt: None,
             established: true,
             backup: path == "lte",
             reset: false,

@@ -342,6 +342,7 @@ impl Opened {
             server: flow.ends[flow.side_of(1)],
             opened_by_server: flow.flipped,
             established: flow.is_established(),
+            handshake_rtt: flow.handshake_rtt(vantage),
             backup: flow.backup,
             reset: flow.reset,
             up: flow.flowing(0, vantage, total[0]),

@@ -47,6 +47,8 @@ struct Handshake {
     syn: Option<Instant>,
     syn_ack: Option<Instant>,
     ack: Option<Instant>,
+    /// A SYN or SYN-ACK was sent again.
+    repeated: bool,
 }
 
 impl Flow {
@@ -92,6 +94,8 @@ impl Flow {
         }
         self.reset |= segment.flags.contains(Flags::RST);
         let (syn, ack) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK));
+        let before = if ack { self.handshake.syn_ack } else { self.handshake.syn };
+        self.handshake.repeated |= syn && before.is_some();
         match (syn, ack) {
             (true, false) => self.handshake.syn = Some(segment.time),
             (true, true) => self.handshake.syn_ack = Some(segment.time),
@@ -104,14 +108,15 @@ impl Flow {
 
     /// Whether the handshake is complete, or was complete when the capture began.
     pub(super) fn is_established(&self) -> bool {
-        let Handshake { syn, syn_ack, ack } = self.handshake;
+        let Handshake { syn, syn_ack, ack, .. } = self.handshake;
         ack.is_some() || (syn.is_none() && syn_ack.is_none())
     }
 
     /// Point of capture relative to this flow: half of the handshake takes no time at the end that
     /// answers at once.
     pub(super) fn vantage(&self) -> Vantage {
-        let Handshake { syn: Some(syn), syn_ack: Some(syn_ack), ack: Some(ack) } = self.handshake
+        let Handshake { syn: Some(syn), syn_ack: Some(syn_ack), ack: Some(ack), .. } =
+            self.handshake
         else {
             return Vantage::Unknown;
         };
@@ -121,6 +126,18 @@ impl Flow {
             (Vantage::Server, true) => Vantage::Client,
             (vantage, _) => vantage,
         }
+    }
+
+    /// Round-trip time of the handshake, for a capture at an end of the connection.
+    pub(super) fn handshake_rtt(&self, vantage: Vantage) -> Option<f64> {
+        let Handshake { syn, syn_ack, ack, repeated: false } = self.handshake else { return None };
+        let at_opener = match vantage {
+            Vantage::Client => !self.flipped,
+            Vantage::Server => self.flipped,
+            Vantage::Between | Vantage::Unknown => return None,
+        };
+        let (from, to) = if at_opener { (syn?, syn_ack?) } else { (syn_ack?, ack?) };
+        (to > from).then(|| (to - from).as_secs_f64())
     }
 
     /// Data that one side of the connection sent here; `total` is the number of first bytes of the

@@ -110,6 +110,9 @@ pub struct Subflow {
     pub opened_by_server: bool,
     /// Its handshake is complete (or the capture began after it).
     pub established: bool,
+    /// Round-trip time of the handshake in seconds; `None` for SCTP, between the ends, and if a
+    /// part of the handshake was repeated or is not in the capture.
+    pub handshake_rtt: Option<f64>,
     /// Opened as a backup.
     pub backup: bool,
     /// Ended by a reset.

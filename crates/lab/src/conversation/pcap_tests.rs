@@ -147,6 +147,50 @@ fn udp(datagrams: &[(u32, u16, u16, u16)]) -> Vec<u8> {
     file
 }
 
+/// A pcap file of raw IP with TCP segments of host 1, port 7, and host 2, port 9: milliseconds,
+/// whether host 1 sent it, flags, sequence number, acknowledgement, payload.
+fn tcp(segments: &[(u32, bool, u8, u32, u32, u16)]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xA1B2_C3D4, 4 << 16 | 2, 0, 0, 65_535, 101] {
+        file.extend(u32::to_be_bytes(word));
+    }
+    for &(at, up, flags, seq, ack, len) in segments {
+        for word in [at / 1000, at % 1000 * 1000, 40, 40 + u32::from(len)] {
+            file.extend(word.to_be_bytes());
+        }
+        let ([from, to], ports) = if up { ([1, 2], [7, 9]) } else { ([2, 1], [9, 7]) };
+        file.extend([0x45, 0]);
+        file.extend((40 + len).to_be_bytes());
+        file.extend([0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, from, 10, 0, 0, to]);
+        file.extend(ports.iter().flat_map(|port: &u16| port.to_be_bytes()));
+        file.extend([seq, ack].iter().flat_map(|number| number.to_be_bytes()));
+        file.extend([0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+    }
+    file
+}
+
+/// Regression: acknowledgements that ride on answers made the think time part of the round trip.
+#[test]
+fn round_trip_of_the_handshake_is_known_where_acknowledgements_ride_on_answers() {
+    const SYN: u8 = 2;
+    const ACK: u8 = 16;
+    let mut segments = vec![
+        (0, true, SYN, 100, 0, 0),
+        (20, false, SYN | ACK, 500, 101, 0),
+        (20, true, ACK, 101, 501, 0),
+    ];
+    for n in 0..5 {
+        let at = 50 + n * 90;
+        segments.push((at, true, ACK, 101 + n * 1000, 501 + n * 500, 1000));
+        segments.push((at + 60, false, ACK, 501 + n * 500, 1101 + n * 1000, 500));
+    }
+    let recorded = read(&tcp(&segments)[..], Wanted::Largest).unwrap();
+    let note = recorded.notes.last().unwrap();
+    assert!(note.contains("20.0 ms"), "{note}");
+    let think = recorded.turns[1].start - recorded.turns[0].end;
+    assert_eq!(think, Duration::from_millis(40), "{:?}", recorded.turns);
+}
+
 #[test]
 fn datagrams_are_messages_at_their_times() {
     let of = |src, dst| move |at, len| (at, src, dst, len);

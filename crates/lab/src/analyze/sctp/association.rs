@@ -461,6 +461,7 @@ impl Opened {
                 client: SocketAddr::new(ends[0], self.ports[0]),
                 server: SocketAddr::new(ends[1], self.ports[1]),
                 opened_by_server: false,
+                handshake_rtt: None,
                 established: path.verified || !self.initiated || up.segments + down.segments > 0,
                 backup: false,
                 reset: false,
