@@ -24,6 +24,8 @@ fn whole(digits: &str) -> Option<i64> {
 }
 
 fn seconds(text: &str) -> Option<f64> {
+    // ISO 8601 permits a decimal comma.
+    let text = text.replacen(',', ".", 1);
     let digits = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     digits.then(|| text.parse().ok())?
 }
@@ -63,6 +65,7 @@ mod tests {
             ("2015-08-29T14:43:11.082+00:00", 1_440_859_391_082.0),
             ("2015-08-29T16:43:11.082+0200", 1_440_859_391_082.0),
             ("2015-08-29T09:13:11.082-05:30", 1_440_859_391_082.0),
+            ("2020-12-25T18:11:59,995Z", 1_608_919_919_995.0),
             ("2024-02-29T12:00", 1_709_208_000_000.0),
         ] {
             assert_eq!(millis(text), Some(expected), "{text}");
@@ -81,6 +84,7 @@ mod tests {
             "-T:",
             "2020-01-01T00:00:00+",
             "2020-01-01T00:00:1e9Z",
+            "2020-01-01T00:00:01,5,5Z",
             "99999-01-01T00:00Z",
         ] {
             assert_eq!(millis(text), None, "{text}");
