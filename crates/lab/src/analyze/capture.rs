@@ -72,6 +72,7 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         notes: Vec::new(),
     };
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
+    let mut malformed = Malformed::default();
     let mut unsupported = None;
     for packet in reader.by_ref() {
         let packet = match packet {
@@ -105,7 +106,7 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
             Ok(Found::Other) => {}
             Err(why) => {
                 captured.adler32_packets += u64::from(why == ParseError::Adler32);
-                *unread.entry(why.to_string()).or_default() += 1;
+                malformed.count(why);
             }
         }
     }
@@ -114,8 +115,34 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     }
     captured.names = (0..).map_while(|n| reader.interface_name(n).map(str::to_owned)).collect();
     let left_out = unread.into_iter().map(|(why, count)| format!("{count} left out: {why}"));
-    captured.notes.extend(left_out);
+    captured.notes.extend(left_out.chain(malformed.notes()));
     Ok(captured)
+}
+
+/// Malformed packets by kind of error: the first error, their number, and whether all are equal.
+#[derive(Default)]
+struct Malformed(BTreeMap<String, (ParseError, u64, bool)>);
+
+impl Malformed {
+    fn count(&mut self, why: ParseError) {
+        // Errors of one kind share a note, whatever their lengths.
+        let kind = match why {
+            ParseError::Truncated { layer, .. } => format!("{layer} cut short"),
+            ParseError::Length { layer, .. } => format!("{layer} length"),
+            ParseError::TcpOption { .. } => "TCP option".to_owned(),
+            other => other.to_string(),
+        };
+        let (first, count, is_equal) = self.0.entry(kind).or_insert((why, 0, true));
+        *is_equal &= *first == why;
+        *count += 1;
+    }
+
+    fn notes(self) -> impl Iterator<Item = String> {
+        self.0.into_values().map(|(first, count, is_equal)| match is_equal {
+            true => format!("{count} left out: {first}"),
+            false => format!("{count} left out, with different lengths; the first: {first}"),
+        })
+    }
 }
 
 /// What a packet is to the analysis.

@@ -462,3 +462,22 @@ fn capture_without_tcp_has_its_time() {
     assert!((analysis.duration - 1.5).abs() < 1e-9, "{}", analysis.duration);
     assert_eq!(analysis.notes, ["2 left out: SCTP cut short: 16 bytes needed, 0 there"]);
 }
+
+/// Regression: a capture with a snapshot length of 60 bytes had a note for each length of packets.
+#[test]
+fn packets_cut_short_share_a_note() {
+    let mut file: Vec<u8> = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    for whole in 40..140_u8 {
+        for word in [1, 0, 30, u32::from(whole)] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend([0x45, 0, 0, whole, 0, 0, 0, 0, 64, 6, 0, 0]);
+        file.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 7, 0, 9, 0, 0, 0, 1, 0, 0]);
+    }
+    let notes = analyze(&file).unwrap().notes;
+    let [note] = &notes[..] else { panic!("{} notes: {:?}", notes.len(), notes.first()) };
+    assert!(note.starts_with("100 left out, with different lengths; the first: "), "{note}");
+}
