@@ -113,10 +113,19 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     if let Some(why) = unsupported.filter(|_| captured.packets == 0) {
         return Err(why);
     }
+    captured.notes.extend(hidden(&reader));
     captured.names = (0..).map_while(|n| reader.interface_name(n).map(str::to_owned)).collect();
     let left_out = unread.into_iter().map(|(why, count)| format!("{count} left out: {why}"));
     captured.notes.extend(left_out.chain(malformed.notes()));
     Ok(captured)
+}
+
+/// Notes on frames whose header is not read.
+fn hidden(reader: &CaptureReader<'_>) -> impl Iterator<Item = String> {
+    reader.hidden().map(|(header, frames)| {
+        let of = if frames == 1 { "frame" } else { "frames" };
+        format!("{frames} {of} left out: {header} is not supported")
+    })
 }
 
 /// Malformed packets by kind of error: the first error, their number, and whether all are equal.

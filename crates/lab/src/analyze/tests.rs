@@ -463,6 +463,44 @@ fn capture_without_tcp_has_its_time() {
     assert_eq!(analysis.notes, ["2 left out: SCTP cut short: 16 bytes needed, 0 there"]);
 }
 
+/// Regression: frames with a header before IP were left out without a word.
+#[test]
+fn frames_with_another_header_before_ip_are_noted() {
+    let mut file: Vec<u8> = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        file.extend(word.to_le_bytes());
+    }
+    // PPPoE twice, MPLS in a VLAN, ARP, SNAP, an unknown one, spanning tree.
+    let kinds: [&[u8]; 7] = [
+        &[0x88, 0x64],
+        &[0x88, 0x64],
+        &[0x81, 0, 0, 5, 0x88, 0x47],
+        &[8, 6],
+        &[0, 40, 0xaa, 0xaa, 3],
+        &[0x77, 0x77],
+        &[0, 38, 0x42, 0x42, 3],
+    ];
+    for kind in kinds {
+        for word in [1, 0, 60, 60_u32] {
+            file.extend(word.to_le_bytes());
+        }
+        let start = file.len();
+        file.extend([0; 12]);
+        file.extend(kind);
+        file.resize(start + 60, 0);
+    }
+    let analysis = analyze(&file).unwrap();
+    assert_eq!(
+        analysis.notes,
+        [
+            "1 frame left out: 802.2 SNAP is not supported",
+            "1 frame left out: MPLS is not supported",
+            "2 frames left out: PPPoE is not supported",
+            "1 frame left out: unknown ethertype is not supported",
+        ]
+    );
+}
+
 /// Regression: a capture with a snapshot length of 60 bytes had a note for each length of packets.
 #[test]
 fn packets_cut_short_share_a_note() {

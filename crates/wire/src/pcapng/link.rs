@@ -25,21 +25,51 @@ const ETHERTYPE_IPV6: u16 = 0x86DD;
 /// IEEE 802.1Q, 802.1ad, and what was used before the latter.
 const ETHERTYPES_VLAN: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
+/// Protocols that carry no IP: ARP, RARP, PPPoE discovery, EAPOL, LLDP, time (IEEE 1588), loopback.
+const WITHOUT_IP: [u16; 7] = [0x0806, 0x8035, 0x8863, 0x888E, 0x88CC, 0x88F7, 0x9000];
+/// In place of an ethertype: IEEE 802.2 with SNAP.
+const SNAP: u16 = 0;
+/// In place of an ethertype without a name.
+const UNKNOWN: u16 = 1;
+
 /// A link type this reader does not know.
 pub(super) struct UnknownLink;
 
-/// The IP datagram in a frame without padding behind it; `None` if the frame carries none.
-pub(super) fn datagram(link: u16, frame: &[u8]) -> Result<Option<&[u8]>, UnknownLink> {
+/// Content of a frame.
+pub(super) enum Content<'a> {
+    /// An IP datagram without padding behind it.
+    Ip(&'a [u8]),
+    /// Behind a header that is not read, such as that of PPPoE: its ethertype, `SNAP` or `UNKNOWN`.
+    Hidden(u16),
+    /// No IP.
+    Other,
+}
+
+/// The content of a frame.
+pub(super) fn content(link: u16, frame: &[u8]) -> Result<Content<'_>, UnknownLink> {
     let content = match link {
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Some(frame),
         // The datagram has its version, which the family only repeats.
         NULL | LOOP => frame.get(4..).filter(|_| has_ip_family(frame)),
-        ETHERNET => behind_ethertype(frame, 12, 14),
-        LINUX_SLL => behind_ethertype(frame, 14, 16),
-        LINUX_SLL2 => behind_ethertype(frame, 0, 20),
+        ETHERNET => return Ok(behind_ethertype(frame, 12, 14)),
+        LINUX_SLL => return Ok(behind_ethertype(frame, 14, 16)),
+        LINUX_SLL2 => return Ok(behind_ethertype(frame, 0, 20)),
         _ => return Err(UnknownLink),
     };
-    Ok(content.and_then(without_padding))
+    Ok(content.and_then(without_padding).map_or(Content::Other, Content::Ip))
+}
+
+/// Name of a header that is not read, by its ethertype.
+pub(super) fn name(ethertype: u16) -> Option<&'static str> {
+    Some(match ethertype {
+        SNAP => "802.2 SNAP",
+        UNKNOWN => "unknown ethertype",
+        0x8847 | 0x8848 => "MPLS",
+        0x8864 => "PPPoE",
+        0x88E5 => "MACsec",
+        0x88E7 => "802.1ah",
+        _ => return None,
+    })
 }
 
 /// Whether the first four bytes are, in either order, the number of IPv4 or one of the numbers that
@@ -51,16 +81,26 @@ fn has_ip_family(frame: &[u8]) -> bool {
     )
 }
 
-/// What follows the header of `header_len` bytes that has its ethertype at `at`, if that is IP.
-fn behind_ethertype(frame: &[u8], at: usize, header_len: usize) -> Option<&[u8]> {
-    let mut content = frame.get(header_len..)?;
+/// What follows the header of `header_len` bytes that has its ethertype at `at`.
+fn behind_ethertype(frame: &[u8], at: usize, header_len: usize) -> Content<'_> {
+    let Some(mut content) = frame.get(header_len..) else { return Content::Other };
     let mut ethertype = be16(frame, at);
     while ETHERTYPES_VLAN.contains(&ethertype) {
-        let (tag, behind) = content.split_at_checked(4)?;
+        let Some((tag, behind)) = content.split_at_checked(4) else { return Content::Other };
         ethertype = be16(tag, 2);
         content = behind;
     }
-    matches!(ethertype, ETHERTYPE_IPV4 | ETHERTYPE_IPV6).then_some(content)
+    match ethertype {
+        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => {
+            without_padding(content).map_or(Content::Other, Content::Ip)
+        }
+        // A length, or what Linux has for 802.2.
+        ..0x0600 if content.starts_with(&[0xAA, 0xAA, 3]) => Content::Hidden(SNAP),
+        ..0x0600 => Content::Other,
+        other if name(other).is_some() => Content::Hidden(other),
+        other if WITHOUT_IP.contains(&other) => Content::Other,
+        _ => Content::Hidden(UNKNOWN),
+    }
 }
 
 /// The datagram cut to the length it names itself; left as it is if it was cut shorter.

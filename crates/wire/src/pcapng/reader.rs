@@ -9,6 +9,8 @@ use super::{
     OLD_PACKET, OPTION_END, SECTION_HEADER, SIMPLE_PACKET, link,
 };
 use base::Instant;
+use link::Content;
+use std::collections::BTreeMap;
 
 /// A datagram of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +92,8 @@ pub struct CaptureReader<'a> {
     interfaces: Vec<Interface>,
     /// Number of the first interface of the present section.
     section: usize,
+    /// Skipped frames by the name of their header.
+    hidden: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -139,6 +143,7 @@ impl<'a> CaptureReader<'a> {
             big_endian: false,
             interfaces: Vec::new(),
             section: 0,
+            hidden: BTreeMap::new(),
         };
         let clock = match (u32::from_le_bytes(magic), u32::from_be_bytes(magic)) {
             (SECTION_HEADER, _) => {
@@ -250,7 +255,7 @@ impl<'a> CaptureReader<'a> {
 
     /// A packet with a time stamp and its lengths at the places of the enhanced packet block.
     fn stamped_packet(
-        &self,
+        &mut self,
         interface: u32,
         body: Part<'a>,
     ) -> Result<Option<CapturedPacket<'a>>, CaptureError> {
@@ -264,7 +269,10 @@ impl<'a> CaptureReader<'a> {
     }
 
     /// A packet of the first interface, without a time stamp.
-    fn simple_packet(&self, body: Part<'a>) -> Result<Option<CapturedPacket<'a>>, CaptureError> {
+    fn simple_packet(
+        &mut self,
+        body: Part<'a>,
+    ) -> Result<Option<CapturedPacket<'a>>, CaptureError> {
         let Some(described) = self.interfaces.get(self.section) else {
             return Err(CaptureError::Interface { offset: body.offset, interface: 0 });
         };
@@ -273,16 +281,30 @@ impl<'a> CaptureReader<'a> {
         self.packet(self.section, Instant::ZERO, frame)
     }
 
+    /// Skipped frames that may carry IP behind a header that is not read, by its name.
+    pub fn hidden(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.hidden.iter().map(|(header, frames)| (*header, *frames))
+    }
+
     fn packet(
-        &self,
+        &mut self,
         interface: usize,
         time: Instant,
         frame: Part<'a>,
     ) -> Result<Option<CapturedPacket<'a>>, CaptureError> {
         let link = self.interfaces[interface].link;
-        let datagram = link::datagram(link, frame.bytes)
+        let content = link::content(link, frame.bytes)
             .map_err(|_| CaptureError::LinkType { offset: frame.offset, link })?;
-        Ok(datagram.map(|datagram| CapturedPacket { interface, time, datagram }))
+        Ok(match content {
+            Content::Ip(datagram) => Some(CapturedPacket { interface, time, datagram }),
+            Content::Hidden(ethertype) => {
+                if let Some(header) = link::name(ethertype) {
+                    *self.hidden.entry(header).or_default() += 1;
+                }
+                None
+            }
+            Content::Other => None,
+        })
     }
 }
 
