@@ -9,7 +9,7 @@ use crate::run::{FAILOVER_AT_LEAST as AT_LEAST, Run};
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, interval_of_several, mean, median};
 use base::Duration;
-use harness::FailoverTime;
+use harness::{FailoverTime, RunRecord};
 use traffic::Measure;
 
 /// The largest time of a run, in seconds; absent if nothing was delivered after a failure.
@@ -57,16 +57,23 @@ pub(crate) fn is_failover(name: &str) -> bool {
 }
 
 /// The further numbers of a run of this scenario.
-pub(crate) fn numbers(
-    scenario: &Scenario,
-    times: &[FailoverTime],
-    ended: Duration,
-) -> Vec<(String, f64)> {
+pub(crate) fn numbers(scenario: &Scenario, record: &RunRecord) -> Vec<(String, f64)> {
     let paths: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
-    numbers_on(&paths, times, ended)
+    numbers_on(&paths, record.failovers(), end(scenario, record))
 }
 
-/// The same; `paths` are the names of the paths.
+/// Time until which nothing was delivered if nothing followed a failure. A connection that failed
+/// ends its run early, but would have delivered nothing more until the planned end.
+fn end(scenario: &Scenario, record: &RunRecord) -> Duration {
+    let measured = record.measured();
+    if measured.failure.is_none() {
+        return record.ended;
+    }
+    let planned = scenario.traffic.duration().map(|length| measured.started + length);
+    planned.unwrap_or(scenario.deadline).max(record.ended)
+}
+
+/// The same; `paths` are the names of the paths, and `ended` is the time of [`end`].
 fn numbers_on(paths: &[&str], times: &[FailoverTime], ended: Duration) -> Vec<(String, f64)> {
     let seconds = |of: &FailoverTime| of.time.map(|time| time.as_secs_f64());
     let largest = times.iter().map(seconds).try_fold(0.0, |most: f64, time| Some(most.max(time?)));
@@ -123,7 +130,9 @@ impl FailoverEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness::FailureKind;
+    use crate::scenario::{Key, Options};
+    use harness::{FailureKind, FlowRecord, SimulatedRecord};
+    use traffic::{Metric, Outcome, StreamFailure};
 
     fn time(kind: FailureKind, at: u64, millis: Option<u64>) -> FailoverTime {
         let (at, time) = (Duration::from_secs(at), millis.map(Duration::from_millis));
@@ -149,5 +158,33 @@ mod tests {
         assert_eq!(numbers_of(&lost), at_least);
         assert_eq!(numbers_of(&[]), []);
         assert!(all.iter().all(|(name, _)| is_failover(name)) && !is_failover("jitter"));
+    }
+
+    /// Regression: a connection that was reset had a fail-over time of 0 s, the best of all.
+    #[test]
+    fn connection_that_failed_delivers_nothing_until_the_planned_end() {
+        let of = |traffic: &str, deadline: &str, failure| {
+            let options = Options::default().with(Key::Path, "a=rate 5mbit reset @1s");
+            let options = options.with(Key::Traffic, traffic).with(Key::Deadline, deadline);
+            let at = Duration::from_secs(1);
+            let flow = FlowRecord { failure, ..FlowRecord::default() };
+            let failovers =
+                vec![FailoverTime { path: 0, kind: FailureKind::Reset, at, time: None }];
+            let record = RunRecord {
+                outcome: Outcome::single(Metric::Goodput, None, 0),
+                ended: at,
+                flows: vec![flow],
+                links: Vec::new(),
+                shared: Vec::new(),
+                captures: None,
+                simulated: Some(SimulatedRecord { failovers, ..SimulatedRecord::default() }),
+            };
+            let numbers = numbers(&options.resolve().unwrap(), &record);
+            numbers.iter().find(|(name, _)| name == AT_LEAST).map(|(_, value)| *value)
+        };
+        let reset = Some(StreamFailure::Reset);
+        assert_eq!(of("bulk:4s", "600s", reset.clone()), Some(3.0));
+        assert_eq!(of("bulk:4MiB", "90s", reset), Some(89.0));
+        assert_eq!(of("bulk:4MiB", "90s", None), Some(0.0), "the run ended in another way");
     }
 }

@@ -13,7 +13,7 @@ impl Run {
         let measured = record.measured();
         let mut extra = extra_of(&record.outcome);
         extra.extend(fairness::numbers(scenario, record));
-        extra.extend(failover::numbers(scenario, record.failovers(), record.ended));
+        extra.extend(failover::numbers(scenario, record));
         Run {
             number,
             metric: record.outcome.metric,
