@@ -192,6 +192,7 @@ impl Seen {
     fn of_paths(&self, scenario: &Scenario, record: &RunRecord) -> Vec<(String, f64)> {
         let subflows = &record.measured().sender_subflows;
         let is_on = |path: usize| move |id: &PathId| subflows.get(id.index()) == Some(&path);
+        let contributions = self.contributions.of(subflows, scenario.paths.len());
         let mut numbers = Vec::new();
         for (path, spec) in scenario.paths.iter().enumerate() {
             let round_trips = self.round_trips_on(is_on(path));
@@ -208,8 +209,7 @@ impl Seen {
                 numbers.push((format!("loss/{name}"), loss));
             }
             if self.uses_all_paths {
-                let contribution = self.contributions.of(is_on(path));
-                numbers.push((format!("contribution/{name}"), contribution));
+                numbers.push((format!("contribution/{name}"), contributions[path]));
             }
             let slow_start = self.slow_start.of(is_on(path));
             numbers.extend(slow_start.map(|share| (format!("slow_start/{name}"), share)));
