@@ -102,9 +102,10 @@ pub(crate) fn beside(judged: &Judged, rows: &[Summary], baseline: Series) -> Opt
     Some(format!("Against {against}, the baseline of the table, {} {what}.", row.variant.name))
 }
 
-/// The scale for all means of a table.
+/// The scale for all means of a table: that of the smallest one above zero.
 pub fn scale(metric: Measure, variants: &[Summary]) -> Scale {
-    let smallest = variants.iter().filter_map(|v| v.mean).fold(f64::INFINITY, f64::min);
+    let means = variants.iter().filter_map(|v| v.mean).filter(|mean| *mean > 0.0);
+    let smallest = means.fold(f64::INFINITY, f64::min);
     Scale::of(metric.unit(), if smallest.is_finite() { smallest } else { 0.0 })
 }
 

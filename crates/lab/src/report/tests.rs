@@ -948,3 +948,13 @@ fn verdict_leaves_out_the_share_of_a_baseline_of_zero() {
     says(true, (0..20).map(once).collect(), "Undecided against b: 0.450 s apart; ");
     says(false, vec![Some(0.0)], "No difference to b that matters (0.000 s).");
 }
+
+/// Regression: a variant with a goodput of zero made the others' "7198953.470 bit/s".
+#[test]
+fn goodput_of_zero_does_not_choose_the_unit() {
+    let scenario = scenario(&["a", "b"], true, Metric::Goodput, "best");
+    let values = [vec![Some(0.0); 20], noisy(7.2e6, 1e4, 1), noisy(9.5e6, 1e4, 2)];
+    let report = Report::new(&scenario, &study(&scenario, Metric::Goodput, &values)).unwrap();
+    assert!(report.verdict.contains(" Mbit/s"), "{}", report.verdict);
+    assert!(!report.verdict.contains(" bit/s"), "{}", report.verdict);
+}
