@@ -16,7 +16,7 @@ use crate::statistics::{
 use crate::study::VariantRuns;
 use base::Duration;
 use base::chance::owner_of;
-use traffic::Measure;
+use traffic::{Measure, Traffic};
 
 /// Above this share of incomplete runs a variant gets no verdict.
 const MOST_INCOMPLETE: f64 = 0.05;
@@ -85,6 +85,19 @@ pub struct Summary {
     pub fairness: Option<Fairness>,
     /// Why connections failed, if they did.
     pub failure: Option<String>,
+    /// Unfinished repetitions that ended before the deadline, if there are any.
+    pub early: Option<EarlyEnds>,
+}
+
+/// Repetitions without a result that ended before the deadline.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EarlyEnds {
+    /// Number of these repetitions.
+    pub runs: usize,
+    /// First and last end, in seconds since the start of the run.
+    pub ends: Interval,
+    /// Why they ended, if it is known.
+    pub why: Option<String>,
 }
 
 /// A quantile over the runs of a variant.
@@ -165,6 +178,7 @@ impl Summary {
             failovers: Failovers::of(&runs.runs),
             fairness: Fairness::new(scenario, &runs.runs),
             failure: failures.map(ToString::to_string).next(),
+            early: EarlyEnds::of(scenario, &runs.runs),
         }
     }
 
@@ -198,21 +212,56 @@ impl Summary {
 
     /// Reason for the missing verdict, in words.
     pub fn disqualification(&self) -> String {
-        let why = self.failure.as_ref().map_or(String::new(), |failure| format!(" ({failure})"));
-        let Summary { incomplete, unmeasured, discarded, deadline, n, .. } = *self;
+        let Summary { incomplete, unmeasured, discarded, n, .. } = *self;
         if unmeasured > 0 && unmeasured == incomplete {
             return format!(
                 "{unmeasured} of {n} runs have no value of the metric (a path that they do not \
                  use, no failure of one, or no delivery after it)"
             );
         }
-        let unfinished = format!("{incomplete} of {n} runs did not finish within {deadline}{why}");
+        let unfinished = format!("{incomplete} of {n} runs did not finish{}", self.ends());
         let thrown = format!("{discarded} of {n} runs were discarded: other load disturbed them");
         match (incomplete, discarded) {
             (_, 0) => unfinished,
             (0, _) => thrown,
             _ => format!("{unfinished}; {thrown}"),
         }
+    }
+
+    /// When and why unfinished runs ended: ` within 600s`, `: they ended after 1.000 s (connection
+    /// reset by peer)`.
+    fn ends(&self) -> String {
+        let deadline = self.deadline;
+        let in_brackets =
+            |why: &Option<String>| why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        let Some(EarlyEnds { runs, ends, why }) = &self.early else {
+            return format!(" within {deadline}{}", in_brackets(&self.failure));
+        };
+        let scale = Scale::of("s", ends.low);
+        let times = match ends.half_width() > 0.0 {
+            true => scale.interval(*ends),
+            false => scale.value(ends.low),
+        };
+        let why = in_brackets(why);
+        match runs {
+            1 if self.unfinished() == 1 => format!(": it ended after {times}{why}"),
+            _ if *runs == self.unfinished() => format!(": they ended after {times}{why}"),
+            some => format!(" within {deadline}, {some} of which ended after {times}{why}"),
+        }
+    }
+}
+
+impl EarlyEnds {
+    fn of(scenario: &Scenario, runs: &[Run]) -> Option<EarlyEnds> {
+        let deadline = scenario.deadline.as_secs_f64();
+        let is_early =
+            |run: &&Run| run.value.is_none() && !run.is_discarded() && run.ended < deadline;
+        let early: Vec<&Run> = runs.iter().filter(is_early).collect();
+        let ends = range(&early.iter().map(|run| run.ended).collect::<Vec<f64>>())?;
+        let failure = early.iter().find_map(|run| run.failure.clone());
+        let viewer = matches!(scenario.traffic, Traffic::Vod(_)).then_some("the viewer left");
+        let why = failure.or_else(|| viewer.map(str::to_owned));
+        Some(EarlyEnds { runs: early.len(), ends, why })
     }
 }
 

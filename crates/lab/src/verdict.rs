@@ -389,10 +389,12 @@ impl Words<'_> {
     fn on_unfinished(&self, headline: &Summary, alone: &Summary) -> String {
         let share = |of: &Summary| format!("{} of {} runs", of.unfinished(), of.valid());
         let (name, best) = (self.name(headline), self.name(alone));
+        let within = match [headline, alone].iter().any(|of| of.early.is_some()) {
+            true => String::new(),
+            false => format!(" within {}", headline.deadline),
+        };
         format!(
-            "Not finished within {}, and left out of these numbers: {} with {name}, {} with \
-             {best}.",
-            headline.deadline,
+            "Not finished{within}, and left out of these numbers: {} with {name}, {} with {best}.",
             share(headline),
             share(alone)
         )

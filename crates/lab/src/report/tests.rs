@@ -945,7 +945,7 @@ fn verdict_leaves_out_the_share_of_a_baseline_of_zero() {
     says(false, vec![Some(3.0)], "b delays by 3.000 s more (deterministic): significant.");
     says(true, noisy(3.0, 0.2, 1), "b delays by 3.005 s more (95 % interval ");
     let once = |i| Some(if i == 4 { 9.0 } else { 0.0 });
-    says(true, (0..20).map(once).collect(), "Undecided against b: 0.450 s apart; ");
+    says(true, (0..20).map(once).collect(), "Undecided against b: 450.0 ms apart; ");
     says(false, vec![Some(0.0)], "No difference to b that matters (0.000 s).");
 }
 
@@ -957,4 +957,24 @@ fn goodput_of_zero_does_not_choose_the_unit() {
     let report = Report::new(&scenario, &study(&scenario, Metric::Goodput, &values)).unwrap();
     assert!(report.verdict.contains(" Mbit/s"), "{}", report.verdict);
     assert!(!report.verdict.contains(" bit/s"), "{}", report.verdict);
+}
+
+/// Regression: runs that a reset ended after 1 s "did not finish within 600s".
+#[test]
+fn unfinished_runs_are_said_to_have_ended_when_and_why_they_did() {
+    let scenario = scenario(&["a", "b"], true, Metric::CompletionTime, "best");
+    let values = [vec![None; 20], noisy(2.0, 0.1, 2)];
+    let mut study = study(&scenario, Metric::CompletionTime, &values);
+    for run in &mut study.variants[0].runs {
+        run.failure = Some("connection reset by peer".to_owned());
+    }
+    let verdict = |study: &Study| Report::new(&scenario, study).unwrap().verdict;
+    let early = "20 of 20 runs did not finish: they ended after 1.000 s (connection reset by peer)";
+    assert!(verdict(&study).contains(early), "{}", verdict(&study));
+    study.variants[0].runs[0].ended = 600.0;
+    let some = "20 of 20 runs did not finish within 600s, 19 of which ended after 1.000 s";
+    assert!(verdict(&study).contains(some), "{}", verdict(&study));
+    study.variants[0].runs.iter_mut().for_each(|run| run.ended = 600.0);
+    let late = "20 of 20 runs did not finish within 600s (connection reset by peer)";
+    assert!(verdict(&study).contains(late), "{}", verdict(&study));
 }

@@ -27,6 +27,20 @@ fn what_to_do_with_an_answer() {
     session.end();
 }
 
+/// Regression: runs that ended by themselves "did not finish within 600s".
+#[test]
+fn runs_that_end_by_themselves() {
+    let mut session = Session::new("ended");
+    let reset = ["--path", "a=rate 5mbit delay 10ms reset @1s", "--runs", "1", "--quiet"];
+    session.call(&[&["compare", "--traffic", "bulk:4MiB"], &reset[..]].concat());
+    let slow = ["--path", "a=rate 20kbit delay 10ms", "--runs", "2", "--quiet"];
+    session.call(&[&["compare", "--traffic", "vod:netflix:60s"], &slow[..]].concat());
+    let flow =
+        ["--path", "a=rate 9mbit delay 10ms silent @1ms", "--flow", "web=tcp on a", "--runs", "1"];
+    session.call(&[&["compare", "--traffic", "bulk:2s", "--quiet"], &flow[..]].concat());
+    session.end();
+}
+
 #[test]
 fn classes_in_words() {
     let mut session = Session::new("verdicts");
