@@ -100,8 +100,12 @@ pub(crate) fn scale(report: &Report) -> Scale {
     let fairness = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     let goodputs = fairness.flat_map(|one| one.kinds.iter().chain([&one.main]).flatten());
     let least = goodputs.map(|estimate| estimate.mean).filter(|mean| *mean > 0.0);
-    Scale::of("bit/s", least.fold(f64::INFINITY, f64::min).min(1e9))
+    let least = least.fold(f64::INFINITY, f64::min);
+    Scale::of("bit/s", if least.is_finite() { least } else { USUAL_GOODPUT })
 }
+
+/// Goodput whose unit a table without goodputs has, in bit/s.
+const USUAL_GOODPUT: f64 = 1e6;
 
 /// Flows of one kind: their name and number.
 pub(crate) fn heading(flow: &FlowSpec) -> String {

@@ -581,10 +581,15 @@ pub(crate) fn remarks(scenario: &Scenario, report: &Report) -> Vec<String> {
     let mut note = |content: String| remarks.push(content);
     let mut shared = report.variants.iter().filter_map(|summary| summary.fairness.as_ref());
     if shared.clone().count() > 0 && shared.all(|fairness| fairness.main.is_none()) {
-        note(format!(
-            "every run ends within the warm-up of {}, so there is no goodput; shorten `--warm-up`",
-            scenario.warm_up
-        ));
+        note(match scenario.warm_up {
+            warm_up if warm_up.is_zero() => {
+                "no run has a goodput to compare with those of the flows".to_owned()
+            }
+            warm_up => format!(
+                "every run ends within the warm-up of {warm_up}, so there is no goodput; shorten \
+                 `--warm-up`"
+            ),
+        });
     }
     let scale = scale(report.metric, &report.variants);
     let beside = |median: f64, interval: Option<Interval>| {
