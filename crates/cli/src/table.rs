@@ -306,7 +306,10 @@ fn certainty(summary: &Summary, scale: &Scale) -> String {
         Some(interval) => {
             format!("{} to {}", scale.number(interval.low), scale.number(interval.high))
         }
-        None => summary.single_values(scale).unwrap_or_else(|| "-".to_owned()),
+        None => summary
+            .single_values(scale)
+            .or_else(|| summary.values.first().map(|value| scale.number(*value)))
+            .unwrap_or_else(|| "-".to_owned()),
     }
 }
 
