@@ -89,7 +89,7 @@ impl FailIf {
     pub(crate) fn applies(self, report: &Report) -> bool {
         let (answer, goal) = (&report.answer, report.goal.as_ref().map(|goal| goal.outcome));
         match self {
-            FailIf::Hurts => answer.class == Some(Class::Hurts),
+            FailIf::Hurts => answer.class == Some(Class::Hurts) && is_on_several_paths(report),
             FailIf::Undecided => {
                 let unknown = matches!(answer.class, None | Some(Class::Undecided));
                 // A variant alone raises no question, unless it has no verdict itself.
@@ -99,6 +99,13 @@ impl FailIf {
             FailIf::GoalMissed => goal == Some(Outcome::Missed),
         }
     }
+}
+
+/// Whether the answer is about a variant over several paths.
+fn is_on_several_paths(report: &Report) -> bool {
+    let name = report.answer.variant.as_deref();
+    let deciding = report.variants.iter().find(|of| Some(of.variant.name.as_str()) == name);
+    deciding.is_some_and(|of| of.variant.single_path().is_none())
 }
 
 impl CompareArgs {
