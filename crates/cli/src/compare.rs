@@ -110,7 +110,8 @@ pub(crate) fn show(
     if args.json {
         print(&format!("{:#}\n", document(scenario, report)));
     } else if args.markdown {
-        print(&table::markdown(shown, report));
+        scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
+        print(&table::markdown(shown, report, ask));
     } else {
         print(&table::text(shown, report, ask, Screen::detect(args.no_color)));
     }

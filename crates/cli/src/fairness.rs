@@ -48,6 +48,17 @@ pub(crate) fn text(scenario: &Scenario, report: &Report, screen: Screen) -> Stri
     text
 }
 
+/// The table with its caption in Markdown; `None` without competing flows.
+pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> Option<String> {
+    let columns = columns(scenario, report);
+    if columns.is_empty() {
+        return None;
+    }
+    let table = Table { columns }.markdown();
+    let said = [caption(|heading| table.contains(heading))].into_iter().chain(absences(report));
+    Some(format!("{table}\n{}\n", said.collect::<Vec<_>>().join(" ")))
+}
+
 /// Remarks on flows that were absent.
 pub(crate) fn absences(report: &Report) -> Vec<String> {
     let said = report.variants.iter().filter_map(|summary| {

@@ -237,11 +237,25 @@ fn results(scenario: &Scenario, report: &Report, wide: bool) -> Table {
     table
 }
 
-/// The table and the verdict in Markdown.
-pub(crate) fn markdown(scenario: &Scenario, report: &Report) -> String {
-    let metrics = metrics::table(scenario, report).map(|table| format!("\n{}", table.markdown()));
-    let table = results(scenario, report, false).markdown();
-    format!("{table}{}\n{}\n", metrics.unwrap_or_default(), report.verdict)
+/// The tables, the remarks and the verdict in Markdown.
+pub(crate) fn markdown(scenario: &Scenario, report: &Report, ask: Ask<'_>) -> String {
+    let mut parts = vec![results(scenario, report, false).markdown()];
+    parts.extend(fairness::markdown(scenario, report));
+    parts.extend(metrics::table(scenario, report).map(Table::markdown));
+    if ask.pairs && !report.pairs.is_empty() {
+        parts.push(pairs_table(report).markdown());
+        parts.extend(pairs_caption(report));
+    }
+    if ask.why
+        && let Some(why) = why::table(&report.variants)
+    {
+        parts.push(format!("{}\n{}\n", why.markdown(), why::CAPTION));
+    }
+    let remarks: String =
+        remarks(scenario, report).iter().map(|remark| format!("* note: {remark}\n")).collect();
+    parts.extend(Some(remarks).filter(|remarks| !remarks.is_empty()));
+    parts.push(format!("{}\n", report.verdict));
+    parts.join("\n")
 }
 
 /// Words between a ratio and another variant; none of shares and sizes, of which less is better.
@@ -440,8 +454,20 @@ fn messages(scenario: &Scenario, report: &Report) -> Option<Table> {
     Some(Table { columns })
 }
 
-/// Table of all pairs: rows have names, columns their numbers.
+/// Table of all pairs with its caption.
 fn pairs(report: &Report, screen: Screen) -> String {
+    let table = pairs_table(report).render(screen.of_tables());
+    format!("{table}{}", pairs_caption(report).unwrap_or_default())
+}
+
+/// What the comparisons of pairs are corrected for, if there are several.
+fn pairs_caption(report: &Report) -> Option<String> {
+    let pairs = report.pairs.len();
+    (pairs > 1).then(|| format!("corrected for {pairs} comparisons (Holm)\n"))
+}
+
+/// Table of all pairs: rows have names, columns their numbers.
+fn pairs_table(report: &Report) -> Table {
     let both = |pair: &Pair| [pair.variant, pair.with];
     let mut shown: Vec<usize> = report.pairs.iter().flat_map(both).collect();
     shown.sort_unstable();
@@ -460,11 +486,7 @@ fn pairs(report: &Report, screen: Screen) -> String {
         let cells = shown.iter().map(|row| cell(*row, *other)).collect();
         Column::new((other + 1).to_string(), true, 0, cells)
     }));
-    let table = Table { columns }.render(screen.of_tables());
-    match report.pairs.len() {
-        1 => table,
-        pairs => format!("{table}corrected for {pairs} comparisons (Holm)\n"),
-    }
+    Table { columns }
 }
 
 /// Outcome of a comparison in two words.

@@ -28,8 +28,16 @@ pub(crate) const CAPTION: &str = "Shares of the time that the connections of the
 
 /// The table with its caption; empty without accounts.
 pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
+    let Some(table) = table(variants) else { return String::new() };
+    let mut text = table.render(screen.of_tables());
+    screen.wrap(&mut text, "", CAPTION, "2");
+    text
+}
+
+/// The table; `None` without accounts.
+pub(crate) fn table(variants: &[Summary]) -> Option<Table> {
     if variants.iter().all(|summary| summary.blocking.is_none()) {
-        return String::new();
+        return None;
     }
     let each = |cell: &dyn Fn(&Summary) -> String| variants.iter().map(cell).collect();
     let of = |summary: &Summary, cell: &dyn Fn(&Blocking) -> String| {
@@ -63,9 +71,7 @@ pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
             columns.push(Column::new(format!("{name} on {on}"), true, 3, cells));
         }
     }
-    let mut text = Table { columns }.render(screen.of_tables());
-    screen.wrap(&mut text, "", CAPTION, "2");
-    text
+    Some(Table { columns })
 }
 
 /// SACKs per packet with data, `0.52`; a dash without SCTP.

@@ -231,6 +231,78 @@ fn markdown_is_a_table_and_the_verdict() {
     assert!(lines[..4].iter().all(|line| cells(line) == cells(lines[0])), "{text}");
 }
 
+/// Regression: Markdown had neither of these.
+#[test]
+fn markdown_has_pairs_reasons_sharing_and_notes() {
+    let call = [
+        "compare",
+        "--path",
+        "a=rate 9mbit delay 10ms",
+        "--path",
+        "WiFi",
+        "--traffic",
+        "bulk:2s",
+        "--flow",
+        "web=tcp on a",
+        "--runs",
+        "2",
+        "--seed",
+        "7",
+        "--quiet",
+        "--markdown",
+        "--pairs",
+        "--why",
+    ];
+    let output = anabranch(&call);
+    let text = stdout(&output);
+    for part in ["| sharing |", "| row against column |", "| why not sending |", "Shares of the"] {
+        assert!(text.contains(part), "`{part}` is missing in: {text}");
+    }
+    assert!(stderr(&output).lines().any(|line| line.starts_with("note: ")), "{}", stderr(&output));
+}
+
+/// Regression: a study of TCP alone failed where its second path hurts.
+#[test]
+fn only_variants_over_several_paths_can_hurt() {
+    let paths = ["--path", "a=rate 9mbit delay 10ms", "--path", "b=rate 2mbit delay 10ms"];
+    let more = ["--traffic", "bulk:256KiB", "--runs", "8", "--quiet", "--fail-if", "hurts"];
+    let code = |protocols: &str| {
+        let call = [&["compare"][..], &paths, &more, &["--protocols", protocols]].concat();
+        anabranch(&call).status.code()
+    };
+    assert_eq!(code("tcp"), Some(0));
+}
+
+/// Regression: a goodput that no run had was said to end within the warm-up of 0ns.
+#[test]
+fn flows_without_a_goodput_are_not_blamed_on_the_warm_up() {
+    let call = [
+        "compare",
+        "--path",
+        "a=rate 9mbit delay 10ms silent @1ms",
+        "--traffic",
+        "bulk:2s",
+        "--flow",
+        "web=tcp on a",
+        "--runs",
+        "1",
+        "--quiet",
+    ];
+    let text = stdout(&anabranch(&call));
+    assert!(text.contains("no run has a goodput"), "{text}");
+    assert!(!text.contains("0ns") && !text.contains("Gbit/s"), "{text}");
+}
+
+/// Regression: a single run had a dash instead of its value.
+#[test]
+fn single_run_has_its_value() {
+    let call = ["compare", "--path", "wlan", "--traffic", "bulk:64KiB", "--runs", "1", "--quiet"];
+    let text = succeeds(&call);
+    let row = text.lines().find(|line| line.starts_with("tcp/wlan/cubic")).expect("a row");
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert!(words[1] == words[2] && words[1].parse::<f64>().is_ok(), "{text}");
+}
+
 #[test]
 fn time_ends_a_study_with_its_complete_repetitions() {
     let study = ["compare", "--path", "wlan", "--path", "3g", "--traffic", "bulk:64KiB"];
