@@ -3,7 +3,7 @@
 
 use crate::columns::{Column, Table};
 use crate::output::{Screen, counted};
-use crate::report::{columns_of, figures};
+use crate::report::{baseline_of, baselines, columns_of, figures};
 use lab::results::{Grade, MatrixCell, MatrixResult};
 use lab::scenario::{MatrixPlan, Reported, Runs};
 
@@ -43,7 +43,16 @@ pub(super) fn markdown(plan: &MatrixPlan, result: &MatrixResult<'_>) -> String {
     let pairs: Vec<&String> = plan.pairs.iter().collect();
     let rows = with_cells(plan, result, None);
     let reported = reported(result).map_or(String::new(), |of| format!("\n{}", of.markdown()));
-    format!("{}{reported}\n{}\n", table(result, &rows, &pairs).markdown(), summary(result))
+    let table = table(result, &rows, &pairs).markdown();
+    let compared = baselines(plan, result).map_or(String::new(), |of| format!("Compared: {of}\n"));
+    let goal = goal(result).map_or(String::new(), |goal| format!("Goal: {goal}\n"));
+    let about = format!("{compared}{goal}");
+    let about = if about.is_empty() { about } else { format!("\n{about}") };
+    format!("{table}{about}{reported}\n{}\n", summary(result))
+}
+
+fn goal(result: &MatrixResult<'_>) -> Option<String> {
+    result.scenario.goal.as_ref().map(ToString::to_string)
 }
 
 fn heading(plan: &MatrixPlan, result: &MatrixResult<'_>) -> String {
@@ -57,11 +66,12 @@ fn heading(plan: &MatrixPlan, result: &MatrixResult<'_>) -> String {
     let protocols: Vec<&str> = plan.protocols.iter().map(|protocol| protocol.name()).collect();
     let interrupted = if result.interrupted { " (interrupted)" } else { "" };
     format!(
-        "{} over {}, {}; {runs}{interrupted}, seed {}",
+        "{} over {}, {}; {runs}{interrupted}, seed {}{}",
         several(plan.traffic.len(), "traffic model", "traffic models"),
         several(plan.pairs.len(), "pair of paths", "pairs of paths"),
         protocols.join(" and "),
-        result.scenario.seed
+        result.scenario.seed,
+        goal(result).map_or(String::new(), |goal| format!("; goal {goal}"))
     )
 }
 
@@ -80,18 +90,7 @@ fn with_cells<'a>(
 
 /// What the cells of a pair are compared with; empty if none has a verdict.
 fn against(result: &MatrixResult<'_>, pair: &String) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for cell in result.cells.iter().filter(|cell| cell.place.pair == *pair) {
-        let name = cell.summary.baseline.as_deref();
-        names.extend(name.filter(|name| !names.contains(name)));
-    }
-    if names == ["average"] {
-        return ", compared with the average of the single paths".to_owned();
-    }
-    if names.is_empty() {
-        return String::new();
-    }
-    format!(", compared with {}", names.join(" or "))
+    baseline_of(result, pair).map_or(String::new(), |name| format!(", compared with {name}"))
 }
 
 fn table(result: &MatrixResult<'_>, rows: &[&String], pairs: &[&String]) -> Table {

@@ -76,6 +76,27 @@ pub(super) fn signed(share: f64) -> String {
     if text == "-0.0" { "+0.0".to_owned() } else { text }
 }
 
+/// What the cells of a pair are compared with; `None` if none has a verdict.
+pub(crate) fn baseline_of(result: &MatrixResult<'_>, pair: &String) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in result.cells.iter().filter(|cell| cell.place.pair == *pair) {
+        let name = cell.summary.baseline.as_deref();
+        names.extend(name.filter(|name| !names.contains(name)));
+    }
+    if names == ["average"] {
+        return Some("the average of the single paths".to_owned());
+    }
+    (!names.is_empty()).then(|| names.join(" or "))
+}
+
+/// What the cells of every pair are compared with: `wlan+3g with tcp/wlan/cubic; 3g+3g with the
+/// average of the single paths`.
+pub(crate) fn baselines(plan: &MatrixPlan, result: &MatrixResult<'_>) -> Option<String> {
+    let of = |pair: &String| Some(format!("{pair} with {}", baseline_of(result, pair)?));
+    let all: Vec<String> = plan.pairs.iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 /// HTML of the page.
 pub(crate) fn matrix_page(plan: &MatrixPlan, result: &MatrixResult<'_>) -> String {
     let mut page = String::new();
@@ -91,7 +112,7 @@ pub(crate) fn matrix_page(plan: &MatrixPlan, result: &MatrixResult<'_>) -> Strin
     line("<title>Traffic by paths and protocols</title>");
     line(&format!("<style>{STYLE}{MATRIX_STYLE}</style></head><body>"));
     line("<h1>Traffic by paths and protocols</h1>");
-    line(&format!("<p>{}</p>", introduction(result)));
+    line(&format!("<p>{}</p>", introduction(plan, result)));
     if result.interrupted {
         line("<p class=\"warning\">Interrupted: only the finished cells are shown.</p>");
     }
@@ -132,17 +153,23 @@ const REPORTED: &str = "<p class=\"small\">000: what the text of paper 000 says 
      it does; \u{2260} where the classes differ. Its stack and its network are not all those of \
      this matrix.</p>";
 
-fn introduction(result: &MatrixResult<'_>) -> String {
+fn introduction(plan: &MatrixPlan, result: &MatrixResult<'_>) -> String {
     let runs = match result.scenario.runs {
         Runs::Fixed(1) => "1 repetition".to_owned(),
         Runs::Fixed(runs) => format!("{runs} repetitions"),
         Runs::Auto { most } => format!("up to {most} repetitions"),
     };
+    let baselines = baselines(plan, result);
+    let baselines = baselines.map(|of| format!(" Compared: {}.", escaped(&of)));
+    let goal = result.scenario.goal.as_ref();
+    let goal = goal.map(|goal| format!(" Goal: {}.", escaped(&goal.to_string())));
     format!(
         "Several paths at once compared with single ones: {runs} of each variant, seed {}; a \
-         difference of {} of the baseline's mean matters.",
+         difference of {} of the baseline's mean matters.{}{}",
         result.scenario.seed,
-        lab::percent(result.scenario.matters.0)
+        lab::percent(result.scenario.matters.0),
+        baselines.unwrap_or_default(),
+        goal.unwrap_or_default()
     )
 }
 

@@ -25,7 +25,7 @@ mod terms;
 mod why;
 
 pub(crate) use capture::{CapturePage, capture_page};
-pub(crate) use matrix::{columns_of, figures, matrix_page};
+pub(crate) use matrix::{baseline_of, baselines, columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};
 pub(crate) use plotted::{Plot, Plotted};
 pub(crate) use reproduction::{difference, differences_of, holds, reproduction_page, shown};

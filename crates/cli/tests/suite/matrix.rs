@@ -280,3 +280,21 @@ fn page_opens_without_a_network_and_links_to_the_comparisons() {
     assert!(shown.has("colspan=\"2\">wlan+3g</th>") && shown.has("<th scope=\"row\">video:1s"));
     assert!(shown.has("repeating-linear-gradient"), "undecided cells are hatched");
 }
+
+/// Regression: neither the goal nor, in Markdown and on the page, the baseline was named.
+#[test]
+fn goal_and_baseline_are_named() {
+    let scratch = Scratch::new("matrix-goal");
+    let out = scratch.path("results");
+    let goal = ["--goal", "completion_time < 5s"];
+    let text = matrix("bulk:64KiB", &[&goal[..], &["--out", &out]].concat());
+    assert!(text.contains("; goal completion_time < 5s"), "{text}");
+    let markdown = matrix("bulk:64KiB", &[&goal[..], &["--markdown"]].concat());
+    assert!(markdown.contains("Goal: completion_time < 5s"), "{markdown}");
+    let page = fs::read_to_string(format!("{out}/matrix.html")).expect("the page");
+    assert!(page.contains("Goal: completion_time &lt; 5s."), "the goal");
+    for text in [&markdown, &page] {
+        assert!(text.contains("3g+3g with the average of the single paths; wlan+3g with"));
+        assert!(text.contains("tcp/wlan/cubic"));
+    }
+}
