@@ -50,13 +50,13 @@ pub const BUILT_IN_TRACES: &[BuiltIn] = &[
     ),
     row(
         "hsdpa-norway-bus",
-        "HSDPA near Oslo on a bus, 155 s, mean 2.95 Mbit/s",
+        "HSDPA near Oslo on a bus, 156 s, mean 2.95 Mbit/s",
         TRACES,
         include_str!("../../../data/links/hsdpa-norway/norway_bus_1.tsv"),
     ),
     row(
         "hsdpa-norway-train",
-        "HSDPA near Oslo on a train, 299 s, mean 1.23 Mbit/s",
+        "HSDPA near Oslo on a train, 303 s, mean 1.23 Mbit/s",
         TRACES,
         include_str!("../../../data/links/hsdpa-norway/norway_train_1.tsv"),
     ),
@@ -106,6 +106,9 @@ mod tests {
             let mean = scenario.paths[0].notes[0].rsplit("mean ").next().unwrap();
             let listed = built_in.about.rsplit("mean ").next().unwrap();
             let number = |text: &str| text.split(' ').next().unwrap().parse::<f64>().unwrap();
+            let seconds = built_in.about.split(", ").nth(1).unwrap();
+            let note = &scenario.paths[0].notes[0];
+            assert!(note.contains(&format!("; {seconds}, ")), "{seconds} {note}");
             assert!((number(mean) - number(listed)).abs() < 0.051, "{mean} {listed}");
         }
     }

@@ -638,6 +638,7 @@ fn describe_conversation(conversation: &Conversation, reverse: bool) -> String {
         let (count, bytes) = (messages.len(), messages.iter().map(|one| one.len).sum::<u64>());
         let plural = if count == 1 { "" } else { "s" };
         let size = match bytes {
+            1 => "1 byte".to_owned(),
             ..1000 => format!("{bytes} bytes"),
             _ => format!("{:.1} kB", bytes as f64 / 1e3),
         };

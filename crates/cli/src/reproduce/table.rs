@@ -130,7 +130,9 @@ fn costs(cost: &Cost) -> String {
 /// `12.3 million packets and 40 CPU seconds`; `None` where it is not known.
 fn estimate(cost: &Cost) -> Option<String> {
     let (packets, seconds) = (cost.packets / 1e6, cost.seconds.ceil());
-    (cost.unknown == 0).then(|| format!("{packets:.1} million packets and {seconds} CPU seconds"))
+    let plural = if seconds == 1.0 { "" } else { "s" };
+    let text = format!("{packets:.1} million packets and {seconds} CPU second{plural}");
+    (cost.unknown == 0).then_some(text)
 }
 
 /// The table with a row for each claim.

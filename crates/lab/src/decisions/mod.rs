@@ -52,7 +52,10 @@ impl Span {
         {
             let from = from.map_or("its start".to_owned(), |from| format!("`{}`", from.text));
             let problem = format!("no part of the run is between {from} and `{}`", given.text);
-            return Err(given.refuse_whole(problem, "name a later time, such as `2s`"));
+            let later = span.from + Duration::from_secs(1);
+            return Err(
+                given.refuse_whole(problem, format!("name a later time, such as `{later}`"))
+            );
         }
         Ok(span)
     }

@@ -102,3 +102,12 @@ fn document_has_the_numbers_compared_and_the_answer() {
     let sends = documents.iter().find(|one| one["answer"] == "send").expect("an answer");
     assert!(sends["bytes"].as_u64() > Some(0) && sends["path"].is_string(), "{sends}");
 }
+
+/// Regression: the help named `2s` whatever the beginning was.
+#[test]
+fn help_names_a_time_after_the_beginning() {
+    let given = |option: &str, text: &str| Given::argument(option, text);
+    let (from, until) = (given("--from", "3s"), given("--until", "2s"));
+    let refusal = Span::parse(Some(&from), Some(&until)).unwrap_err().to_string();
+    assert!(refusal.contains("such as `4s`"), "{refusal}");
+}

@@ -487,10 +487,13 @@ impl Options {
             };
             if paths.iter().any(|other| other.name == path.name) {
                 let name = &path.name;
-                return Err(given.refuse_whole(
-                    format!("two paths have the name `{name}`"),
-                    format!("give them names: `{name}1='profile {name}'`, `{name}2='...'`"),
-                ));
+                let is_profile = matches!(option, PathOption::Whole(_)) && given.text == *name;
+                let help = match is_profile {
+                    true => format!("give them names: `{name}1='profile {name}'`, `{name}2='...'`"),
+                    false => format!("rename one of them: `{name}2='...'`"),
+                };
+                let problem = format!("two paths have the name `{name}`");
+                return Err(given.refuse_whole(problem, help));
             }
             paths.push(path);
         }

@@ -521,6 +521,19 @@ fn options_win_over_the_file() {
     assert!(message.contains("two paths have the name `wlan`"), "{message}");
 }
 
+/// Regression: two descriptions with one name were told to name profiles.
+#[test]
+fn paths_with_the_same_name_are_renamed_as_they_are_written() {
+    let refused = |text: &str| {
+        let twice = Options::default().with(Key::Path, text).with(Key::Path, text);
+        twice.with(Key::Traffic, "video").resolve().unwrap_err().to_string()
+    };
+    assert!(refused("wlan").contains("`wlan1='profile wlan'`"), "{}", refused("wlan"));
+    let described = refused("a=rate 5mbit");
+    assert!(described.contains("rename one of them: `a2='...'`"), "{described}");
+    assert!(!described.contains("profile"), "{described}");
+}
+
 #[test]
 fn endpoints_and_limits_read_as_they_are_written() {
     let keys = "path-managers = [\"kernel\", \"ndiffports:3\"]\n\
