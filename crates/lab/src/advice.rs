@@ -70,7 +70,8 @@ fn switch_on(scenario: &Scenario, variant: &Variant, summaries: &[Summary]) -> V
     let mut lines = vec![match in_research_kernel(scenario, variant) {
         Some(line) => line,
         None if has_simultaneous_syns(scenario, variant) => format!(
-            "{} with simultaneous SYNs exists in this simulation only; no maintained kernel has it.",
+            "{} with simultaneous SYNs exists in this simulation only; no maintained kernel has \
+             it.",
             variant.name
         ),
         None => format!(
