@@ -183,7 +183,7 @@ mod tests {
             numbers.iter().find(|(name, _)| name == AT_LEAST).map(|(_, value)| *value)
         };
         let reset = Some(StreamFailure::Reset);
-        assert_eq!(of("bulk:4s", "600s", reset.clone()), Some(3.0));
+        assert_eq!(of("bulk:4s", "600s", reset), Some(3.0));
         assert_eq!(of("bulk:4MiB", "90s", reset), Some(89.0));
         assert_eq!(of("bulk:4MiB", "90s", None), Some(0.0), "the run ended in another way");
     }
