@@ -229,12 +229,12 @@ impl Seen {
 
 impl Sending {
     fn why(&self, path: PathId, again: bool, before: Option<PathId>) -> Why {
-        match before.filter(|_| again) {
-            Some(before) if before == path => Why::SamePath,
-            Some(before) => Why::Moved(before),
-            None if path == PathId(0) => Why::Primary,
-            None if self.timed_out.contains(&PathId(0)) => Why::Failover,
-            None => Why::OtherPrimary,
+        match before {
+            Some(before) if before != path => Why::Moved(before),
+            Some(_) if again => Why::SamePath,
+            _ if path == PathId(0) => Why::Primary,
+            _ if self.timed_out.contains(&PathId(0)) => Why::Failover,
+            _ => Why::OtherPrimary,
         }
     }
 

@@ -437,7 +437,8 @@ impl Ssl {
             let distance = |more: f64| {
                 sums.iter().map(|sum| (sum + more - total).abs()).fold(f64::MAX, f64::min)
             };
-            Some(distance(ssl) < distance(0.0))
+            // HAR 1.2 applies where neither is near.
+            Some(distance(ssl) < distance(0.0) && distance(ssl) <= MOST_ROUNDED)
         };
         let (mut with, mut without) = (0_usize, 0_usize);
         for is_beside in entries.iter().filter_map(beside) {
@@ -446,6 +447,10 @@ impl Ssl {
         if with > without { Ssl::Beside } else { Ssl::Within }
     }
 }
+
+/// Largest difference, in milliseconds, between the sum of the timings and `time` that has rounding
+/// and absent timings as its reason.
+const MOST_ROUNDED: f64 = 5.0;
 
 /// The timings that follow one another; `ssl` may be one more.
 const PHASES: [&str; 6] = ["blocked", "dns", "connect", "send", "wait", "receive"];

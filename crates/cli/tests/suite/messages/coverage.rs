@@ -17,6 +17,7 @@ const OTHERS: [&str; 3] =
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("UDP is compared in simulations only", "emulated traffic that UDP carries"),
     ("leave `udp` out, or use `anabranch compare`", "emulated traffic that UDP carries"),
+    ("in the capture again within milliseconds", "lab/src/analyze/copies.rs"),
     ("check the file", "a file that cannot be read to its end"),
     ("the file has more than 1 GiB", "a file of 1 GiB"),
     ("cut a part out of it", "a file of 1 GiB"),

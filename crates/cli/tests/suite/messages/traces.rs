@@ -44,6 +44,9 @@ fn recordings_that_are_none() {
         ("rtts", b"Run 1\n12.5,13.1,15.2\n"),
         ("fast", b"0.0 10000000.5\n1.0 5.5\n"),
         ("fast-list", b"Run 1\n10000000.55,5.4321\n"),
+        ("bps.csv", b"time,bps\n0,5000000\n1,9000000\n"),
+        ("minute.csv", b"time,Mbit/min\n0,500\n1,900\n"),
+        ("minutes.csv", b"time_min,kbit/s\n0,500\n1,900\n"),
     ];
     for (name, content) in files {
         session.file(name, content);
