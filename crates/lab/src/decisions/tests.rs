@@ -39,8 +39,7 @@ fn sent(decisions: &Decisions) -> [u32; 2] {
 fn burst_of_fifteen_turns_to_the_slow_path_when_the_fast_one_takes_no_more() {
     let lrf = decisions("lrf", 2_000);
     assert_eq!(lrf.connection, (1, 1));
-    // Segments have four bytes less than those of the burst: a sixteenth has the rest.
-    assert_eq!(sent(&lrf), [10, 6]);
+    assert_eq!(sent(&lrf), [10, 5]);
     for one in &lrf.calls {
         if matches!(one.call.answer, Answer::Send { path, .. } if path.0 == 1) {
             let marks = one.call.paths[0].marks;

@@ -26,8 +26,8 @@ use wire::{Flags, TcpSegment};
 
 /// Option bytes of a mapping and an acknowledgement of 32 bits, with or without a checksum, padded.
 const LEAST_ROOM: u32 = 20;
-/// Of a mapping with 64 bits and an acknowledgement with 32, padded; of the keys with the first data,
-/// too.
+/// Of a mapping with 64 bits and an acknowledgement with 32, padded; of the keys with the first
+/// data, too.
 const SHORT_ROOM: u32 = 24;
 /// With 64 bits both, or a checksum.
 const LONG_ROOM: u32 = 28;

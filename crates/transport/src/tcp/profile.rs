@@ -125,8 +125,8 @@ pub struct MultipathSwitches {
     /// Each segment is sent as soon as the scheduler assigned it, so that the scheduler sees the
     /// window fill (multipath-tcp kernels); mainline assigns first.
     pub sends_what_it_hands: bool,
-    /// Data sequence numbers of 32 bits (multipath-tcp kernels, `MPTCP_SUB_LEN_SEQ`): a DSS takes 20
-    /// bytes, so that a packet of 1500 has 1428 bytes of data. Mainline sends 64 bits.
+    /// Data sequence numbers of 32 bits (multipath-tcp kernels, `MPTCP_SUB_LEN_SEQ`): a DSS takes
+    /// 20 bytes, so that a packet of 1500 has 1428 bytes of data. Mainline sends 64 bits.
     pub short_numbers: bool,
     /// Mainline's limits: no joins after the application closed, and a window by the smallest ratio
     /// of the subflows. That the kernels of the papers lack them is an assumption.

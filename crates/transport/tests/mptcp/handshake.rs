@@ -150,8 +150,8 @@ fn first_flight_consists_of_full_segments() {
     assert_eq!(payloads(&checksums(false), Side::Client), full);
 }
 
-/// Regression: the kernels of the papers sent numbers of 64 bits, and their packets had 1424 bytes of
-/// data in place of 1428 (000 s4.2).
+/// Regression: the kernels of the papers sent numbers of 64 bits, and their packets had 1424 bytes
+/// of data in place of 1428 (000 s4.2).
 #[test]
 fn kernels_of_the_papers_send_numbers_of_32_bits() {
     let tcp = TcpConfig { profile: Profile::Linux314, ..TcpConfig::default() };
