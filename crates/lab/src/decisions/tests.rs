@@ -48,7 +48,7 @@ fn burst_of_fifteen_turns_to_the_slow_path_when_the_fast_one_takes_no_more() {
         }
     }
     let blest = decisions("blest-kernel", 2_000);
-    assert_eq!(sent(&blest), [16, 0]);
+    assert_eq!(sent(&blest), [15, 0]);
     let waits = blest.calls.iter().filter(|one| matches!(one.call.answer, Answer::Wait(_)));
     assert!(waits.clone().any(|one| one.call.why.as_ref().is_some_and(|why| why.tests.len() == 1)));
 }
