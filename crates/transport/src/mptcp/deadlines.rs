@@ -40,7 +40,7 @@ pub(super) struct Deadlines {
     /// MP_FAIL is not repeated any more.
     fail_end: Instant,
     fail_tries: u32,
-    /// The earliest of `fin`, `end` and `fail`: asked for after each packet.
+    /// The earliest of `fin`, `end` and `fail`, which each packet needs.
     earliest: Instant,
     /// When a data acknowledgement last arrived.
     heard_at: Instant,

@@ -76,8 +76,7 @@ impl Connection {
         let has_keys = self.keys.is_client() && !self.keys.is_fully_established();
         match (self.numbers.are_long(), self.receive.uses_long_numbers()) {
             (false, false) if !has_keys => LEAST_ROOM,
-            (false, false) => SHORT_ROOM,
-            (false, true) => SHORT_ROOM,
+            (false, _) => SHORT_ROOM,
             (true, false) if !self.keys.uses_checksum() => SHORT_ROOM,
             (true, _) => LONG_ROOM,
         }
