@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
     /// The time by which known departures from interfaces have happened.
     #[inline]
     pub fn departed_by(&self) -> Instant {
-        if self.departures_follow { self.now - Duration::from_nanos(1) } else { self.now }
+        self.now - Duration::from_nanos(self.departures_follow.into())
     }
 
     /// Whether the usual may take a short way.

@@ -165,7 +165,14 @@ impl<A: Application> Host<A> {
             cold_path();
             return;
         };
-        self.input(cx, fabric, Input::Packet { interface, packet });
+        let input = Input::Packet { interface, packet };
+        if self.processor.is_some() {
+            cold_path();
+            return self.input(cx, fabric, input);
+        }
+        cx.host = self.id;
+        self.stack.handle(cx, input);
+        self.drain_now(cx, fabric);
     }
 
     /// The next packet is probably one for this socket.
@@ -263,7 +270,7 @@ impl<A: Application> Host<A> {
     }
 
     /// Pass an input to the stack.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn input(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric, input: Input) {
         cx.host = self.id;
         if let Some(processor) = &mut self.processor {
@@ -285,9 +292,15 @@ impl<A: Application> Host<A> {
         }
     }
 
-    /// Steps 2 to 4 of the stack's contract.
     #[inline(never)]
     fn drain(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
+        self.drain_now(cx, fabric);
+    }
+
+    /// Steps 2 to 4 of the stack's contract.
+    // In line for packets that arrive: a call each.
+    #[inline(always)]
+    fn drain_now(&mut self, cx: &mut Context<'_>, fabric: &mut Fabric) {
         cx.host = self.id;
         let mut left = DRAIN_LIMIT;
         loop {

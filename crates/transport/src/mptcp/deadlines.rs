@@ -164,30 +164,30 @@ impl Deadlines {
 /// changed: for most packets it is not.
 pub(super) struct Watched {
     management: PathManagement,
-    /// Those of the manager and of announcements, if known.
-    deadlines: Option<(Instant, Instant)>,
+    /// The earliest one; zero: not known.
+    earliest: Instant,
+    /// That of announcements, if `earliest` is known.
+    announcement: Instant,
 }
 
 impl Watched {
     pub(super) const fn new(management: PathManagement) -> Self {
-        Watched { management, deadlines: None }
+        Watched { management, earliest: Instant::ZERO, announcement: Instant::ZERO }
     }
 
     /// The earliest deadline. `is_over`: the manager is not asked any more.
     #[inline]
     pub(super) fn deadline(&mut self, is_over: bool) -> Instant {
-        let (manager, announcement) = match self.deadlines {
-            Some(known) => known,
-            None => self.look(),
-        };
-        if is_over { announcement } else { manager.min(announcement) }
+        if self.earliest == Instant::ZERO {
+            self.look();
+        }
+        if is_over { self.announcement } else { self.earliest }
     }
 
     #[cold]
-    fn look(&mut self) -> (Instant, Instant) {
-        let management = &self.management;
-        let found = (management.manager_deadline(), management.announcement_deadline());
-        *self.deadlines.insert(found)
+    fn look(&mut self) {
+        self.announcement = self.management.announcement_deadline();
+        self.earliest = self.management.manager_deadline().min(self.announcement);
     }
 }
 
@@ -203,7 +203,7 @@ impl Deref for Watched {
 impl DerefMut for Watched {
     #[inline]
     fn deref_mut(&mut self) -> &mut PathManagement {
-        self.deadlines = None;
+        self.earliest = Instant::ZERO;
         &mut self.management
     }
 }

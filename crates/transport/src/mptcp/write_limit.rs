@@ -77,5 +77,6 @@ impl WriteLimit {
 #[inline]
 fn sum(subflows: &Subflows) -> u32 {
     let open = subflows.iter().filter(|entry| entry.stage() == Stage::Open);
-    open.fold(0, |sum: u32, entry| sum.saturating_add(entry.tcp.send_buffer()))
+    let sum: u64 = open.map(|entry| u64::from(entry.tcp.send_buffer())).sum();
+    u32::try_from(sum).unwrap_or(u32::MAX)
 }

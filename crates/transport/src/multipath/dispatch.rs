@@ -430,7 +430,11 @@ impl Sender {
         if left.min(u64::from(most)) == 0 || !paths.may_carry(path, unsent.start) {
             return None;
         }
-        let whole = pieces.min(u64::from(longest / most)) * u64::from(most);
+        let mut whole = pieces.saturating_mul(u64::from(most));
+        // Seldom: a division less.
+        if whole > u64::from(longest) {
+            whole = u64::from(longest / most * most);
+        }
         left = left.min(whole);
         self.enqueue_unsent(paths, path, unsent.start..unsent.start + left, most);
         Some(left)

@@ -161,7 +161,10 @@ impl Sender {
     #[inline]
     pub fn on_segment(&mut self, cx: &Context<'_>, path: PathId) {
         self.is_due = true;
-        self.full = self.full.without(path);
+        // A receiver has none.
+        if !self.full.is_empty() {
+            self.full = self.full.without(path);
+        }
         if self.rules.heeds_acks {
             self.arrivals = self.arrivals.with(path);
         }

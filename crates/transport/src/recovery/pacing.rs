@@ -12,7 +12,7 @@ const MAX_BURST_BYTES: u64 = 65_215;
 /// A path with an RTT below a few times 2^9 us may burst more.
 const RTT_SHIFT: u32 = 9;
 /// Smallest burst, in segments.
-const MIN_BURST_SEGS: u64 = 2;
+const MIN_BURST_SEGS: u32 = 2;
 
 /// Bytes per second: twice the window per RTT while `cwnd < ssthresh/2`, else 1.2 times. `None`
 /// before an RTT is known (unpaced). `ssthresh_segs`: `None` while infinite.
@@ -39,16 +39,20 @@ pub(crate) fn pacing_rate(
 }
 
 /// Number of segments in one burst: about a millisecond's worth, more on very short paths, at least
-/// two.
-pub(crate) fn burst_segs(rate_bytes_per_sec: u64, mss: u32, min_rtt: Duration) -> u32 {
+/// two, and at most `wanted`.
+pub(crate) fn burst_segs(rate_bytes_per_sec: u64, mss: u32, min_rtt: Duration, wanted: u32) -> u32 {
+    // Mostly an acknowledgement lets two go: a division and the rest for one packet in two.
+    if wanted <= MIN_BURST_SEGS {
+        return wanted;
+    }
     let mut bytes = rate_bytes_per_sec >> 10;
     let halvings = min_rtt.as_micros() >> RTT_SHIFT;
     if halvings < 32 {
         bytes += MAX_BURST_BYTES >> halvings;
     }
-    let segs = bytes.min(MAX_BURST_BYTES) / u64::from(mss.max(1));
     // At most 65 215.
-    segs.max(MIN_BURST_SEGS) as u32
+    let segs = bytes.min(MAX_BURST_BYTES) as u32 / mss.max(1);
+    segs.max(MIN_BURST_SEGS).min(wanted)
 }
 
 /// When the next burst may leave.
@@ -105,10 +109,13 @@ mod tests {
     #[test]
     fn bursts_are_a_millisecond_long_and_at_least_two_segments() {
         let far = Duration::from_millis(100);
-        assert_eq!(burst_segs(1_000, 1448, far), 2);
-        assert_eq!(burst_segs(12_500_000, 1448, far), 8);
-        assert_eq!(burst_segs(u64::MAX, 1448, far), 45);
-        assert_eq!(burst_segs(1_000, 1448, Duration::from_micros(100)), 45, "next door");
+        let most = |rate, rtt| burst_segs(rate, 1448, rtt, u32::MAX);
+        assert_eq!(most(1_000, far), 2);
+        assert_eq!(most(12_500_000, far), 8);
+        assert_eq!(most(u64::MAX, far), 45);
+        assert_eq!(most(1_000, Duration::from_micros(100)), 45, "next door");
+        let wanted = |wanted| burst_segs(12_500_000, 1448, far, wanted);
+        assert_eq!([1, 2, 3, 8, 9].map(wanted), [1, 2, 3, 8, 8]);
     }
 
     #[test]

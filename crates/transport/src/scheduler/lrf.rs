@@ -94,7 +94,10 @@ impl Scheduler for Lrf {
         let free = u64::from(path.free_segs()) * mss;
         let own = free.saturating_sub(path.queue.unsent_bytes);
         let left = (window_end - offset).min(window.send_window_bytes).saturating_sub(mss);
-        let times = 1 + whole.min(own).min(left) / mss;
+        let bound = whole.min(left);
+        // Mostly all that are free: a division less.
+        let takes_free = path.queue.unsent_bytes == 0 && own <= bound;
+        let times = 1 + if takes_free { u64::from(path.free_segs()) } else { own.min(bound) / mss };
         let sent = times * mss;
         let fills_path = sent < unsent && path.queue.unsent_bytes + sent > free;
         Some(Run { times, fills_windows: fills_path && others_wait, ..once })

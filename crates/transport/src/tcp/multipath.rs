@@ -5,7 +5,7 @@
 //! handled a segment. A subflow never sees another one; the meaning of an option is left to the
 //! connection.
 
-use super::sent_mappings::{SentMapping, SentMappings};
+use super::sent_mappings::{SentMapping, SentMappings, SizeGoal};
 use std::collections::VecDeque;
 use wire::mptcp::{
     Capable, CapableFlags, CapableForm, DataNumber, Dss, Key, Mapping, MptcpOption, MptcpOptions,
@@ -235,8 +235,8 @@ impl Multipath {
 
     /// Adds a mapping of data to send and extends the last one where possible
     /// (`SentMappings::push_joined`).
-    pub fn map_joined(&mut self, mapping: SentMapping, nxt: u64, max_len: u16) {
-        self.mappings.push_joined(mapping, nxt, max_len);
+    pub(crate) fn map_joined(&mut self, mapping: SentMapping, nxt: u64, goal: SizeGoal) {
+        self.mappings.push_joined(mapping, nxt, goal);
     }
 
     /// Bytes from `offset` to the end of its mapping; `None` where segments need no mapping.

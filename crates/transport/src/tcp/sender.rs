@@ -12,6 +12,7 @@ mod writer;
 pub(super) use cwnd_validation::Usage;
 
 use super::config::Buffers;
+use super::sent_mappings::SizeGoal;
 use crate::buffer::SendBuffer;
 use crate::recovery::{Pacer, sent_truesize};
 use base::{Blocked, prefetch};
@@ -226,12 +227,11 @@ impl Sender {
         self.bursts.begin(segs, own.then_some(self.nxt));
     }
 
-    /// Payload of one offload buffer in whole segments: what the offload takes, but at most half of
-    /// the largest window (Linux `tcp_xmit_size_goal`).
-    pub(super) fn size_goal(&self) -> u16 {
-        let mss = self.mss.max(1);
-        let most = self.window.offload_bound().min(u64::from(u16::MAX)) as u32;
-        (most / mss).max(1).saturating_mul(mss).min(u32::from(u16::MAX)) as u16
+    /// Payload of one offload buffer: what the offload takes, but at most half of the largest
+    /// window.
+    pub(super) fn size_goal(&self) -> SizeGoal {
+        let most = self.window.offload_bound().min(u64::from(u16::MAX)) as u16;
+        SizeGoal { most, mss: self.mss }
     }
 
     /// Whether a write may begin. With `lowat` only while fewer bytes are unsent.
@@ -314,7 +314,7 @@ mod tests {
         let goal = |largest: u64| {
             let mut sender = sender(0);
             sender.window.set(SeqNumber(1), largest);
-            sender.size_goal()
+            sender.size_goal().bytes()
         };
         assert_eq!(goal(0), 46 * 1420);
         assert_eq!(goal(64_256), 22 * 1420, "as 6.18 does in its first flight");

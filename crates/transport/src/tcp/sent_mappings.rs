@@ -22,6 +22,31 @@ pub struct SentMapping {
     pub fin: bool,
 }
 
+/// Payload of one offload buffer: at most `most` bytes in whole segments of `mss`, but one segment
+/// at least (Linux `tcp_xmit_size_goal`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SizeGoal {
+    pub most: u16,
+    pub mss: u32,
+}
+
+impl SizeGoal {
+    /// In bytes.
+    #[cold]
+    pub(crate) fn bytes(self) -> u16 {
+        let mss = self.mss.max(1);
+        let whole = (u32::from(self.most) / mss).max(1).saturating_mul(mss);
+        whole.min(u32::from(u16::MAX)) as u16
+    }
+
+    /// Whether it is `len` or more.
+    // Whole segments lack less than one: mostly that tells, without a division.
+    #[inline]
+    fn holds(self, len: u32) -> bool {
+        len.saturating_add(self.mss) <= self.most.into() || len <= self.bytes().into()
+    }
+}
+
 /// The unacknowledged mappings of one subflow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SentMappings {
@@ -45,24 +70,28 @@ impl SentMappings {
 
     /// Adds a mapping as a sender with segmentation offload does: the bytes extend the last mapping
     /// if none of it was sent, `nxt` being the next offset to send. No mapping becomes longer than
-    /// `max_len`, the size of one offload buffer.
-    pub(crate) fn push_joined(&mut self, mut mapping: SentMapping, nxt: u64, max_len: u16) {
+    /// `goal`.
+    pub(crate) fn push_joined(&mut self, mut mapping: SentMapping, nxt: u64, goal: SizeGoal) {
         self.joined = true;
         match self.mappings.back_mut() {
             Some(last) if last.offset >= nxt && last.is_followed_by(&mapping) => {
-                last.len += mapping.split_front(max_len.saturating_sub(last.len)).len;
+                if goal.holds(u32::from(last.len) + u32::from(mapping.len)) {
+                    last.len += mapping.len;
+                    return;
+                }
+                last.len += mapping.split_front(goal.bytes().saturating_sub(last.len)).len;
             }
             // Nearly always: what precedes it is under way.
-            _ if mapping.len <= max_len => return self.push(mapping),
+            _ if goal.holds(mapping.len.into()) => return self.push(mapping),
             _ => {}
         }
-        self.push_buffers(mapping, max_len);
+        self.push_buffers(mapping, goal);
     }
 
     #[cold]
-    fn push_buffers(&mut self, mut mapping: SentMapping, max_len: u16) {
+    fn push_buffers(&mut self, mut mapping: SentMapping, goal: SizeGoal) {
         while mapping.len > 0 {
-            self.push(mapping.split_front(max_len));
+            self.push(mapping.split_front(goal.bytes()));
         }
     }
 
@@ -171,13 +200,31 @@ mod tests {
         SentMapping { offset, len, dsn, checksum: None, fin: false }
     }
 
+    fn goal(most: u16) -> SizeGoal {
+        SizeGoal { most, mss: 1 }
+    }
+
+    #[test]
+    fn size_goal_is_whole_segments() {
+        for most in (0..4000).chain(64_000..=u16::MAX) {
+            for mss in [1, 7, 536, 1428, 65_535, 70_000] {
+                let goal = SizeGoal { most, mss };
+                let bytes = u32::from(goal.bytes());
+                assert!(bytes == 65_535.min(mss) || bytes % mss == 0 && bytes <= most.into());
+                assert!(u32::from(most) < bytes + mss, "{most} {mss}");
+                let at = [0, 1, bytes, bytes + 1, 65_535, 131_070];
+                assert!(at.iter().all(|len| goal.holds(*len) == (*len <= bytes)));
+            }
+        }
+    }
+
     #[test]
     fn mapping_grows_while_nothing_of_it_was_sent() {
         let mut maps = SentMappings::default();
-        maps.push_joined(map(0, 1000), 0, 60_000);
-        maps.push_joined(map(1000, 500), 0, 60_000);
+        maps.push_joined(map(0, 1000), 0, goal(60_000));
+        maps.push_joined(map(1000, 500), 0, goal(60_000));
         assert_eq!(maps.left_from(0), Some(1500));
-        maps.push_joined(map(1500, 100), 200, 60_000);
+        maps.push_joined(map(1500, 100), 200, goal(60_000));
         assert_eq!(maps.left_from(0), Some(1500), "a part of it is in flight");
         assert_eq!(maps.left_from(1500), Some(100));
     }
@@ -185,17 +232,17 @@ mod tests {
     #[test]
     fn mappings_are_filled_up_to_the_size_of_an_offload_buffer() {
         let mut maps = SentMappings::default();
-        maps.push_joined(map(0, 3000), 0, 1000);
-        maps.push_joined(map(3000, 400), 0, 1000);
-        maps.push_joined(map(3400, 1000), 0, 1000);
+        maps.push_joined(map(0, 3000), 0, goal(1000));
+        maps.push_joined(map(3000, 400), 0, goal(1000));
+        maps.push_joined(map(3400, 1000), 0, goal(1000));
         let lens: Vec<u64> =
             [0, 1000, 2000, 3000, 4000].map(|at| maps.left_from(at).unwrap()).into();
         assert_eq!(lens, [1000, 1000, 1000, 1000, 400]);
         let last = maps.find(4000).unwrap();
         assert_eq!(last.dsn, DataNumber::Long(11_000), "each is mapped to its own numbers");
-        maps.push_joined(SentMapping { checksum: Some(1), ..map(4400, 3000) }, 0, 1000);
+        maps.push_joined(SentMapping { checksum: Some(1), ..map(4400, 3000) }, 0, goal(1000));
         assert_eq!(maps.left_from(4400), Some(3000), "its checksum is over the whole");
-        maps.push_joined(SentMapping { dsn: DataNumber::Long(1), ..map(7400, 10) }, 0, 1000);
+        maps.push_joined(SentMapping { dsn: DataNumber::Long(1), ..map(7400, 10) }, 0, goal(1000));
         assert_eq!(maps.left_from(7400), Some(10), "its numbers jump");
     }
 

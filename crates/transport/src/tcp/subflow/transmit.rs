@@ -277,7 +277,8 @@ impl Subflow {
             cold_path();
             return Err(Blocked::Nagle);
         }
-        let most = self.most_per_burst();
+        // That there are more than have room is all that is to be known of further ones.
+        let most = self.most_per_burst(room.saturating_add(1));
         if head > mss && self.is_deferred(cx, cwnd, (room, most), head) {
             return Err(Blocked::CongestionWindow);
         }
@@ -286,10 +287,15 @@ impl Subflow {
             self.throttle(cx);
             return Err(Blocked::SmallQueue);
         }
+        let wanted = room.min((cwnd / 2).max(1)).min(most);
+        // Mostly window and data have them all: two divisions less.
+        if self.tx.window_left().min(head) >= u64::from(wanted) * mss {
+            return Ok(wanted);
+        }
         let in_window = (self.tx.window_left() / mss).max(1);
         // A short last segment is sent with the burst, the window and Nagle's algorithm permitting.
         let available = if waits_for_more { head / mss } else { head.div_ceil(mss) }.max(1);
-        let segs = u64::from(room.min((cwnd / 2).max(1)).min(most)).min(in_window).min(available);
+        let segs = u64::from(wanted).min(in_window).min(available);
         debug_assert!(segs > 0 && segs <= u64::from(room), "a burst fits into the window");
         Ok(segs as u32)
     }
@@ -343,14 +349,14 @@ impl Subflow {
         Ready { len: mapped.min(mss), head, mss }
     }
 
-    /// A millisecond's worth at the pacing rate (Linux TSO autosizing).
-    fn most_per_burst(&self) -> u32 {
+    /// A millisecond's worth at the pacing rate (Linux TSO autosizing), at most `wanted`.
+    fn most_per_burst(&self, wanted: u32) -> u32 {
         if !self.switches.autosized_bursts {
             return 1;
         }
         match self.tx.pacing_rate {
-            Some(rate) => burst_segs(rate, self.tx.mss(), self.rtt.min()),
-            None => SEGS_PER_BUFFER,
+            Some(rate) => burst_segs(rate, self.tx.mss(), self.rtt.min(), wanted),
+            None => SEGS_PER_BUFFER.min(wanted),
         }
     }
 

@@ -167,10 +167,10 @@ impl Subflow {
     pub fn push(&mut self, payload: Payload, map: SentMapping, joins: bool) {
         debug_assert_eq!(map.offset, self.tx.write_end(), "mappings follow each other");
         self.tx.append(payload);
-        let (nxt, most) = (self.tx.nxt(), self.tx.size_goal());
+        let (nxt, goal) = (self.tx.nxt(), self.tx.size_goal());
         if let Some(mp) = self.mp.as_mut() {
             if joins {
-                mp.map_joined(map, nxt, most);
+                mp.map_joined(map, nxt, goal);
             } else {
                 mp.map(map);
             }
