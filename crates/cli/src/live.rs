@@ -33,6 +33,12 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 const DEFAULT_CC: &str = "cubic";
 /// Of mptcp.
 const DEFAULT_FAILOVER: &str = "probe";
+/// Of mptcp.
+const DEFAULT_SCHEDULER: &str = "linux";
+/// Of mptcp.
+const DEFAULT_PATH_MANAGER: &str = "fullmesh";
+/// Of mptcp.
+const DEFAULT_POLICY: &str = "none";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,16 +130,17 @@ struct CommonArgs {
     cc: String,
     /// Scheduler of mptcp: linux (as mainline Linux), or another, such as lrf, redundant, wrr:3,1
     /// or ecf:beta=0.5; see `anabranch list schedulers`
-    #[arg(long, value_name = "NAME", default_value = "linux")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_SCHEDULER)]
     #[arg(env = "ANABRANCH_SCHEDULER", hide_env = true)]
     scheduler: String,
     /// Path manager of mptcp: fullmesh (joins every path), default (none), or ndiffports:3
-    #[arg(long, visible_alias = "pm", value_name = "NAME", default_value = "fullmesh")]
+    #[arg(long, visible_alias = "pm", value_name = "NAME")]
+    #[arg(default_value = DEFAULT_PATH_MANAGER)]
     #[arg(env = "ANABRANCH_PATH_MANAGER", hide_env = true)]
     path_manager: String,
     /// Path policy of mptcp: none, drepas (suspends paths that contribute too little), or
     /// drepas:interval=2s
-    #[arg(long, value_name = "NAME", default_value = "none")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_POLICY)]
     #[arg(env = "ANABRANCH_POLICY", hide_env = true)]
     policy: String,
     /// Rule for declaring a path failed: probe (at an unanswered tail loss probe; the path is
@@ -188,6 +195,27 @@ impl CommonArgs {
             .try_for_each(|file| overwrite.allow("--pcap", file, "file"))
             .map_err(usage)?;
         Ok(overwrite)
+    }
+}
+
+impl CommonArgs {
+    /// A note for each option of mptcp that was given, if another protocol has no use for it.
+    fn unused(&self, protocol: Protocol) -> Vec<String> {
+        let failover = if protocol.is_sctp() { DEFAULT_FAILOVER } else { &self.failover };
+        let options = [
+            ("--scheduler", self.scheduler.as_str(), DEFAULT_SCHEDULER),
+            ("--path-manager", &self.path_manager, DEFAULT_PATH_MANAGER),
+            ("--policy", &self.policy, DEFAULT_POLICY),
+            ("--failover", failover, DEFAULT_FAILOVER),
+            ("--checksum", if self.checksum { "" } else { "off" }, "off"),
+        ];
+        let given = options.into_iter().filter(|(_, value, default)| value != default);
+        let name = protocol.name();
+        let note = |(option, value, _)| {
+            let option = format!("{option} {value}");
+            format!("note: {} has no effect: it is for mptcp, not for {name}", option.trim_end())
+        };
+        given.map(note).collect()
     }
 }
 
@@ -300,6 +328,9 @@ fn protocol(
             "--path udp= carries SCTP only, not {}: add --protocol sctp, or write --path dev=TUN",
             common.protocol
         )));
+    }
+    if protocol != Protocol::Mptcp && !common.quiet {
+        common.unused(protocol).iter().for_each(|note| message(note));
     }
     if protocol.is_sctp() {
         return sctp(protocol, common, paths, peer_port);

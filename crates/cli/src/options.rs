@@ -41,6 +41,11 @@ impl ScenarioArgs {
             None => Ok(options),
         }
     }
+
+    /// Whether the command line has this option; a scenario file may have it, too.
+    pub(crate) fn is_given(&self, key: Key) -> bool {
+        self.options.is_given(key)
+    }
 }
 
 impl Args for ScenarioArgs {

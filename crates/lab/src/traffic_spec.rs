@@ -9,7 +9,7 @@ use crate::error::{Refusal, sanitised};
 use crate::path_spec::show_time;
 use crate::traffic_source::{Fault, TrafficSource};
 use crate::units::{is_time_unit, parse_rate, parse_size, parse_time, show_size};
-use crate::web_page::{NAMED_PAGES, PageSource, maps};
+use crate::web_page::{self, PageSource, maps};
 use crate::words::nearest_help;
 use base::{Duration, Rate};
 use std::path::Path;
@@ -218,8 +218,8 @@ fn conversation(
 
 fn page(folders: Folders<'_>, value: &str) -> Result<PageSource, Refusal> {
     if value.is_empty() {
-        let names: Vec<&str> = NAMED_PAGES.iter().map(|named| named.name).collect();
-        let help = format!("give a HAR file, or a page by name: {}", names.join(", "));
+        let names = web_page::names().join(", ");
+        let help = format!("give a HAR file, or a page by name: {names}");
         return Err(Refusal::new("web", "`web:` names no page", help));
     }
     PageSource::read(folders.relative_to, folders.data, value)

@@ -148,7 +148,9 @@ fn prepare(args: &ExplainArgs) -> Result<Prepared, InputError> {
     // Nothing is compared.
     options = options.with(Key::Baseline, "best");
     let scheduler = given("--scheduler", &args.scheduler);
-    if scheduler.is_some() || !options.is_given(Key::Protocols) {
+    // Protocols of a file give way to a scheduler, those of the command line do not.
+    let replaces = scheduler.is_some() && !args.asked.is_given(Key::Protocols);
+    if replaces || !options.is_given(Key::Protocols) {
         options.forget(Key::Protocols);
         options = options.with(Key::Protocols, "mptcp");
     }

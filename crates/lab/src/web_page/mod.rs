@@ -211,9 +211,15 @@ fn unsound(name: &str, problem: &str) -> Fault {
     (format!("`{name}` is not a page: {problem}"), "give another recording".to_owned())
 }
 
+/// The names of all pages: the models, then the recordings.
+pub(crate) fn names() -> Vec<&'static str> {
+    let recorded = built_in::BUILT_IN_PAGES.iter().map(|recording| recording.name);
+    NAMED_PAGES.iter().map(|named| named.name).chain(recorded).collect()
+}
+
 /// Error for a missing file, which may be a misspelt name.
 fn missing(file: &str, error: &std::io::Error) -> Fault {
-    let names: Vec<&str> = NAMED_PAGES.iter().map(|named| named.name).collect();
+    let names = names();
     let is_path = file.contains(['/', '.', '\\']);
     let help = match nearest(file, names.iter().copied()).filter(|_| !is_path) {
         Some(near) => format!("did you mean `web:{near}`? Pages by name: {}", names.join(", ")),
