@@ -514,13 +514,32 @@ mod tests {
     use clap::Parser;
     use lab::scenario::Key;
 
-    #[test]
-    fn default_scheduler_is_that_of_compare() {
+    fn common(more: &[&str]) -> CommonArgs {
         let words = ["anabranch", "live", "get", "10.9.0.1:80/x", "--path", "dev=tun0"];
-        let common = match Cli::try_parse_from(words).map(|cli| cli.command) {
+        match Cli::try_parse_from(words.iter().chain(more)).map(|cli| cli.command) {
             Ok(Command::Live(LiveArgs { verb: Verb::Get(args) })) => args.common,
             other => panic!("{other:?}"),
+        }
+    }
+
+    /// Regression: SCTP took a scheduler and did without it, silently.
+    #[test]
+    fn options_of_mptcp_are_noted_where_they_have_no_effect() {
+        assert!(common(&[]).unused(Protocol::Sctp).is_empty());
+        let given = common(&["--scheduler", "rr", "--checksum", "--failover", "rto"]);
+        let of = |option, protocol| {
+            format!("note: {option} has no effect: it is for mptcp, not for {protocol}")
         };
+        let sctp = ["--scheduler rr", "--checksum"].map(|option| of(option, "cmt-sctp"));
+        assert_eq!(given.unused(Protocol::CmtSctp), sctp);
+        let tcp =
+            ["--scheduler rr", "--failover rto", "--checksum"].map(|option| of(option, "tcp"));
+        assert_eq!(given.unused(Protocol::Tcp), tcp);
+    }
+
+    #[test]
+    fn default_scheduler_is_that_of_compare() {
+        let common = common(&[]);
         let Ok(ProtocolConfig::Mptcp(config)) =
             protocol(&common, &paths(&common).unwrap(), SCTP_UDP_PORT)
         else {

@@ -115,8 +115,13 @@ fn explain_says_why_a_path_has_its_turn() {
 #[test]
 fn explain_shows_decisions_of_a_scheduler_of_mptcp() {
     let call = ["--traffic", "bulk:2s", "--protocols", "cmt-sctp", "--until", "1s"];
-    for (scheduler, part) in [("otias", "earliest arrival"), ("lrf", "lowest srtt")] {
-        let call = [&["explain"][..], &PATHS, &call, &["--schedulers", scheduler]].concat();
+    // Regression: `--scheduler` explained MPTCP, whatever `--protocols` said.
+    for (option, scheduler, part) in [
+        ("--schedulers", "otias", "earliest arrival"),
+        ("--schedulers", "lrf", "lowest srtt"),
+        ("--scheduler", "lrf", "lowest srtt"),
+    ] {
+        let call = [&["explain"][..], &PATHS, &call, &[option, scheduler]].concat();
         let text = succeeds(&call);
         for part in ["CMT-SCTP over all paths, a first", part] {
             assert!(text.contains(part), "{text}");
