@@ -519,6 +519,18 @@ mod tests {
         assert_eq!(names(&[CMT, (Key::SctpProfile, "bsd")]), ["cmt-sctp/send-all/reno"]);
     }
 
+    /// Regression: the variant had the name, and the parameter had no effect.
+    #[test]
+    fn controls_with_parameters_are_those_of_mptcp() {
+        let lisa = [CMT, (Key::Cc, "lia,lia:lisa=1")];
+        assert_eq!(names(&lisa), ["cmt-sctp/send-all/lia"]);
+        let notes = resolve(&lisa).expect("a scenario").notes;
+        let note = "skipped `lia:lisa=1` with cmt-sctp, which lacks it";
+        assert!(notes.iter().any(|said| said == note), "{notes:?}");
+        let flow = "x=cmt-sctp on a,b cc olia:min-ssthresh=1";
+        refused(&[(Key::Flow, flow)], &["CMT-SCTP has no `olia:min-ssthresh=1`"]);
+    }
+
     #[test]
     fn schedulers_that_bind_and_path_policies_are_in_names() {
         let bound = [CMT, (Key::Schedulers, "daps,otias,linux,sttf")];

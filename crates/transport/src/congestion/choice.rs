@@ -97,8 +97,8 @@ impl ControllerChoice {
     }
 
     /// A controller for one association, without paths, over windows in bytes (RFC 9260 s7.2);
-    /// `None` if there is none of that name. `slow_start_limit` is L of RFC 9260 s7.2.1, 1 by
-    /// default there.
+    /// `None` if there is none of that name, or if parameters are set: all of them are of windows
+    /// in segments. `slow_start_limit` is L of RFC 9260 s7.2.1, 1 by default there.
     pub fn make_over_bytes(&self, slow_start_limit: u32) -> Option<Controller> {
         // FreeBSD's k.
         self.make_grouped(slow_start_limit, PathGroups::ONE, 4)
@@ -112,7 +112,7 @@ impl ControllerChoice {
         groups: PathGroups,
         floor: u32,
     ) -> Option<Controller> {
-        let mut law = self.row().bytes?;
+        let mut law = self.row().bytes.filter(|_| self.written().is_none())?;
         if floor == 1 && self.name() == pool::ROW.name {
             law.floor = pool::FLOOR_OF_ONE;
         }

@@ -67,6 +67,15 @@ fn some_controls_run_over_bytes() {
     assert!(ControllerChoice::CUBIC.make_over_bytes(1).is_none());
 }
 
+/// Regression: parameters were accepted and had no effect.
+#[test]
+fn controls_with_parameters_do_not_run_over_bytes() {
+    for text in ["lia:lisa=1", "lia:app-limited-alpha=1", "olia:min-ssthresh=1"] {
+        let choice: ControllerChoice = text.parse().unwrap();
+        assert!(choice.make_over_bytes(1).is_none(), "{text}");
+    }
+}
+
 /// RFC 9260 s7.2.1 to s7.2.4: three chunks in flight, then three more; the third of the first
 /// three is lost and the SACKs for the others come one by one.
 #[test]
