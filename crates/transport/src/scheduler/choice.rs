@@ -127,7 +127,9 @@ impl SchedulerChoice {
 
     fn made(&self, options: &Options, asked: &SchedulerParameters) -> AnyScheduler {
         let row = self.row();
-        let wanted = asked.reinjection.or(options.opportunistic);
+        // The scheduler's own `optim` takes precedence over the reinjection of all schedulers.
+        let common = options.opportunistic.filter(|_| asked.settings.given("optim").is_none());
+        let wanted = asked.reinjection.or(common);
         let has_optim = row.parameters.iter().any(|parameter| parameter.key == "optim");
         let own = row.own_reinjection.filter(|_| !has_optim);
         let opportunistic = wanted.or(own);

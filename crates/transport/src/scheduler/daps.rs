@@ -90,10 +90,7 @@ impl Daps {
             round_delay: u64::from(settings.whole("round-delay")),
             smooth: settings.is_on("smooth-cwnd"),
             in_slow_start: settings.is_on("in-ss"),
-            optim: match settings.given("optim") {
-                Some(value) => value != 0.0,
-                None => options.opportunistic.is_none(),
-            },
+            optim: options.opportunistic.is_none() && settings.is_on("optim"),
             kernel_compat: options.kernel_compat,
             windows: Vec::new(),
             schedule: Schedule::default(),

@@ -197,6 +197,35 @@ fn send_buffer_with_room_copies_without_a_penalty() {
     assert_eq!((model.on_path(0), model.paths[1].window.cwnd_segs), (1, 20));
 }
 
+/// Regression: `daps:optim=1` went on repeating segments beside the reinjection that was given,
+/// `off` included.
+#[test]
+fn reinjection_supersedes_optim_of_the_same_scheduler() {
+    for scheduler in ["daps:optim=1", "otias:optim=2", "sttf:optim=2"] {
+        let named = |mode| {
+            let mut named =
+                by_name(&format!("{scheduler},reinjection={mode}"), &Options::default()).unwrap();
+            let decision = named.next(&blocked(30, 20).view());
+            (decision.actions.len(), matches!(decision.step, Step::Send { .. }))
+        };
+        assert_eq!(named("off"), (0, false), "{scheduler}");
+        assert_eq!(named("kernel"), (1, false), "{scheduler}: 120 ms against 100 ms");
+        assert_eq!(named("nsdi12"), (1, true), "{scheduler}");
+    }
+}
+
+/// `optim` in turn supersedes the reinjection of all schedulers.
+#[test]
+fn optim_supersedes_the_reinjection_of_all_schedulers() {
+    let optioned = Options { opportunistic: Some(Opportunistic::Nsdi12), ..Options::default() };
+    for name in ["daps:optim=0", "otias:optim=0", "sttf:optim=0"] {
+        let decision = by_name(name, &optioned).unwrap().next(&blocked(10, 20).view());
+        assert_eq!(decision, Decision::wait(Blocked::ReceiveWindow), "{name}");
+    }
+    let daps = by_name("daps:optim=1", &optioned).unwrap().next(&blocked(10, 20).view());
+    assert_eq!(daps, Decision::send(PathId(0), What::Copy(0..u64::from(MSS)), MSS));
+}
+
 /// Regression: OTIAS, which binds everything at once, said that there was nothing to send, and its
 /// `optim` and `reinjection` had no effect where the send buffer is the limit.
 #[test]
