@@ -17,7 +17,7 @@ use super::opportunistic::OpportunisticRetransmission;
 use super::path_view::PathView;
 use super::view::{Offer, View};
 use super::{AnyScheduler, Decision, Options, PathChange, Scheduler, SchedulerRow};
-use crate::parameters::{Kind, Parameter, Settings};
+use crate::parameters::{Kind, Parameter, Refused, Settings};
 use crate::reinjection::Opportunistic;
 use base::decision::{Explanation, Test, Unit};
 use base::{Duration, Instant, PathId};
@@ -113,6 +113,24 @@ pub struct Blest {
     opportunistic: OpportunisticRetransmission,
 }
 
+/// Refuses bounds of `lambda` in the wrong order, and an initial value outside of them, which the
+/// first step would replace.
+pub(super) fn check(name: &str, settings: &Settings) -> Result<(), Refused> {
+    let [lambda, min, max] = ["lambda", "min", "max"].map(|key| settings.number(key));
+    if min > max {
+        let problem = format!("`min` of `{name}` is {min}, and `max` is {max}");
+        return Err(Refused { problem, help: "the smallest lambda comes first".to_owned() });
+    }
+    let (key, bound, relation) = match lambda {
+        _ if lambda < min => ("min", min, "less"),
+        _ if lambda > max => ("max", max, "more"),
+        _ => return Ok(()),
+    };
+    let problem = format!("`lambda` of `{name}` is {lambda}, {relation} than its `{key}`, {bound}");
+    let help = format!("set both, as in `{name}:lambda={lambda},{key}={lambda}`");
+    Err(Refused { problem, help })
+}
+
 /// The factor `lambda`, in thousandths.
 #[derive(Clone, Copy, Debug)]
 struct Lambda {
@@ -128,6 +146,7 @@ struct Lambda {
 
 impl Lambda {
     fn new(form: Form, settings: &Settings) -> Self {
+        debug_assert!(check(ROW.name, settings).is_ok(), "{settings:?}");
         let (bad, good) = match form {
             Form::Paper => ("delta", "delta"),
             Form::Kernel => ("bad", "good"),
@@ -138,8 +157,7 @@ impl Lambda {
             bad: settings.thousandths(bad),
             good: settings.thousandths(good),
             min,
-            // Bounds the wrong way round mean the upper one.
-            max: max.max(min),
+            max,
             blocked: false,
             stepped_at: None,
         }
@@ -403,6 +421,24 @@ mod tests {
             values.push(lambda.value);
         }
         assert_eq!(values, [1200, 1240, 1280, 1300, 1290]);
+    }
+
+    /// Regression: bounds in the wrong order were accepted, and a lambda outside of them lasted for
+    /// one period.
+    #[test]
+    fn lambda_outside_of_its_bounds_is_refused() {
+        for (text, problem) in [
+            ("blest:min=2,max=1", "`min` of `blest` is 2, and `max` is 1"),
+            ("blest:lambda=2", "`lambda` of `blest` is 2, more than its `max`, 1.3"),
+            ("blest:min=1.1", "`lambda` of `blest` is 1, less than its `min`, 1.1"),
+            ("blest-kernel:max=1.1", "`lambda` of `blest-kernel` is 1.2, more than its `max`, 1.1"),
+        ] {
+            let refused = text.parse::<crate::scheduler::SchedulerChoice>().unwrap_err();
+            assert_eq!(refused.problem, problem, "{text}");
+        }
+        for text in ["blest:lambda=2,max=2", "blest:lambda=0.5,min=0.5", "blest-kernel:max=1.2"] {
+            assert!(by_name(text, &Options::default()).is_some(), "{text}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! `reinjection` is common to all schedulers; the rest is `wrr`'s weights or
 //! belongs to the table of parameters in the scheduler's file.
 
+use super::blest;
 use super::table::parameters;
 use crate::parameters::{Refused, Settings};
 use crate::reinjection::{self, Opportunistic};
@@ -50,6 +51,9 @@ impl SchedulerParameters {
             asked.weights = Some(weights(&own).ok_or_else(|| wrong_weights(text))?);
         } else if !own.is_empty() {
             asked.settings = Settings::parse(name, parameters(name), &own.join(","))?;
+            if [blest::ROW.name, blest::KERNEL_ROW.name].contains(&name) {
+                blest::check(name, &asked.settings)?;
+            }
         }
         Ok(asked)
     }
