@@ -20,12 +20,12 @@ pub(crate) struct Round {
 impl Round {
     /// `diff_i = w_i (rtt_i - base_i) / rtt_i`: segments in queues, in whole segments.
     pub(crate) fn queued(self, cwnd: f64) -> f64 {
-        libm::floor(cwnd * self.queue_delay().as_secs_f64() / self.rtt.as_secs_f64())
+        share(cwnd, self.queue_delay(), self.rtt)
     }
 
     /// `w_i base_i / rtt_i`: the window that leaves queues empty, in whole segments.
     pub(crate) fn target(self, cwnd: f64) -> f64 {
-        libm::floor(cwnd * self.base.as_secs_f64() / self.rtt.as_secs_f64())
+        share(cwnd, self.base, self.rtt)
     }
 
     /// `rtt_i - base_i`.
@@ -35,9 +35,16 @@ impl Round {
 
     /// The window that drains the queue, `w_i base_i / (2 rtt_i)`, in whole segments.
     pub(crate) fn drained(self, cwnd: f64) -> f64 {
-        let share = self.base.as_secs_f64() / (2.0 * self.rtt.as_secs_f64());
-        libm::floor(cwnd * share)
+        share(cwnd, self.base, self.rtt * 2)
     }
+}
+
+/// `cwnd part / whole` in whole segments. In integers, as in the kernel: real numbers come out
+/// below quotients that are whole.
+fn share(cwnd: f64, part: Duration, whole: Duration) -> f64 {
+    let [part, whole] = [part, whole].map(|time| u128::from(time.as_nanos()));
+    // At most `cwnd`.
+    (cwnd as u128 * part / whole.max(1)) as f64
 }
 
 /// `weight_i = rate_i / sum_k rate_k`; `None` while no rate is known.
@@ -66,6 +73,31 @@ mod tests {
         assert_eq!([0.5, 0.3, 0.1].map(|weight| alpha(weight, 10)), [5.0, 3.0, 2.0]);
         assert_eq!(round(220).drained(20.0), 4.0);
         assert_eq!(round(125).target(20.0), 16.0);
+    }
+
+    /// Regression: 2 of 3 segments were seen in the queue of a window of 5.
+    #[test]
+    fn whole_quotients_stay_whole() {
+        let of = |base_ms, rtt_ms| {
+            let [base, rtt] = [base_ms, rtt_ms].map(Duration::from_millis);
+            Round { base, rtt }
+        };
+        assert_eq!(
+            [(5, 10, 25), (4, 50, 200), (7, 5, 35)]
+                .map(|(cwnd, base, rtt)| { of(base, rtt).queued(f64::from(cwnd)) }),
+            [3.0, 3.0, 6.0]
+        );
+        for cwnd in 2..400u32 {
+            for queued in 1..cwnd {
+                let round = of(u64::from(cwnd - queued), u64::from(cwnd));
+                let windows = [round.queued(f64::from(cwnd)), round.target(f64::from(cwnd))];
+                assert_eq!(windows, [queued, cwnd - queued].map(f64::from));
+                let twice = of(u64::from(cwnd - queued) * 2, u64::from(cwnd));
+                assert_eq!(twice.drained(f64::from(cwnd)), f64::from(cwnd - queued));
+            }
+        }
+        let extreme = Round { base: Duration::from_micros(1), rtt: Duration::from_secs(60) };
+        assert_eq!((extreme.queued(1e6), extreme.target(1e6)), (999_999.0, 0.0));
     }
 
     #[test]
