@@ -19,7 +19,7 @@ use base::{Duration, Instant};
 pub(super) const ROW: ControllerRow = ControllerRow {
     name: "cubic",
     about: "CUBIC: the window follows a cubic function of the time since the last loss.",
-    source: "RFC 9438, RFC 9406, Linux 6.x",
+    source: "RFC 9438, Linux 6.x",
     parameters: &[],
     is_coupled: false,
     make: |options| Controller::Cubic(Uncoupled::new(*options)),
