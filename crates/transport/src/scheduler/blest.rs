@@ -480,6 +480,26 @@ mod tests {
     }
 
     #[test]
+    fn blest_1_2_and_4_bytes_of_both_sides() {
+        let (avoidance, start) = (avoiding(path(0, 10, 10, 10)), path(0, 10, 10, 10));
+        for (form, fast, window, expected) in [
+            (Form::Kernel, avoidance, 200_000, (282_744, 198_572)),
+            (Form::Kernel, avoidance, 400_000, (282_744, 398_572)),
+            (Form::Kernel, start, 400_000, (35_077_392, 398_572)),
+            (Form::Paper, start, 200_000, (207_060, 198_572)),
+        ] {
+            let table = if form == Form::Paper { PAPER } else { KERNEL };
+            let mut blest = Blest::new(form, &Options::default(), &Settings::defaults(table));
+            let mut model = Model::new(vec![fast, path(1, 100, 10, 0)], 100);
+            model.window = window;
+            let view = model.view();
+            let (_, estimate) = blest.estimate(&view, &view.unsent_offer());
+            let estimate = estimate.expect("LRF takes the slow path");
+            assert_eq!((estimate.fast_bytes, estimate.left), expected, "{form:?} {window}");
+        }
+    }
+
+    #[test]
     fn blest_3_sends_with_extremes_of_both() {
         let mut blest = Blest::new(Form::Kernel, &Options::default(), &Settings::defaults(KERNEL));
         let fast = avoiding(path(0, 20, 10, 10));
@@ -492,7 +512,8 @@ mod tests {
         let view = model.view();
         let offer = view.unsent_offer();
         let estimate = blest.compare(&view, &fast, &slow, &offer);
-        assert!(!estimate.blocks(), "155,937 of 392,860 and more");
+        assert_eq!((estimate.fast_bytes, estimate.left), (155_937, 392_860));
+        assert!(!estimate.blocks());
     }
 
     #[test]

@@ -245,7 +245,9 @@ impl Weighed {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::support::{Model, path};
     use super::*;
+    use base::{Duration, PathId};
 
     type Path = (u64, u64, u64);
 
@@ -272,5 +274,32 @@ mod tests {
         assert_eq!(judge(Form::Kernel, f, s, 10, true), Verdict::Wait);
         let (f, s) = ((60, 10, 0), (100, 10, 0));
         assert_eq!(judge(Form::Kernel, f, s, 10, true), Verdict::Slow);
+    }
+
+    /// The same as decisions: F is full, S is free. The path, and `waiting` afterwards.
+    #[test]
+    fn ecf_1_to_4_decisions_and_state() {
+        let (near, far) = ((10, 10, 2), (100, 10, 10));
+        let (slow, half) = ((55, 10, 0), (100, 5, 0));
+        for (form, f, s, k, waiting, expected) in [
+            (Form::Kernel, near, far, 5, false, (None, true)),
+            (Form::Paper, near, far, 5, false, (None, true)),
+            (Form::Kernel, near, far, 2, false, (None, true)),
+            (Form::Paper, near, far, 2, false, (Some(PathId(1)), false)),
+            (Form::Kernel, slow, half, 10, false, (Some(PathId(1)), false)),
+            (Form::Kernel, slow, half, 10, true, (None, true)),
+            (Form::Kernel, (60, 10, 0), (100, 10, 0), 10, true, (Some(PathId(1)), true)),
+        ] {
+            let view = |id, (rtt, cwnd, sigma): Path, inflight| {
+                let mut view = path(id, rtt, cwnd as u32, inflight);
+                view.rtt.rttvar = Duration::from_millis(sigma);
+                view
+            };
+            let model = Model::new(vec![view(0, f, f.1 as u32), view(1, s, 0)], k);
+            let mut ecf = Ecf::new(form, &Options::default(), &Settings::defaults(PARAMETERS));
+            ecf.waiting = waiting;
+            let path = ecf.next(&model.view()).path();
+            assert_eq!((path, ecf.waiting), expected, "{form:?} {f:?} {s:?} {k} {waiting}");
+        }
     }
 }

@@ -172,11 +172,25 @@ fn rounds(queued: u64, room: u64, cwnd: u64, floor: bool) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::support::{MSS, Model, path};
     use super::*;
 
     /// Arrival in ms at F: RTT 10 ms, a full window of 10.
     fn at_f(queued: u64) -> u64 {
         10 * rounds(queued, 0, 10, false) + 5
+    }
+
+    /// S has an RTT of 100 ms and room: a segment arrives there after 50 ms.
+    #[test]
+    fn otias_1_forty_segments_wait_at_f_before_one_goes_to_s() {
+        for (queued, chosen) in [(0, 0), (39, 0), (40, 1)] {
+            let mut model = Model::new(vec![path(0, 10, 10, 10), path(1, 100, 10, 0)], 5);
+            model.paths[0].queue.unsent_bytes = queued * u64::from(MSS);
+            let otias = Otias::new(&Options::default(), &Settings::defaults(PARAMETERS));
+            let view = model.view();
+            let path = otias.choose(&view, &view.unsent_offer()).map(|path| path.id.0);
+            assert_eq!(path, Some(chosen), "{queued} queued");
+        }
     }
 
     #[test]

@@ -107,6 +107,9 @@ mod tests {
         let windows = [0, 1, 2, 5, 6].map(|secs| window_at(secs << TIME_SHIFT, k, 100));
         assert_eq!(windows, [71, 87, 96, 100, 102]);
         assert_eq!(window_at(k, k, 100), 100);
+        // A window of 95 at 2 s, RTT 0.1 s: the target is 96.204, and 95 / 1.204 = 79.
+        let target = window_at(2150, k, 100);
+        assert_eq!((target, step(95, target, false)), (97, 47), "in whole segments");
     }
 
     #[test]
