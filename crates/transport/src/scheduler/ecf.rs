@@ -6,8 +6,10 @@
 //! `RTT_f (W_f + k) < (1 + waiting * beta) (RTT_s + delta) W_f`, so `f` would complete it sooner,
 //! and `RTT_s k >= (2 RTT_f + delta) W_s`, so `s` is slower than a round on `f` more: wait for `f`.
 //! If the first fails, `waiting` ends. The kernel puts `max(k, W)` for `k` in both, which makes it
-//! wait more often for little data. Added here: `f` is a backup only where all are, and
-//! reinjections follow LRF. Availability is left to `view`, opportunistic retransmission to `lrf`.
+//! wait more often for little data. `sigma` is a multiple of RTTVAR, which on a TCP path has the
+//! floor of Linux, 50 ms, as in the authors' kernel, however constant the RTT is. Added here: `f`
+//! is a backup only where all are, and reinjections follow LRF. Availability is left to `view`,
+//! opportunistic retransmission to `lrf`.
 
 use super::lrf::{self, Choice, choose};
 use super::opportunistic::OpportunisticRetransmission;
@@ -32,7 +34,7 @@ const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         key: "sigma",
-        about: "deviation of the RTT in multiples of RTTVAR",
+        about: "deviation of the RTT in multiples of RTTVAR, of mptcp at least 50 ms as in Linux",
         least: 0.0,
         most: 4.0,
         default: 1.0,

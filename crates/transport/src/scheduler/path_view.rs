@@ -37,7 +37,7 @@ pub enum LossPhase {
 pub struct RttView {
     /// Smoothed round-trip time (RFC 6298).
     pub srtt: Duration,
-    /// Its variation (RFC 6298).
+    /// Its variation (RFC 6298); of a TCP path with the window and the floor of Linux, 50 ms.
     pub rttvar: Duration,
     /// The newest sample, unsmoothed.
     pub last: Duration,
