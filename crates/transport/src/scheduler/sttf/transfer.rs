@@ -53,7 +53,8 @@ impl Window {
             return Round { arrival: half, left: waiting.unsigned_abs() + 1, window: cwnd };
         }
         let waiting = waiting.unsigned_abs();
-        let (rounds, end, window) = self.round_of_waiting(waiting, self.grown(cwnd));
+        let first = self.grown(cwnd).min(MOST_SEGS);
+        let (rounds, end, window) = self.round_of_waiting(waiting, first);
         Round { arrival: self.rtt * rounds + half, left: end - waiting + 1, window }
     }
 
@@ -217,5 +218,10 @@ mod tests {
                 }
             }
         }
+        // Regression: the square of a window of 2^31 segments wrapped.
+        let ssthresh = Some(u32::MAX);
+        let rtt = Duration::from_secs(100);
+        let window = Window { room: i64::MIN, cwnd: u32::MAX, ssthresh, rtt };
+        assert_eq!(window.transfer_time(u64::MAX), Duration::from_secs(250), "2^31 of 2^30 each");
     }
 }

@@ -421,7 +421,7 @@ impl Model {
         if path.window.ssthresh_segs.is_none_or(|ssthresh| path.window.cwnd_segs < ssthresh) {
             path.window.cwnd_segs += 1;
         }
-        let arrived_at = flight.acked_at.as_nanos() - path.rtt.srtt.as_nanos() / 2;
+        let arrived_at = flight.acked_at.as_nanos().saturating_sub(path.rtt.srtt.as_nanos() / 2);
         self.received.push(flight.range);
         // The peer's connection acknowledges what has no gap before it.
         while let Some(range) = self.received.iter().find(|range| range.contains(&self.snd_una)) {
