@@ -71,12 +71,19 @@ pub(crate) fn parse_request(bytes: &[u8]) -> Result<Option<Request>, Status> {
     Ok(Some(Request { is_head, path }))
 }
 
+/// Whether a request, understood or not, is for the head of an answer only.
+pub(crate) fn is_for_head(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"HEAD ")
+}
+
 /// The head of an answer.
 pub(crate) fn response_head(status: Status, content_length: u64) -> Vec<u8> {
     let (number, phrase) = status.line();
     format!(
-        "HTTP/1.1 {number} {phrase}\r\nServer: anabranch\r\n\
+        "HTTP/1.1 {number} {phrase}\r\nServer: anabranch\r\n{}\
          Content-Type: {}\r\nContent-Length: {content_length}\r\nConnection: close\r\n\r\n",
+        // RFC 9110 s15.5.6.
+        if status == Status::MethodNotAllowed { "Allow: GET, HEAD\r\n" } else { "" },
         if status == Status::Ok { "application/octet-stream" } else { "text/plain" },
     )
     .into_bytes()

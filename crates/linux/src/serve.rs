@@ -89,7 +89,7 @@ impl FileServer {
     fn answer(&self, bytes: &[u8]) -> Option<Answer> {
         match http::parse_request(bytes) {
             Ok(None) => None,
-            Err(status) => Some(Answer::error(status, String::new())),
+            Err(status) => Some(Answer::error(status, String::new(), http::is_for_head(bytes))),
             Ok(Some(request)) => Some(match open_beneath(&self.folder, &request.path) {
                 Ok((file, len)) => Answer {
                     head: http::response_head(Status::Ok, len),
@@ -97,7 +97,7 @@ impl FileServer {
                     status: Status::Ok,
                     path: request.path,
                 },
-                Err(status) => Answer::error(status, request.path),
+                Err(status) => Answer::error(status, request.path, request.is_head),
             }),
         }
     }
@@ -123,11 +123,14 @@ struct Answer {
 }
 
 impl Answer {
-    fn error(status: Status, path: String) -> Self {
+    /// The answer to HEAD has no content either (RFC 9110 s9.3.2).
+    fn error(status: Status, path: String, is_head: bool) -> Self {
         let (number, phrase) = status.line();
         let text = format!("{number} {phrase}\n");
         let mut head = http::response_head(status, text.len() as u64);
-        head.extend_from_slice(text.as_bytes());
+        if !is_head {
+            head.extend_from_slice(text.as_bytes());
+        }
         Answer { head, file: None, status, path }
     }
 }

@@ -140,6 +140,20 @@ fn head_gives_the_length_without_the_file() {
 }
 
 #[test]
+fn refusal_of_head_has_no_content_and_that_of_a_method_names_the_others() {
+    for (request, length) in [("HEAD /none", 14), ("HEAD /../a", 16), ("\r\nHEAD /none", 14)] {
+        let mut case = case("refused-head", u32::MAX);
+        let answer = ask(&mut case, &format!("{request} HTTP/1.0\r\n\r\n"));
+        assert!(answer.contains(&format!("Content-Length: {length}\r\n")), "{answer}");
+        assert!(answer.ends_with("\r\n\r\n"), "{request}: {answer}");
+        assert!(case.host.shut);
+    }
+    let mut case = case("refused-method", u32::MAX);
+    let answer = ask(&mut case, "POST /a.bin HTTP/1.0\r\n\r\n");
+    assert!(answer.starts_with("HTTP/1.1 405 ") && answer.contains("\r\nAllow: GET, HEAD\r\n"));
+}
+
+#[test]
 fn request_in_two_pieces_is_put_together() {
     let mut case = case("pieces", u32::MAX);
     assert_eq!(ask(&mut case, "GET /sub"), "");
