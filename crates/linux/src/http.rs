@@ -162,7 +162,8 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Strin
         let value = std::str::from_utf8(header.value).unwrap_or_default().trim();
         let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
         let number = value.parse().ok().filter(|_| is_number);
-        let number = number.ok_or_else(|| format!("`{value}` is not the length of a file"))?;
+        let refuse = || format!("`{}` is not the length of a file", printable(value));
+        let number = number.ok_or_else(refuse)?;
         if length.is_some_and(|known| known != number) {
             return Err("the server names two lengths of the file".to_owned());
         }
@@ -201,6 +202,22 @@ fn encode_path(path: &str) -> String {
         _ => format!("%{byte:02X}"),
     };
     path.bytes().map(encode).collect()
+}
+
+/// Text of a peer with its control characters in hexadecimal, as in a URL: a terminal would obey
+/// them, and a log have lines that nobody wrote.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut utf8 = [0; 4];
+    for c in text.chars() {
+        let bytes = c.encode_utf8(&mut utf8);
+        if c.is_control() {
+            shown.extend(bytes.bytes().map(|byte| format!("%{byte:02X}")));
+        } else {
+            shown.push_str(bytes);
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -264,6 +281,15 @@ mod tests {
         assert_eq!((parsed.status, parsed.content_length), (200, Some(17)));
         assert_eq!(parsed.len, head.len());
         assert_eq!(parse_response(&head[..20]), Ok(None));
+    }
+
+    #[test]
+    fn control_characters_of_a_peer_are_not_printed() {
+        assert_eq!(printable("a b/ü%.txt"), "a b/ü%.txt");
+        assert_eq!(printable("\x1b[2J\n\u{9b}0m\t"), "%1B[2J%0A%C2%9B0m%09");
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \u{9b}2J\r\n\r\n";
+        let why = parse_response(head.as_bytes()).expect_err("no length");
+        assert_eq!(why, "`%C2%9B2J` is not the length of a file");
     }
 
     #[test]

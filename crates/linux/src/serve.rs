@@ -28,7 +28,7 @@ const CHUNK: u64 = 256 * 1024;
 /// What happened, for a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Served {
-    /// As asked for; empty if that was not understood.
+    /// As asked for, with control characters in hexadecimal; empty if that was not understood.
     pub path: String,
     /// The status of the answer.
     pub status: Status,
@@ -149,7 +149,7 @@ impl Connection {
 
     fn begin(&mut self, answer: Answer) {
         self.served.status = answer.status;
-        self.served.path = answer.path;
+        self.served.path = http::printable(&answer.path);
         let (file, left) = answer.file.map_or((None, 0), |(file, left)| (Some(file), left));
         self.state = State::Sending { pending: Bytes::from(answer.head).into(), file, left };
     }

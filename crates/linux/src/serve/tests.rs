@@ -154,6 +154,15 @@ fn refusal_of_head_has_no_content_and_that_of_a_method_names_the_others() {
 }
 
 #[test]
+fn requested_path_neither_begins_a_line_of_the_log_nor_commands_a_terminal() {
+    let mut case = case("log", u32::MAX);
+    let answer = get(&mut case, "/%1b%5b2J%0a200%20/other");
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    case.server.on_peer_closed(&mut case.host, SOCKET);
+    assert_eq!(case.log.borrow()[0].path, "%1B[2J%0A200 /other");
+}
+
+#[test]
 fn request_in_two_pieces_is_put_together() {
     let mut case = case("pieces", u32::MAX);
     assert_eq!(ask(&mut case, "GET /sub"), "");
