@@ -77,6 +77,10 @@ impl<O: SocketOwner> StreamHost for StackSockets<'_, '_, O> {
         self.stack.read(self.cx, socket, max).unwrap_or_default()
     }
 
+    fn acknowledged(&self, socket: SocketId) -> Option<u64> {
+        self.stack.info(socket).map(|info| info.snd_una)
+    }
+
     // A read gives all that can be read, up to its limit.
     fn drains(&self) -> bool {
         self.cx.has_short_ways()

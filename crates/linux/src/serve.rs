@@ -18,7 +18,7 @@ use wire::Payload;
 
 /// Connections at a time; more are reset.
 const MAX_CONNECTIONS: usize = 256;
-/// Time for a request to arrive, and for a reader to accept further bytes.
+/// Time for a request to arrive, and for a client to acknowledge further bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often impatience is checked.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
@@ -51,6 +51,8 @@ pub struct FileServer {
 struct Connection {
     since: Instant,
     progress_at: Instant,
+    /// Bytes of the answer that the client had acknowledged at the last look.
+    acknowledged: u64,
     state: State,
     served: Served,
 }
@@ -144,7 +146,17 @@ impl Connection {
             time: Duration::ZERO,
             failure: None,
         };
-        Connection { since: now, progress_at: now, state: State::Reading(Vec::new()), served }
+        let state = State::Reading(Vec::new());
+        Connection { since: now, progress_at: now, acknowledged: 0, state, served }
+    }
+
+    /// A client that is slow acknowledges what was written long ago.
+    fn note_progress(&mut self, host: &dyn StreamHost, socket: SocketId) {
+        let acknowledged = host.acknowledged(socket).unwrap_or(0);
+        if acknowledged > self.acknowledged {
+            self.acknowledged = acknowledged;
+            self.progress_at = host.now();
+        }
     }
 
     fn begin(&mut self, answer: Answer) {
@@ -230,7 +242,12 @@ impl Application for FileServer {
                 self.end(socket, Some("closed before the request was complete".to_owned()));
             }
             // What is left are TCP's own time-outs.
-            Some(State::Closing) => self.end(socket, None),
+            Some(State::Closing) => {
+                if let Some(connection) = self.connections.get_mut(&socket) {
+                    connection.progress_at = host.now();
+                }
+                self.end(socket, None);
+            }
             // It may close its side early and still read.
             Some(State::Sending { .. }) | None => {}
         }
@@ -246,6 +263,11 @@ impl Application for FileServer {
 
     fn on_timeout(&mut self, host: &mut dyn StreamHost) {
         let now = host.now();
+        for (socket, connection) in &mut self.connections {
+            if !matches!(connection.state, State::Reading(_)) {
+                connection.note_progress(host, *socket);
+            }
+        }
         let impatient = |connection: &Connection| now - connection.progress_at >= PATIENCE;
         let late: Vec<SocketId> = self
             .connections

@@ -67,6 +67,11 @@ pub trait StreamHost {
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32;
     /// Read at most `max` in-order bytes; empty if nothing is available.
     fn read(&mut self, socket: SocketId, max: u32) -> Payload;
+    /// Bytes of the stream that the peer has acknowledged, its end counted as one; `None` where the
+    /// host does not know.
+    fn acknowledged(&self, _socket: SocketId) -> Option<u64> {
+        None
+    }
     /// Whether a read of less than it may take has left nothing to read now: half of the reads
     /// are then saved.
     fn drains(&self) -> bool {

@@ -38,6 +38,7 @@ struct Script {
     written: Vec<u8>,
     /// Bytes the socket takes before it is full.
     room: u32,
+    acknowledged: u64,
     shut: bool,
     aborted: bool,
 }
@@ -58,6 +59,9 @@ impl StreamHost for Script {
     fn read(&mut self, _socket: SocketId, max: u32) -> Payload {
         let len = self.incoming.len().min(max as usize);
         Bytes::from(self.incoming.drain(..len).collect::<Vec<u8>>()).into()
+    }
+    fn acknowledged(&self, _socket: SocketId) -> Option<u64> {
+        Some(self.acknowledged)
     }
     fn shutdown(&mut self, _socket: SocketId) {
         self.shut = true;
@@ -184,6 +188,36 @@ fn silent_client_is_reset_when_patience_ends() {
     assert!(case.host.aborted);
     assert!(case.log.borrow()[0].failure.as_ref().is_some_and(|why| why.contains("60s")));
     assert_eq!(case.server.poll_deadline(), None);
+}
+
+#[test]
+fn client_that_is_slow_but_acknowledges_gets_the_whole_answer() {
+    for room in [u32::MAX, 1000] {
+        let mut case = case("slow", room);
+        get(&mut case, "/a.bin");
+        assert_eq!(case.host.shut, room == u32::MAX, "written at once where there is room");
+        for seconds in (0..=300).step_by(5) {
+            case.host.now = Instant::from_secs(seconds);
+            case.host.acknowledged += 1000;
+            case.server.on_timeout(&mut case.host);
+        }
+        assert!(!case.host.aborted, "{:?}", case.log.borrow());
+        case.host.now = Instant::from_secs(359);
+        case.server.on_timeout(&mut case.host);
+        assert!(!case.host.aborted);
+        case.host.now = Instant::from_secs(360);
+        case.server.on_timeout(&mut case.host);
+        assert!(case.host.aborted, "60 s after the last acknowledgement");
+    }
+}
+
+#[test]
+fn transfer_lasts_until_the_client_has_closed() {
+    let mut case = case("time", u32::MAX);
+    get(&mut case, "/a.bin");
+    case.host.now = Instant::from_secs(20);
+    case.server.on_peer_closed(&mut case.host, SOCKET);
+    assert_eq!(case.log.borrow()[0].time, Duration::from_secs(20));
 }
 
 #[test]
