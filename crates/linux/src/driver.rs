@@ -68,12 +68,17 @@ impl Driver {
     }
 
     /// From now on an interrupt, a hang-up or a request to terminate does not kill the process
-    /// but ends the waiting. To be called while there is no other thread: those there are would
-    /// still be killed.
+    /// but ends the waiting. A hang-up that the process was started to ignore stays ignored, as
+    /// with nohup(1). To be called while there is no other thread: those there are would still be
+    /// killed.
     pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
         let mut ends = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        for signal in [Signal::SIGINT, Signal::SIGTERM] {
             ends.add(signal);
+        }
+        // A blocked signal would arrive although it is ignored.
+        if !is_ignored(Signal::SIGHUP) {
+            ends.add(Signal::SIGHUP);
         }
         ends.thread_block()?;
         let signals = SignalFd::with_flags(&ends, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
@@ -124,4 +129,12 @@ impl Driver {
         self.armed = timeout;
         Ok(())
     }
+}
+
+/// Whether the process ignores a signal (the mask SigIgn of proc_pid_status(5)).
+fn is_ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal as i32 - 1)) != 0)
 }

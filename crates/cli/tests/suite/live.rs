@@ -225,6 +225,10 @@ fn signals_leave_nothing_and_tell_the_peer() {
     let listener = listener.expect("a listener");
     let (source, kept) = (format!("{KERNEL}/a.txt"), scratch.path("kept"));
     for name in ["INT", "TERM", "HUP"] {
+        if name == "HUP" && ignores_hang_ups() {
+            println!("skipped: SIGHUP is ignored here, and by the programs started here");
+            continue;
+        }
         let child = start(&namespace, &["live", "get", &source, "-o", &kept, "--path", PATH]);
         let mut stream = listener.accept().expect("a connection").0;
         stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
@@ -238,6 +242,42 @@ fn signals_leave_nothing_and_tell_the_peer() {
         let read = stream.read(&mut [0; 10]).expect_err("a reset");
         assert_eq!(read.kind(), ErrorKind::ConnectionReset, "{name}");
     }
+}
+
+/// Whether the test was started by nohup(1) or the like.
+fn ignores_hang_ups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").expect("proc(5)");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("a mask");
+    u64::from_str_radix(mask.trim(), 16).expect("a mask") & 1 != 0
+}
+
+#[test]
+fn server_that_was_started_by_nohup_survives_a_hang_up() {
+    let Some(namespace) = namespace() else { return };
+    let scratch = Scratch::new("live-nohup");
+    scratch.file("hello.txt", "hello");
+    let folder = scratch.path("");
+    let arguments = ["live", "serve", "--dir", &folder, "--listen", ENGINE, "--path", PATH];
+    let child = namespace.run(|| {
+        Command::new("nohup")
+            .arg(env!("CARGO_BIN_EXE_anabranch"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    });
+    let child = child.expect("the namespace").expect("nohup(1)");
+    drop(connect(&namespace));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", "HUP", &id]).status().expect("kill(1)").success());
+    let mut stream = connect(&namespace);
+    stream.write_all(b"GET /hello.txt HTTP/1.0\r\n\r\n").expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.ends_with("hello"), "{answer}");
+    let output = signal(child, "TERM");
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
 }
 
 #[test]
