@@ -45,6 +45,16 @@ impl Subnet {
             && (bits(self.address) ^ bits(other)) & !self.host_mask() == 0
     }
 
+    /// Whether the address is that of a host: neither the subnet itself (of IPv6 its routers'
+    /// anycast address) nor IPv4's broadcast address, neither multicast nor unspecified.
+    pub(crate) fn is_of_a_host(&self) -> bool {
+        let mask = self.host_mask();
+        let host = bits(self.address) & mask;
+        let is_edge = host == 0 || (host == mask && self.address.is_ipv4());
+        let is_one = !self.address.is_multicast() && !self.address.is_unspecified();
+        is_one && !(is_edge && mask > 1)
+    }
+
     /// The lowest address for a host that is none of `taken`: not the first one (the subnet
     /// itself, or its routers' anycast address, RFC 4291 s2.6.1), not IPv4's broadcast address.
     pub fn free_address(&self, taken: &[IpAddr]) -> Option<IpAddr> {
@@ -167,6 +177,16 @@ mod tests {
         assert!(!subnet("10.9.0.1/24").contains(ip("10.9.1.0")));
         assert!(subnet("::/0").contains(ip("2001:db8::1")));
         assert!(!subnet("0.0.0.0/0").contains(ip("::1")));
+    }
+
+    #[test]
+    fn subnets_and_groups_are_no_hosts() {
+        for text in ["10.9.0.7/24", "10.9.0.0/31", "10.9.0.0/32", "fd00::1", "fd00::ffff/112"] {
+            assert!(subnet(text).is_of_a_host(), "{text}");
+        }
+        for text in ["10.9.0.0/24", "10.9.0.255", "0.0.0.0/32", "224.0.0.1", "ff02::1", "fd00::"] {
+            assert!(!subnet(text).is_of_a_host(), "{text}");
+        }
     }
 
     #[test]

@@ -145,7 +145,8 @@ pub(crate) fn open(
         if tun.is_ours() {
             set_up_new(&mut netlink, path, listen.filter(|_| number == 0))?;
         }
-        interfaces.push(adopt(&mut netlink, path, tun, listen)?);
+        let engines = engines_beside(paths, number, &interfaces);
+        interfaces.push(adopt(&mut netlink, path, tun, (listen, &engines))?);
     }
     if let Some(address) = listen
         && !interfaces.iter().any(|interface| interface.addresses.contains(&address))
@@ -156,6 +157,13 @@ pub(crate) fn open(
         )));
     }
     Ok(interfaces)
+}
+
+/// The engine's addresses on other devices than number `number`: those it has, and those given.
+fn engines_beside(paths: &[PathDevice], number: usize, open: &[Interface]) -> Vec<IpAddr> {
+    let others = paths.iter().enumerate().filter(|(other, _)| *other != number);
+    let given = others.flat_map(|(_, path)| path.addresses.iter().map(|subnet| subnet.address));
+    given.chain(open.iter().flat_map(|interface| interface.addresses.iter().copied())).collect()
 }
 
 /// `tun0 has 10.9.0.2, tun1 has 10.9.1.2`.
@@ -219,7 +227,7 @@ fn adopt(
     netlink: &mut Netlink,
     path: &PathDevice,
     tun: Tun,
-    listen: Option<IpAddr>,
+    (listen, engines): (Option<IpAddr>, &[IpAddr]),
 ) -> Result<Interface, LiveError> {
     let doing = format!("reading the addresses of {}", path.name);
     let link = netlink.link(&path.name).map_err(|error| failed(&doing, &error))?;
@@ -233,30 +241,42 @@ fn adopt(
     let taken: Vec<IpAddr> = known.iter().map(|(_, known)| known.subnet.address).collect();
     let here: Vec<KernelAddress> =
         known.into_iter().filter(|(at, _)| *at == index).map(|(_, known)| known).collect();
-    let addresses = engine_addresses(path, &here, &taken, listen)?;
+    let addresses = engine_addresses(path, &here, (&taken, engines), listen)?;
     let port = Port::Tun(TunPath::new(tun));
     Ok(Interface { port, index, addresses, mtu, backup: path.backup })
 }
 
-/// The engine's addresses: those given, or one next to each of the kernel's; `listen` in its
-/// subnet.
+/// The engine's addresses: those given, or one in each subnet of the kernel's; `listen` in its
+/// subnet. `kernels` are all addresses of the kernel, `engines` those of the engine elsewhere.
 fn engine_addresses(
     path: &PathDevice,
     here: &[KernelAddress],
-    taken: &[IpAddr],
+    (kernels, engines): (&[IpAddr], &[IpAddr]),
     listen: Option<IpAddr>,
 ) -> Result<Vec<IpAddr>, LiveError> {
     let given: Vec<IpAddr> = path.addresses.iter().map(|subnet| subnet.address).collect();
-    if let Some(address) = given.iter().chain(&listen).find(|address| taken.contains(address)) {
+    if let Some(address) = given.iter().chain(&listen).find(|address| kernels.contains(address)) {
         return Err(LiveError::Usage(format!(
             "{address} is the kernel's own address; the engine needs another one of its subnet"
         )));
     }
-    let beside = |kernel: &KernelAddress| match listen {
-        Some(address) if kernel.subnet.contains(address) => Some(address),
-        _ => kernel.engine_address(taken),
-    };
-    let addresses = if given.is_empty() { here.iter().filter_map(beside).collect() } else { given };
+    if let Some(address) = given.iter().find(|address| engines.contains(address)) {
+        return Err(LiveError::Usage(format!(
+            "{address} is the address of another device; give each device one of its own"
+        )));
+    }
+    let mut taken = [kernels, engines].concat();
+    let mut addresses = given.clone();
+    let unknown = here.iter().enumerate().filter(|_| given.is_empty());
+    for (_, kernel) in unknown.filter(|(number, kernel)| !is_repeated(kernel, &here[..*number])) {
+        let wanted = listen.filter(|address| kernel.subnet.contains(*address));
+        let wanted = wanted.filter(|address| !taken.contains(address));
+        let address = wanted.or_else(|| kernel.engine_address(&taken));
+        if let Some(address) = address.filter(|address| !taken.contains(address)) {
+            taken.push(address);
+            addresses.push(address);
+        }
+    }
     if addresses.is_empty() {
         let name = &path.name;
         return Err(LiveError::missing(
@@ -265,6 +285,16 @@ fn engine_addresses(
         ));
     }
     Ok(addresses)
+}
+
+/// Whether an address is in the subnet of an earlier one: the engine is the neighbour of both.
+fn is_repeated(kernel: &KernelAddress, earlier: &[KernelAddress]) -> bool {
+    let of_subnet = |other: &KernelAddress| {
+        other.peer.is_none()
+            && other.subnet.prefix_len == kernel.subnet.prefix_len
+            && other.subnet.contains(kernel.subnet.address)
+    };
+    kernel.peer.is_none() && earlier.iter().any(of_subnet)
 }
 
 fn failed(doing: &str, error: &std::io::Error) -> LiveError {
@@ -296,28 +326,55 @@ mod tests {
 
     #[test]
     fn engine_has_an_address_of_each_family_beside_the_kernels() {
-        let ours = engine_addresses(&path(&[]), &kernel(), &taken(), None).expect("addresses");
+        let ours =
+            engine_addresses(&path(&[]), &kernel(), (&taken(), &[]), None).expect("addresses");
         assert_eq!(ours, [ip("10.9.0.2"), ip("fd00::2")]);
     }
 
     #[test]
     fn address_to_listen_at_replaces_the_one_of_its_subnet() {
         let listen = Some(ip("10.9.0.77"));
-        let ours = engine_addresses(&path(&[]), &kernel(), &taken(), listen).expect("addresses");
+        let taken = (&taken()[..], &[][..]);
+        let ours = engine_addresses(&path(&[]), &kernel(), taken, listen).expect("addresses");
         assert_eq!(ours, [ip("10.9.0.77"), ip("fd00::2")]);
+    }
+
+    #[test]
+    fn engine_has_one_address_a_subnet_and_no_address_twice() {
+        let here: Vec<KernelAddress> = ["10.9.0.1/24", "10.9.0.5/24", "10.9.0.5/16"]
+            .map(|text| KernelAddress { subnet: text.parse().expect("a subnet"), peer: None })
+            .into();
+        let kernels = [ip("10.9.0.1"), ip("10.9.0.5")];
+        let ours = |engines: &[IpAddr], listen: Option<IpAddr>| {
+            engine_addresses(&path(&[]), &here, (&kernels, engines), listen).expect("addresses")
+        };
+        assert_eq!(ours(&[], None), [ip("10.9.0.2"), ip("10.9.0.3")]);
+        assert_eq!(ours(&[], Some(ip("10.9.0.7"))), [ip("10.9.0.7"), ip("10.9.0.2")]);
+        let elsewhere = [ip("10.9.0.2"), ip("10.9.0.7")];
+        assert_eq!(ours(&elsewhere, Some(ip("10.9.0.7"))), [ip("10.9.0.3"), ip("10.9.0.4")]);
+        let peer = Some(ip("10.9.0.9"));
+        let both = [kernels[0], kernels[1]]
+            .map(|address| KernelAddress { subnet: Subnet { address, prefix_len: 32 }, peer });
+        let ours = engine_addresses(&path(&[]), &both, (&kernels, &[]), None).expect("addresses");
+        assert_eq!(ours, [ip("10.9.0.9")]);
+        let given = path(&["10.9.0.2"]);
+        let error = engine_addresses(&given, &here, (&kernels, &elsewhere), None);
+        let error = error.expect_err("taken").to_string();
+        assert!(error.contains("10.9.0.2 is the address of another device"), "{error}");
     }
 
     #[test]
     fn address_of_the_kernel_is_refused() {
         for (path, listen) in [(path(&["10.9.0.1"]), None), (path(&[]), Some(ip("10.9.0.1")))] {
-            let error = engine_addresses(&path, &kernel(), &taken(), listen).expect_err("taken");
+            let taken = (&taken()[..], &[][..]);
+            let error = engine_addresses(&path, &kernel(), taken, listen).expect_err("taken");
             assert!(error.to_string().contains("10.9.0.1 is the kernel's own"), "{error}");
         }
     }
 
     #[test]
     fn device_without_addresses_asks_for_one() {
-        let error = engine_addresses(&path(&[]), &[], &[], None).expect_err("none");
+        let error = engine_addresses(&path(&[]), &[], (&[], &[]), None).expect_err("none");
         assert!(error.to_string().contains("ip addr add"), "{error}");
     }
 }

@@ -159,7 +159,7 @@ fn read_item(devices: &mut Vec<PathDevice>, item: &str) -> Result<(), String> {
             devices.push(PathDevice { name, addresses, backup: false });
         }
         Some(("addr", address)) => {
-            let subnet = address.parse().map_err(|()| format!("`{address}` is not an address"))?;
+            let subnet = engine_subnet(devices, address)?;
             let device = devices.last_mut().ok_or("an address needs a device before it")?;
             device.addresses.push(subnet);
         }
@@ -173,6 +173,19 @@ fn read_item(devices: &mut Vec<PathDevice>, item: &str) -> Result<(), String> {
         None => return Err(format!("`{item}` is not KEY=VALUE")),
     }
     Ok(())
+}
+
+/// An address that the engine can have and has on no other device.
+fn engine_subnet(devices: &[PathDevice], text: &str) -> Result<Subnet, String> {
+    let subnet: Subnet = text.parse().map_err(|()| format!("`{text}` is not an address"))?;
+    if !subnet.is_of_a_host() {
+        return Err(format!("{subnet} is not the address of one host"));
+    }
+    let known = devices.iter().flat_map(|device| &device.addresses);
+    match known.into_iter().any(|known| known.address == subnet.address) {
+        true => Err(format!("{} is given twice", subnet.address)),
+        false => Ok(subnet),
+    }
 }
 
 /// What the kernel accepts as a device's name.
@@ -222,6 +235,9 @@ mod tests {
             ("backup", "device before"),
             ("dev=a,addr=10.0.0.300", "is not an address"),
             ("dev=a,via=b", "unknown key"),
+            ("dev=a,addr=10.0.0.2,dev=b,addr=10.0.0.2/16", "10.0.0.2 is given twice"),
+            ("dev=a,addr=10.0.0.0/24", "10.0.0.0/24 is not the address of one host"),
+            ("dev=a,addr=ff02::1", "ff02::1/64 is not the address of one host"),
         ] {
             let error = parse([text]).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

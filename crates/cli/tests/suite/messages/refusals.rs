@@ -404,6 +404,7 @@ fn arguments_of_live() {
         &serve("addr=10.9.0.2", "10.9.0.2:80"),
         &serve("backup", "10.9.0.2:80"),
         &serve("dev=tun0,addr=10.9", "10.9.0.2:80"),
+        &serve("dev=tun0,addr=10.9.0.0", "10.9.0.2:80"),
         &serve("dev=tun0,dev=tun0", "10.9.0.2:80"),
         &serve("dev=", "10.9.0.2:80"),
         &serve("dev=a-name-that-is-too-long", "10.9.0.2:80"),
