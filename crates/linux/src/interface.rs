@@ -213,13 +213,28 @@ fn set_up_new(
             ),
         ));
     }
-    let taken: Vec<IpAddr> = ours.iter().map(|subnet| subnet.address).collect();
-    let other_end = |subnet: &Subnet| {
-        let free = subnet.free_address(&taken).map(|ip| Subnet { address: ip, ..*subnet });
-        free.ok_or_else(|| LiveError::Usage(format!("{subnet} has no room for a second host")))
-    };
-    let kernels = ours.iter().map(other_end).collect::<Result<Vec<_>, _>>()?;
+    let kernels = other_ends(&ours)?;
     bring_up(netlink, name, &kernels).map_err(|error| failed(&format!("setting {name} up"), &error))
+}
+
+/// The kernel's addresses on a device that is made for these of the engine: one a subnet.
+fn other_ends(ours: &[Subnet]) -> Result<Vec<Subnet>, LiveError> {
+    let mut taken: Vec<IpAddr> = ours.iter().map(|subnet| subnet.address).collect();
+    let mut kernels: Vec<Subnet> = Vec::new();
+    for subnet in ours {
+        let is_same = |known: &Subnet| {
+            known.prefix_len == subnet.prefix_len && known.contains(subnet.address)
+        };
+        if kernels.iter().any(is_same) {
+            continue;
+        }
+        let address = subnet
+            .free_address(&taken)
+            .ok_or_else(|| LiveError::Usage(format!("{subnet} has no room for a second host")))?;
+        taken.push(address);
+        kernels.push(Subnet { address, ..*subnet });
+    }
+    Ok(kernels)
 }
 
 /// Take a device as it is now.
@@ -361,6 +376,19 @@ mod tests {
         let error = engine_addresses(&given, &here, (&kernels, &elsewhere), None);
         let error = error.expect_err("taken").to_string();
         assert!(error.contains("10.9.0.2 is the address of another device"), "{error}");
+    }
+
+    #[test]
+    fn kernel_has_one_address_a_subnet_of_a_new_device() {
+        let subnets = |texts: &[&str]| {
+            let parse = |text: &&str| text.parse::<Subnet>().expect("a subnet");
+            texts.iter().map(parse).collect::<Vec<Subnet>>()
+        };
+        let kernels = other_ends(&subnets(&["10.7.0.2", "10.7.0.3", "fd00::2", "10.7.0.4/16"]));
+        let expected = subnets(&["10.7.0.1", "fd00::1", "10.7.0.5/16"]);
+        assert_eq!(kernels.expect("addresses"), expected);
+        let error = other_ends(&subnets(&["10.7.0.1/30", "10.7.0.2/30"])).expect_err("full");
+        assert!(error.to_string().contains("10.7.0.1/30 has no room"), "{error}");
     }
 
     #[test]
