@@ -28,6 +28,7 @@ pub use inside::become_program;
 pub use measure::measure;
 pub use priority::{Urgency, hurry};
 pub use quality::RunQuality;
+pub(crate) use setup::ENGINE_DEVICE;
 pub use setup::{EmulatedHost, Side, address};
 
 use crate::clock::Clock;

@@ -20,6 +20,8 @@ use transport::path_manager::{LIMIT, Limits};
 /// Packets that may wait in a device for the loop to take them out: more than a card's queue
 /// holds, so that packets are dropped by the links and not here.
 const DEVICE_QUEUE: u32 = 4000;
+/// Name of the devices of an engine that runs in a host, before the number of the path.
+pub(crate) const ENGINE_DEVICE: &str = "engine";
 /// The first of the tables of routes by source address.
 const FIRST_TABLE: u32 = 100;
 
@@ -58,11 +60,25 @@ pub(super) fn device_names(paths: &[String]) -> Vec<String> {
     const LONGEST: usize = 15;
     /// Have a meaning of their own below `net` of sysctl and to the kernel.
     const TAKEN: [&str; 5] = ["all", "default", "lo", ".", ".."];
-    let usable = |name: &str| !name.is_empty() && name.len() <= LONGEST && !TAKEN.contains(&name);
-    let name = |(number, name): (usize, &String)| {
-        if usable(name) { name.clone() } else { format!("path{number}") }
+    let usable = |name: &str| {
+        !name.is_empty() && name.len() <= LONGEST && !TAKEN.contains(&name) && !is_of_engine(name)
     };
-    paths.iter().enumerate().map(name).collect()
+    let mut names: Vec<String> = Vec::with_capacity(paths.len());
+    for (number, path) in paths.iter().enumerate() {
+        let other = |name: &String| !paths.contains(name) && !names.contains(name);
+        let name = match usable(path) {
+            true => Some(path.clone()),
+            false => (number..).map(|number| format!("path{number}")).find(other),
+        };
+        names.extend(name);
+    }
+    names
+}
+
+/// Whether the engine as a system under test calls its devices so.
+fn is_of_engine(name: &str) -> bool {
+    let number = name.strip_prefix(ENGINE_DEVICE);
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl EmulatedHost {
@@ -202,6 +218,9 @@ mod tests {
     fn devices_are_called_like_their_paths_where_that_is_possible() {
         let names = ["wlan", "lo", "a-very-long-name-of-a-path", ".."].map(str::to_owned);
         assert_eq!(device_names(&names), ["wlan", "path1", "path2", "path3"]);
+        let names = ["path1", "a-very-long-name-of-a-path", "path3", "engine0", "engineer"];
+        let names = device_names(&names.map(str::to_owned));
+        assert_eq!(names, ["path1", "path2", "path3", "path4", "engineer"]);
     }
 
     #[test]

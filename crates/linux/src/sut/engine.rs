@@ -14,6 +14,7 @@ use super::{SERVER_PORT, SutPath, SutPaths, SutQuantity, SutRecord, SutRun, SutS
 use super::{T3_TIMEOUTS, joined, settle_in};
 use crate::address::Subnet;
 use crate::clock::Clock;
+use crate::emulator::ENGINE_DEVICE;
 use crate::error::LiveError;
 use crate::ledger::{Ledger, Sent};
 use crate::live::{Endpoint, Live, Stopper};
@@ -155,7 +156,7 @@ fn route(paths: SutPaths<'_>, role: Role, number: usize) -> io::Result<()> {
 impl Common<'_> {
     fn plan(&self, role: Role) -> Plan {
         let device = |number: &usize| PathDevice {
-            name: format!("engine{number}"),
+            name: format!("{ENGINE_DEVICE}{number}"),
             addresses: vec![engine_address(*number, role, self.ipv4, 2)],
             backup: false,
         };
