@@ -249,6 +249,7 @@ fn serve(args: &ServeArgs) -> Result<End, LiveError> {
 
 fn get(args: &GetArgs) -> Result<End, LiveError> {
     let (server, path) = source(&args.source)?;
+    let path = path.as_str();
     let own_name = || PathBuf::from(path.rsplit('/').next().unwrap_or(path));
     let output = args.output.clone().unwrap_or_else(own_name);
     let paths = paths(&args.common)?;
@@ -424,11 +425,23 @@ fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
     Ok(address)
 }
 
-/// Parses `ADDR:PORT/FILE`, also in the form of a URL.
-fn source(text: &str) -> Result<(SocketAddr, &str), LiveError> {
-    let bare = text.strip_prefix("http://").unwrap_or(text);
+/// Parses `ADDR:PORT/FILE`, also in the form of a URL, whose path is in percent-encoding (RFC 3986
+/// s2.1).
+fn source(text: &str) -> Result<(SocketAddr, String), LiveError> {
+    let url = text.strip_prefix("http://");
     let refuse = || LiveError::Usage(format!("{text}: no file is named; write ADDR:PORT/FILE"));
-    let (server, path) = bare.split_once('/').ok_or_else(refuse)?;
+    let (server, path) = url.unwrap_or(text).split_once('/').ok_or_else(refuse)?;
+    let path = match url {
+        None => path.to_owned(),
+        Some(_) if path.contains('?') => {
+            let why = "queries are not supported; write `%3F` for a `?` in the name of the file";
+            return Err(LiveError::Usage(format!("{text}: {why}")));
+        }
+        Some(_) if path.is_empty() || path.ends_with('/') => return Err(refuse()),
+        Some(_) => Download::decoded(path).ok_or_else(|| {
+            LiveError::Usage(format!("{text}: the path is not that of a file in a URL"))
+        })?,
+    };
     if path.is_empty() || path.ends_with('/') {
         return Err(refuse());
     }
@@ -513,6 +526,24 @@ mod tests {
     use crate::command::{Cli, Command};
     use clap::Parser;
     use lab::scenario::Key;
+
+    #[test]
+    fn path_of_a_url_is_decoded_and_a_plain_one_is_not() {
+        let path = |text: &str| source(text).map(|(_, path)| path).map_err(|why| why.to_string());
+        assert_eq!(path("10.9.0.1:80/a%20b"), Ok("a%20b".to_owned()));
+        assert_eq!(path("10.9.0.1:80/a?b#c"), Ok("a?b#c".to_owned()));
+        assert_eq!(path("http://10.9.0.1:80/a%20b%3f/%C3%BC#top"), Ok("a b?/ü".to_owned()));
+        for (text, part) in [
+            ("http://10.9.0.1:80/a?b=1", "queries"),
+            ("http://10.9.0.1:80/a%2", "in a URL"),
+            ("http://10.9.0.1:80/a%00", "in a URL"),
+            ("http://10.9.0.1:80/", "no file is named"),
+            ("http://10.9.0.1:80", "no file is named"),
+        ] {
+            let why = path(text).expect_err(text);
+            assert!(why.contains(part), "{text}: {why}");
+        }
+    }
 
     fn common(more: &[&str]) -> CommonArgs {
         let words = ["anabranch", "live", "get", "10.9.0.1:80/x", "--path", "dev=tun0"];

@@ -87,6 +87,11 @@ impl Download {
         })
     }
 
+    /// The file that the path of a URL names, which has no leading `/`; `None` if it names none.
+    pub fn decoded(path: &str) -> Option<String> {
+        http::decode_path(&format!("/{path}"))
+    }
+
     /// The same with a request of HTTP/1.1, for servers that do not encode their answer.
     #[must_use]
     pub fn with_http11(mut self, path: &str) -> Self {

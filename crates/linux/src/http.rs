@@ -173,7 +173,7 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Strin
 }
 
 /// The file that the path of a request names; `None` if it leads anywhere but down.
-fn decode_path(path: &str) -> Option<String> {
+pub(crate) fn decode_path(path: &str) -> Option<String> {
     let path = path.split(['?', '#']).next()?.strip_prefix('/')?;
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

@@ -427,6 +427,8 @@ fn arguments_of_live() {
         &[&get[..], &["--udp-port", "0"]].concat(),
         &["live", "get", "10.9.0.1:8080", "--path", "dev=tun0"],
         &["live", "get", "10.9.0.1:8080/", "--path", "dev=tun0"],
+        &["live", "get", "http://10.9.0.1:8080/a?b", "--path", "dev=tun0"],
+        &["live", "get", "http://10.9.0.1:8080/a%2", "--path", "dev=tun0"],
         &[&get[..], &["--protocol", "cmt-sctp"]].concat(),
         &[&get[..], &["--protocol", "tcp", "--cc", "lia"]].concat(),
         &[&get[..], &["--cc", "bbr"]].concat(),
