@@ -50,6 +50,8 @@ pub struct Download {
     hash: Option<Sha256>,
     on_progress: Box<dyn FnMut(Progress)>,
     state: State,
+    /// Once it was opened.
+    socket: Option<SocketId>,
     started: Instant,
     progress_at: Instant,
     progress: Progress,
@@ -80,6 +82,7 @@ impl Download {
             hash: hash.then(Sha256::new),
             on_progress: Box::new(on_progress),
             state: State::Connecting,
+            socket: None,
             started: Instant::ZERO,
             progress_at: Instant::ZERO,
             progress: Progress { received: 0, total: None },
@@ -174,8 +177,11 @@ impl Application for Download {
     fn on_start(&mut self, host: &mut dyn StreamHost) {
         self.started = host.now();
         self.progress_at = self.started;
-        if let Err(failure) = host.connect() {
-            self.result = Some(Err(format!("connecting to {}: {failure}", self.server)));
+        match host.connect() {
+            Ok(socket) => self.socket = Some(socket),
+            Err(failure) => {
+                self.result = Some(Err(format!("connecting to {}: {failure}", self.server)));
+            }
         }
     }
 
@@ -231,6 +237,9 @@ impl Application for Download {
 
     fn on_timeout(&mut self, host: &mut dyn StreamHost) {
         if self.result.is_none() && host.now() - self.progress_at >= PATIENCE {
+            if let Some(socket) = self.socket {
+                host.abort(socket);
+            }
             self.result = Some(Err(format!("nothing arrived for {PATIENCE}")));
         }
     }

@@ -129,6 +129,7 @@ fn cut_and_refused_downloads_say_why_and_leave_nothing() {
     case.host.now = Instant::ZERO + PATIENCE;
     case.download.on_timeout(&mut case.host);
     assert!(case.failure().contains("nothing arrived"), "{}", case.failure());
+    assert!(case.host.aborted, "the server must not keep the connection");
     let folder = case.folder.clone();
     drop(std::mem::replace(&mut case.download, other(&folder)));
     assert_eq!(case.files(), [".other.anabranch"]);
