@@ -2,7 +2,8 @@
 //!
 //! The one place besides the command's progress where a clock is read.
 
-use base::Instant;
+use base::{Duration, Instant};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Counts from its creation.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,15 @@ impl Clock {
     pub fn now(&self) -> Instant {
         let nanos = read().duration_since(self.origin).as_nanos();
         Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// The time of day at its creation, since 1970 (UTC): for captures, no engine has it.
+    #[allow(clippy::disallowed_methods, reason = "times of packets in a capture")]
+    pub(crate) fn since_1970(&self) -> Duration {
+        let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let elapsed = (self.now() - Instant::ZERO).as_nanos();
+        let nanos = day.as_nanos().saturating_sub(elapsed.into());
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }
 

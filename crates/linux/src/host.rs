@@ -13,10 +13,11 @@ use crate::ledger::Ledger;
 use crate::live::{Endpoint, LiveCounters};
 use crate::offload::{self, LONGEST_READ, Read};
 use crate::udp_path::{Arrival, Received};
-use base::{Context, Instant, InterfaceId, Recorder, SocketId};
+use base::{Context, Duration, Instant, InterfaceId, Recorder, SocketId};
 use harness::{SocketOwner, StackSockets, deliver};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use traffic::{Application, StreamHost};
 use transport::{
     Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, Stack, StackConfig,
@@ -35,7 +36,29 @@ const ACKNOWLEDGED_READS: usize = 8;
 const DRAIN_LIMIT: u32 = 1_000_000;
 
 /// Where captured packets go.
-pub(crate) type Capture = PcapngWriter<std::io::BufWriter<std::fs::File>>;
+pub(crate) struct Capture {
+    file: PcapngWriter<std::io::BufWriter<std::fs::File>>,
+    /// The time of day at time zero, since 1970.
+    origin: Duration,
+}
+
+impl Capture {
+    /// To a new file, with an interface of each name and the time of day of `clock`.
+    pub(crate) fn create(file: &Path, names: &[&str], clock: Clock) -> std::io::Result<Self> {
+        let out = std::io::BufWriter::new(std::fs::File::create(file)?);
+        Ok(Capture { file: PcapngWriter::new(out, names)?, origin: clock.since_1970() })
+    }
+
+    /// Passes everything to the operating system.
+    pub(crate) fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+
+    fn write(&mut self, interface: usize, now: Instant, datagram: &[u8]) -> Result<(), LiveError> {
+        let written = self.file.write_datagram(interface, now + self.origin, datagram);
+        written.map_err(|error| LiveError::Failed(format!("writing the capture: {error}")))
+    }
+}
 
 /// A host with one application.
 pub(crate) struct LiveHost<A> {
@@ -160,7 +183,7 @@ impl<A: Application> LiveHost<A> {
         let now = self.clock.now();
         let datagram = &self.buffer[..len];
         if let Some(capture) = &mut self.capture {
-            capture.write_datagram(number, now, datagram).map_err(|error| capturing(&error))?;
+            capture.write(number, now, datagram)?;
         }
         self.counters.received += 1;
         match Packet::parse(datagram) {
@@ -180,7 +203,7 @@ impl<A: Application> LiveHost<A> {
         let read = offload::read(bytes);
         if let (Some(capture), None | Some(Read::Whole(_))) = (&mut self.capture, &read) {
             let datagram = bytes.get(offload::HEADER..).unwrap_or_default();
-            capture.write_datagram(number, now, datagram).map_err(|error| capturing(&error))?;
+            capture.write(number, now, datagram)?;
         }
         match read {
             Some(Read::Whole(packet)) => {
@@ -278,7 +301,7 @@ impl<A: Application> LiveHost<A> {
         self.out.clear();
         packet.emit(&mut self.out);
         let now = self.clock.now();
-        capture.write_datagram(number, now, &self.out).map_err(|error| capturing(&error))
+        capture.write(number, now, &self.out)
     }
 
     /// Sends what devices and sockets have gathered.
@@ -310,7 +333,7 @@ impl<A: Application> LiveHost<A> {
     }
 
     /// Fire what is due; the time until the next thing is.
-    pub(crate) fn fire(&mut self) -> Result<Option<base::Duration>, LiveError> {
+    pub(crate) fn fire(&mut self) -> Result<Option<Duration>, LiveError> {
         let now = self.clock.now();
         if self.stack.poll_deadline().is_some_and(|deadline| deadline <= now) {
             self.input(Input::Timeout)?;
@@ -485,8 +508,4 @@ fn chance(entropy: &mut Entropy) -> Result<base::Chance, LiveError> {
 
 fn no_chance(error: &std::io::Error) -> LiveError {
     LiveError::Failed(format!("the system gives no random bytes: {error}"))
-}
-
-fn capturing(error: &std::io::Error) -> LiveError {
-    LiveError::Failed(format!("writing the capture: {error}"))
 }

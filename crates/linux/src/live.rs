@@ -5,7 +5,7 @@
 use crate::clock::Clock;
 use crate::driver::Driver;
 use crate::error::LiveError;
-use crate::host::{LiveHost, local_for};
+use crate::host::{Capture, LiveHost, local_for};
 use crate::interface::{self, Interface, Port};
 use crate::ledger::Ledger;
 use crate::monitor::Monitor;
@@ -13,8 +13,6 @@ use crate::path::{PathDevice, UdpAddress};
 use crate::udp_path::SCTP_UDP_PORT;
 use base::{Duration, Instant, Recorder};
 use mio::Waker;
-use std::fs::File;
-use std::io::BufWriter;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +20,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use traffic::Application;
 use transport::sctp::Addresses;
 use transport::{InterfaceEvent, ProtocolConfig};
-use wire::PcapngWriter;
 use wire::sctp::UdpPorts;
 
 /// How long connections may take to close when the application is done: a few round trips.
@@ -175,12 +172,13 @@ impl<A: Application> Live<A> {
         Ok(Live { host, driver, monitor, stopper, switch })
     }
 
-    /// Write every packet that passes to a pcapng file, one interface per device.
+    /// Write every packet that passes to a pcapng file, one interface per device, with the time of
+    /// day.
     pub fn capture(&mut self, file: &Path) -> Result<(), LiveError> {
         let failed = |error| LiveError::Failed(format!("capturing to {}: {error}", file.display()));
-        let out = BufWriter::new(File::create(file).map_err(failed)?);
         let names: Vec<&str> = self.host.interfaces.iter().map(|each| each.port.name()).collect();
-        self.host.capture = Some(PcapngWriter::new(out, &names).map_err(failed)?);
+        let capture = Capture::create(file, &names, self.host.clock);
+        self.host.capture = Some(capture.map_err(failed)?);
         Ok(())
     }
 

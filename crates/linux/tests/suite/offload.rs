@@ -9,7 +9,7 @@ use linux::{End, Endpoint, Live, LiveCounters, PathDevice};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use transport::{Protocol, ProtocolConfig, TcpConfig};
 use wire::{CaptureReader, Packet, ParseError};
 
@@ -85,15 +85,25 @@ fn kernel_merges_what_it_sends_and_segments_what_the_engine_sends() {
     }
 }
 
+/// Seconds since 1970.
+#[allow(clippy::disallowed_methods, reason = "what times of captures are compared with")]
+fn time_of_day() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs()
+}
+
 #[test]
 fn capture_has_packets_as_they_would_be_on_a_wire() {
     let folder = Folder::new("offload-capture");
+    let begun = time_of_day();
     let Some(counters) = transfer(Protocol::Mptcp, Family::V4, Some(&folder)) else { return };
     let file = std::fs::read(folder.0.join("pcapng")).expect("a capture");
     let (mut packets, mut longest) = (0, 0);
     for captured in CaptureReader::new(&file).expect("a capture") {
         packets += 1;
-        match Packet::parse(captured.expect("a packet").datagram) {
+        let captured = captured.expect("a packet");
+        let time = captured.time.as_nanos() / 1_000_000_000;
+        assert!((begun..=time_of_day()).contains(&time), "the time of day: {time} at {begun}");
+        match Packet::parse(captured.datagram) {
             Ok(packet) => longest = packet.wire_len().max(longest),
             // Multicast of IPv6.
             Err(ParseError::IcmpType { .. }) => {}
