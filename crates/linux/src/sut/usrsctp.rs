@@ -34,6 +34,8 @@ const MESSAGE_BYTES: u32 = 1452;
 const NEVER: u32 = 65_535;
 /// Longest wait for an answer of the program that takes no network.
 const ANSWER: Duration = Duration::from_secs(5);
+/// Line in place of those of a program that has ended.
+const ENDED: &str = "ended";
 /// Lines of the last interval may come this much later.
 const LATE: Duration = Duration::from_millis(50);
 
@@ -183,11 +185,8 @@ impl Plan<'_> {
         let sender = sender.clone();
         // It ends with the output of the program.
         thread::spawn(move || {
-            let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines());
-            for line in lines.map_while(Result::ok) {
-                if sender.send((role, line)).is_err() {
-                    return;
-                }
+            if let Some(output) = output {
+                pass_lines(output, role, &sender);
             }
         });
         Ok(End { child })
@@ -221,6 +220,16 @@ impl Plan<'_> {
             arguments.push(format!("remote={server}"));
         }
         arguments
+    }
+}
+
+/// Passes the lines of a program's output, and at its end one of our own.
+fn pass_lines(output: impl io::Read, role: Role, sender: &Sender<(Role, String)>) {
+    let lines = BufReader::new(output).lines().map_while(Result::ok);
+    for line in lines.chain(std::iter::once(ENDED.to_owned())) {
+        if sender.send((role, line)).is_err() {
+            return;
+        }
     }
 }
 
@@ -280,6 +289,10 @@ impl Until<'_> {
                 return Ok(());
             }
             match lines.recv_timeout(std_time(end - now)) {
+                Ok((_, line)) if line == ENDED => {
+                    let what = "a process of usrsctp ended during the transfer";
+                    return Err(LiveError::Failed(what.to_owned()));
+                }
                 Ok((role, line)) => seen.on_line(role, &line, receiver)?,
                 Err(RecvTimeoutError::Timeout) => return Ok(()),
                 Err(RecvTimeoutError::Disconnected) => {
@@ -453,6 +466,18 @@ mod tests {
         assert_eq!(seen.brought, brought, "of the sender's addresses");
         let failed = seen.on_line(Role::Server, "failed bindx: no such address", Role::Client);
         assert!(failed.expect_err("a failure").to_string().contains("bindx: no such address"));
+    }
+
+    #[test]
+    fn program_that_ends_during_a_transfer_is_not_waited_for() {
+        let (sender, lines) = channel();
+        pass_lines(&b"connected 5\nread 9 100\n"[..], Role::Client, &sender);
+        let (clock, traffic) = (Clock::start(), Traffic::BulkSize(1000));
+        let until = Until { limit: Instant::from_secs(3600), traffic: &traffic };
+        let mut seen = Seen::default();
+        let why = until.watch(&clock, &lines, Role::Client, &mut seen).expect_err("an end");
+        assert!(why.to_string().contains("ended during the transfer"), "{why}");
+        assert_eq!(seen.read(), 100);
     }
 
     #[test]
