@@ -285,6 +285,11 @@ fn engine_addresses(
     let unknown = here.iter().enumerate().filter(|_| given.is_empty());
     for (_, kernel) in unknown.filter(|(number, kernel)| !is_repeated(kernel, &here[..*number])) {
         let wanted = listen.filter(|address| kernel.subnet.contains(*address));
+        let own = wanted.map(|address| Subnet { address, ..kernel.subnet });
+        if let Some(own) = own.filter(|own| !own.is_of_a_host()) {
+            let what = format!("{own} is not the address of one host; listen at another one");
+            return Err(LiveError::Usage(what));
+        }
         let wanted = wanted.filter(|address| !taken.contains(address));
         let address = wanted.or_else(|| kernel.engine_address(&taken));
         if let Some(address) = address.filter(|address| !taken.contains(address)) {
@@ -376,6 +381,16 @@ mod tests {
         let error = engine_addresses(&given, &here, (&kernels, &elsewhere), None);
         let error = error.expect_err("taken").to_string();
         assert!(error.contains("10.9.0.2 is the address of another device"), "{error}");
+    }
+
+    #[test]
+    fn server_cannot_listen_at_a_subnet_or_its_broadcast_address() {
+        for address in ["10.9.0.0", "10.9.0.255", "fd00::"] {
+            let listen = Some(ip(address));
+            let refused = engine_addresses(&path(&[]), &kernel(), (&taken(), &[]), listen);
+            let error = refused.expect_err(address).to_string();
+            assert!(error.contains(&format!("{address}/")), "{error}");
+        }
     }
 
     #[test]
