@@ -188,9 +188,9 @@ fn engine_subnet(devices: &[PathDevice], text: &str) -> Result<Subnet, String> {
     }
 }
 
-/// What the kernel accepts as a device's name.
+/// What the kernel accepts as a device's name. `%d` would be a pattern of names.
 fn check_name(name: &str) -> Result<(), String> {
-    let odd = |c: char| c == '/' || c == ':' || c.is_whitespace() || c.is_control();
+    let odd = |c: char| matches!(c, '/' | ':' | '%') || c.is_whitespace() || c.is_control();
     if name.is_empty() || name == "." || name == ".." || name.contains(odd) {
         return Err(format!("`{name}` cannot be a device's name"));
     }
@@ -229,6 +229,7 @@ mod tests {
             ("tun0", "not KEY=VALUE"),
             ("dev=", "cannot be"),
             ("dev=../x", "cannot be"),
+            ("dev=tun%d", "cannot be"),
             ("dev=abcdefghijklmnop", "longer than 15"),
             ("dev=a,dev=a", "twice"),
             ("addr=10.0.0.1", "device before"),
