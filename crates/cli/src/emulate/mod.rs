@@ -44,6 +44,10 @@ ANABRANCH_OTHER_HOST (for nsenter --net=...). Path syntax: anabranch compare --h
 
 Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privilege missing.";
 
+/// What is printed or written of a comparison, which `--shell` does not make.
+const OF_COMPARISONS: [&str; 9] =
+    ["out", "pcap", "csv", "json", "markdown", "pairs", "why", "wide", "fail_if"];
+
 /// Options of `emulate`.
 #[derive(Args, Debug)]
 pub(crate) struct EmulateArgs {
@@ -56,7 +60,7 @@ pub(crate) struct EmulateArgs {
     #[arg(conflicts_with = "shell")]
     pub stack: Option<String>,
     /// Start a shell, or the command given at the end, in this host instead of comparing
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", conflicts_with_all = OF_COMPARISONS)]
     shell: Option<Shell>,
     /// Run programs over TCP, not over MPTCP
     #[arg(long, requires = "shell")]

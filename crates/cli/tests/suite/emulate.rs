@@ -136,6 +136,16 @@ fn paths_that_make_no_sense_are_wrong_usage() {
 }
 
 #[test]
+fn output_of_a_comparison_is_refused_where_a_program_is_started() {
+    for option in [&["--pcap", "x"][..], &["--out", "x"], &["--json"], &["--fail-if", "hurts"]] {
+        let words = ["emulate", "--path", "wlan", "--shell", "client"];
+        let output = anabranch(&[&words, option, &["--", "true"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{option:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("cannot be used with"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn stacks_are_compared_and_stored_and_their_report_is_made_again() {
     if !has_hosts() {
         return;
