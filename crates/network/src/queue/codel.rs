@@ -134,11 +134,9 @@ impl HeadDiscipline for CoDelQueue {
         self.codel.dequeue(now, &mut self.store, dropped)
     }
 
-    /// Drops the newest packet: a full CoDel queue drops its tail.
+    /// A full CoDel queue drops the packet that arrives, as `codel_qdisc_enqueue` of Linux does.
     fn evict(&mut self) -> Option<Held> {
-        let held = self.store.packets.pop_back()?;
-        self.store.bytes -= u64::from(held.len);
-        Some(held)
+        None
     }
 
     fn backlog(&self) -> Backlog {

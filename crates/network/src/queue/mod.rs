@@ -130,7 +130,8 @@ pub(crate) trait HeadDiscipline {
     fn enqueue(&mut self, held: Held);
     /// The packet to serve at `now`; packets dropped meanwhile go to `dropped`.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held>;
-    /// Drop a packet of the discipline's choice from a full queue.
+    /// Drop a packet of the discipline's choice from a full queue; `None`: it drops the packet that
+    /// arrives.
     fn evict(&mut self) -> Option<Held>;
     fn backlog(&self) -> Backlog;
 }

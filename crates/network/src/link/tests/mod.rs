@@ -280,6 +280,20 @@ mod head_disciplines {
             assert_eq!(bench.receive_all().len(), 6, "five and the one in service");
         }
     }
+
+    /// Regression: the packet before the one that arrives was dropped, so the last of a burst
+    /// passed. Before an interval is over CoDel differs from drop-tail in nothing.
+    #[test]
+    fn full_codel_queue_drops_what_arrives() {
+        for queue in [QueueConfig::DropTail, QueueConfig::CoDel] {
+            let mut bench = Bench::new(LinkConfig { queue, limit: Limit::Packets(5), ..rate(12) });
+            let accepted = (0..20).filter(|mark| bench.send(ms(0), *mark, 1500)).count();
+            let arrived: Vec<u32> = bench.receive_all().iter().map(|(_, mark)| *mark).collect();
+            assert_eq!((accepted, arrived), (6, vec![0, 1, 2, 3, 4, 5]), "{queue:?}");
+            let stats = bench.link.stats();
+            assert_eq!((stats.dropped_full, stats.dropped_queued), (14, 0), "{queue:?}");
+        }
+    }
 }
 
 mod recorder {
