@@ -288,6 +288,7 @@ impl Link {
             }
             head.enqueue(Held { since: cx.now, number, len, packet });
             self.advance_head(cx);
+            self.shed(cx);
         } else if let Some(flight) = self.serve(cx, cx.now, number, len) {
             self.launch(cx, flight, packet);
         }
@@ -592,24 +593,19 @@ impl Link {
                 room,
             }),
             Queue::Head(_) if idle_since.is_some() || room.fits(backlog, len) => Ok(()),
-            Queue::Head(_) => self.make_room(cx, room, len),
+            Queue::Head(head) if head.sheds() && room.fits(Backlog::default(), len) => Ok(()),
+            Queue::Head(_) => Err(DropReason::QueueFull),
         }
     }
 
-    /// A full head discipline drops packets of its choice until the new packet fits.
-    fn make_room(&mut self, cx: &mut Context<'_>, room: Room, len: u32) -> Result<(), DropReason> {
-        let (Queue::Head(head), Some(rare)) = (&mut self.queue, &mut self.rare) else {
-            return Err(DropReason::QueueFull);
-        };
-        if !room.fits(Backlog::default(), len) {
-            return Err(DropReason::QueueFull);
-        }
-        while !room.fits(head.backlog(), len) {
-            let Some(held) = head.evict() else { return Err(DropReason::QueueFull) };
-            rare.dropped.push(held);
+    /// A head discipline that took a packet beyond the limit drops packets of its choice.
+    fn shed(&mut self, cx: &mut Context<'_>) {
+        let room = self.room(cx.now);
+        let (Queue::Head(head), Some(rare)) = (&mut self.queue, &mut self.rare) else { return };
+        while head.sheds() && !room.holds(head.backlog()) {
+            head.shed(&mut rare.dropped);
         }
         self.record_dropped(cx, DropReason::QueueFull);
-        Ok(())
     }
 
     fn room(&self, now: Instant) -> Room {

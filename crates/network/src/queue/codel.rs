@@ -118,7 +118,7 @@ fn control_law(t: Instant, count: u32) -> Instant {
     t + Duration::from_nanos(nanos as u64)
 }
 
-/// One queue under CoDel.
+/// One queue under CoDel. A full one drops the packet that arrives, as in Linux.
 #[derive(Debug, Default)]
 pub(crate) struct CoDelQueue {
     store: Store,
@@ -132,11 +132,6 @@ impl HeadDiscipline for CoDelQueue {
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held> {
         self.codel.dequeue(now, &mut self.store, dropped)
-    }
-
-    /// A full CoDel queue drops the packet that arrives, as `codel_qdisc_enqueue` of Linux does.
-    fn evict(&mut self) -> Option<Held> {
-        None
     }
 
     fn backlog(&self) -> Backlog {

@@ -15,6 +15,8 @@ use wire::Packet;
 const FLOWS: usize = 1024;
 /// Bytes a flow may send per round (RFC 8290 s5.2.3).
 const QUANTUM: i64 = 1514;
+/// Most packets that a queue beyond its limit drops at once (RFC 8290 s4.1).
+const BATCH: usize = 64;
 
 /// The flows and the two lists of RFC 8290 s4.2.
 #[derive(Debug)]
@@ -103,10 +105,7 @@ impl HeadDiscipline for FqCoDel {
             } else if !new || self.old_flows.is_empty() {
                 flow.active = false;
             }
-            for lost in &dropped[before..] {
-                self.backlog.packets -= 1;
-                self.backlog.bytes -= u64::from(lost.len);
-            }
+            dropped[before..].iter().for_each(|lost| self.forget(lost));
             if let Some(held) = held {
                 self.forget(&held);
                 return Some(held);
@@ -121,12 +120,26 @@ impl HeadDiscipline for FqCoDel {
         None
     }
 
-    /// Drop the head of the flow with the most bytes (RFC 8290 s4.1.2).
-    fn evict(&mut self) -> Option<Held> {
-        let fattest = self.flows.iter_mut().rev().max_by_key(|flow| flow.store.backlog().bytes)?;
-        let held = fattest.store.pop()?;
-        self.forget(&held);
-        Some(held)
+    fn sheds(&self) -> bool {
+        true
+    }
+
+    /// Drop half of the flow with the most bytes from its head, at most a batch (RFC 8290 s4.1; by
+    /// bytes, as in Linux).
+    fn shed(&mut self, dropped: &mut Vec<Held>) {
+        let flows = self.flows.iter_mut().rev();
+        let Some(fattest) = flows.max_by_key(|flow| flow.store.backlog().bytes) else { return };
+        let left = fattest.store.backlog().bytes.div_ceil(2);
+        let before = dropped.len();
+        while dropped.len() - before < BATCH
+            && let Some(held) = fattest.store.pop()
+        {
+            dropped.push(held);
+            if fattest.store.backlog().bytes <= left {
+                break;
+            }
+        }
+        dropped[before..].iter().for_each(|held| self.forget(held));
     }
 
     fn backlog(&self) -> Backlog {
@@ -216,14 +229,19 @@ mod tests {
     }
 
     #[test]
-    fn full_queue_drops_from_the_fattest_flow() {
-        let mut queue = FqCoDel::new();
-        queue.enqueue(held(2, 0, 100));
-        for number in 1..5 {
-            queue.enqueue(held(1, number, 1472));
+    fn full_queue_drops_half_of_the_fattest_flow_and_at_most_a_batch() {
+        for (packets, expected) in [(1, 1), (2, 1), (4, 2), (5, 3), (101, 51), (128, 64), (400, 64)]
+        {
+            let mut queue = FqCoDel::new();
+            queue.enqueue(held(2, 0, 100));
+            (1..=packets).for_each(|number| queue.enqueue(held(1, number, 1472)));
+            let mut dropped = Vec::new();
+            queue.shed(&mut dropped);
+            let numbers: Vec<u64> = dropped.iter().map(|held| held.number).collect();
+            assert_eq!(numbers, (1..=expected).collect::<Vec<u64>>(), "of {packets}");
+            let left = packets - expected;
+            let backlog = Backlog { packets: left + 1, bytes: left * 1500 + 128 };
+            assert_eq!(queue.backlog(), backlog, "of {packets}");
         }
-        let evicted = queue.evict();
-        assert_eq!(evicted.map(|held| (source(&held), held.number)), Some((1, 1)));
-        assert_eq!(queue.backlog().packets, 4);
     }
 }

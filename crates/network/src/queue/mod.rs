@@ -117,6 +117,14 @@ impl Room {
             Room::Bytes(limit) => backlog.bytes.saturating_add(u64::from(len)) <= limit,
         }
     }
+
+    /// Whether it is not exceeded.
+    pub(crate) const fn holds(self, backlog: Backlog) -> bool {
+        match self {
+            Room::Packets(limit) => backlog.packets <= limit,
+            Room::Bytes(limit) => backlog.bytes <= limit,
+        }
+    }
 }
 
 /// Decides at arrival; serves in order of arrival.
@@ -130,9 +138,13 @@ pub(crate) trait HeadDiscipline {
     fn enqueue(&mut self, held: Held);
     /// The packet to serve at `now`; packets dropped meanwhile go to `dropped`.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held>;
-    /// Drop a packet of the discipline's choice from a full queue; `None`: it drops the packet that
-    /// arrives.
-    fn evict(&mut self) -> Option<Held>;
+    /// Whether a full queue takes the packet that arrives, and sheds packets then; otherwise it
+    /// drops that packet.
+    fn sheds(&self) -> bool {
+        false
+    }
+    /// Drop one packet or several of the discipline's choice from a queue beyond its limit.
+    fn shed(&mut self, _dropped: &mut Vec<Held>) {}
     fn backlog(&self) -> Backlog;
 }
 
@@ -209,10 +221,17 @@ impl HeadDiscipline for Head {
         }
     }
 
-    fn evict(&mut self) -> Option<Held> {
+    fn sheds(&self) -> bool {
         match self {
-            Head::CoDel(queue) => queue.evict(),
-            Head::FqCoDel(queue) => queue.evict(),
+            Head::CoDel(queue) => queue.sheds(),
+            Head::FqCoDel(queue) => queue.sheds(),
+        }
+    }
+
+    fn shed(&mut self, dropped: &mut Vec<Held>) {
+        match self {
+            Head::CoDel(queue) => queue.shed(dropped),
+            Head::FqCoDel(queue) => queue.shed(dropped),
         }
     }
 

@@ -271,14 +271,28 @@ mod head_disciplines {
 
     #[test]
     fn limit_of_a_head_discipline_holds() {
-        for queue in [QueueConfig::CoDel, QueueConfig::FqCoDel] {
+        // The last drop of FQ-CoDel is of two packets.
+        for (queue, left) in [(QueueConfig::CoDel, 5), (QueueConfig::FqCoDel, 4)] {
             let mut bench = Bench::new(LinkConfig { queue, limit: Limit::Packets(5), ..rate(12) });
             for mark in 0..20 {
                 bench.send(ms(0), mark, 1500);
                 assert!(bench.backlog(ms(0)) <= 5);
             }
-            assert_eq!(bench.receive_all().len(), 6, "five and the one in service");
+            assert_eq!(bench.receive_all().len(), left + 1, "and the one in service");
         }
+    }
+
+    /// Regression: one packet of the fattest flow was dropped for each that arrived (RFC 8290 s4.1
+    /// has half of the flow).
+    #[test]
+    fn full_fq_codel_queue_drops_half_of_the_fattest_flow() {
+        let limit = Limit::Packets(100);
+        let mut bench = Bench::new(LinkConfig { queue: QueueConfig::FqCoDel, limit, ..rate(12) });
+        // All of one flow, the first one in service.
+        (0..=100).for_each(|_| assert!(bench.send(ms(0), 1, 1500)));
+        assert_eq!((bench.backlog(ms(0)), bench.link.stats().dropped_queued), (100, 0));
+        assert!(bench.send(ms(0), 1, 1500));
+        assert_eq!((bench.backlog(ms(0)), bench.link.stats().dropped_queued), (50, 51));
     }
 
     /// Regression: the packet before the one that arrives was dropped, so the last of a burst
