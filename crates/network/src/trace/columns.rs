@@ -43,8 +43,11 @@ pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<(CapacityTrace, Uni
         None => headings::unit(heading(1)).map_err(|fault| fault.at(line))?,
     };
     let mut signs = Signs { comma: false, decimals: false, largest: 0.0 };
+    let longest = MAX_SECS * 10.0 / seconds;
     let mut rows: Vec<Row> = rows
-        .map(|(number, line)| row(number, line, &mut signs).map_err(|fault| fault.at(number)))
+        .map(|(number, line)| {
+            row(number, line, longest, &mut signs).map_err(|fault| fault.at(number))
+        })
         .collect::<Result<_, _>>()?;
     let (unit, factor) = match named {
         Some(named) => named,
@@ -70,13 +73,14 @@ fn is_header(line: &str) -> bool {
         && line.starts_with(|c: char| c.is_alphabetic() || c == '"')
 }
 
-fn row(line: usize, text: &str, signs: &mut Signs) -> Result<Row, TraceFault> {
+/// A row whose time is at most `longest`, in the unit of the column.
+fn row(line: usize, text: &str, longest: f64, signs: &mut Signs) -> Result<Row, TraceFault> {
     const WANTED: &str = "a line of two numbers, a time in seconds and a rate";
     let mut columns = fields(text);
     let (Some(time), Some(value), None) = (columns.next(), columns.next(), columns.next()) else {
         return Err(TraceFault::malformed(text, WANTED));
     };
-    let secs = number(time, MAX_SECS * 10.0)?;
+    let secs = number(time, longest)?;
     let rate = number(value, MAX_BPS)?;
     signs.comma |= text.contains([',', ';']);
     signs.decimals |= value.contains('.');

@@ -286,6 +286,18 @@ mod reading {
         assert_eq!(fault("time_us,kbit\n0,800000\n").0, Some(1));
     }
 
+    /// Regression: milliseconds were limited to 317 years of seconds, so those since 1970 were out
+    /// of range.
+    #[test]
+    fn times_since_1970_may_be_milliseconds() {
+        let read = |text: &str| down(text).unwrap().0;
+        let expected = steps(&[(500, 8_000_000), (500, 16_000_000)]);
+        assert_eq!(read("time,Mbit/s\n1700000000.0,8\n1700000000.5,16\n"), expected);
+        assert_eq!(read("time_ms,Mbit/s\n1700000000000,8\n1700000000500,16\n"), expected);
+        let too_long = fault("time_ms,Mbit/s\n20000000000000,8\n20000000000500,16\n");
+        assert!(matches!(too_long, (Some(2), TraceFault::OutOfRange { .. })), "{too_long:?}");
+    }
+
     #[test]
     fn unit_that_contradicts_the_form_is_refused() {
         let with = |text, unit| read(text, Direction::Down, Some(unit)).unwrap_err().fault;
