@@ -1,7 +1,7 @@
 //! `Player`: the client's half. It requests the film piece by piece until the viewer leaves.
 
 use super::playback::Playback;
-use super::services::{Block, Service};
+use super::services::{Block, HEAD_CONTENT, Service};
 use super::{BITRATE, BLOCK, BUFFER, METRIC, PREFETCH, STALL_TIME, STALLS, SWITCHES, Vod, ladder};
 use crate::application::{Application, StreamFailure, StreamHost};
 use crate::check::StreamMismatch;
@@ -180,7 +180,8 @@ impl Player {
         if fetch.finished.is_some() || arrival.content > total {
             return Err(StreamMismatch::Frame);
         }
-        let nanos = u128::from(arrival.content) * 8_000_000_000 / u128::from(bps);
+        let bytes = arrival.content.saturating_sub(HEAD_CONTENT);
+        let nanos = u128::from(bytes) * 8_000_000_000 / u128::from(bps);
         let media = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         let more = media.saturating_sub(fetch.media);
         fetch.media = media;
@@ -269,5 +270,32 @@ impl Application for Player {
     fn is_done(&self) -> bool {
         let report = &self.report;
         report.timed_out || report.failure.is_some() || report.mismatch.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Draws;
+
+    /// Regression: the head of a response counted as media, 282 bytes of each piece.
+    #[test]
+    fn piece_has_the_media_of_its_bytes_and_none_of_its_head() {
+        let time = Vod::DEFAULT_TIME;
+        let mut player =
+            Player::new(&Vod { service: Service::Dash, time, draws: Draws::default() });
+        let (object, asked) = (3, Instant::ZERO);
+        player.fetches.push(Fetch { object, asked, finished: None, media: Duration::ZERO });
+        let total = content_bytes(player.web.page.objects()[3].response_bytes);
+        for (content, ends, level) in [
+            (HEAD_CONTENT, false, Duration::ZERO),
+            // 750 kbit/s for four seconds are 375,000 bytes.
+            (HEAD_CONTENT + 93_750, false, Duration::from_secs(1)),
+            (total, true, ladder::SEGMENT),
+        ] {
+            let arrival = Arrival { object, content, ends };
+            assert_eq!(player.arrived(&arrival, asked), Ok(()));
+            assert_eq!(player.playback.level(), level, "after {content} bytes");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 use super::Vod;
 use super::ladder;
+use crate::web::exchange::content_bytes;
 use crate::web::{Object, Page};
 use base::Duration;
 use std::f64::consts::TAU;
@@ -13,6 +14,8 @@ use std::f64::consts::TAU;
 /// Bytes of a request, and of the head of a response: those of pages (assumed).
 const REQUEST_BYTES: u64 = 400;
 const RESPONSE_HEAD: u64 = 300;
+/// Bytes of the content of a response that come before the media.
+pub(super) const HEAD_CONTENT: u64 = content_bytes(RESPONSE_HEAD);
 /// Draws for each block.
 const DRAWS: u64 = 4;
 /// No drawn value is below this share of its mean.
