@@ -161,8 +161,8 @@ impl Drops {
             links.clone().map(|path| counter(&path.down) + counter(&path.up)).sum()
         };
         Drops {
-            full: sum(|link| link.dropped_full),
-            early: sum(|link| link.dropped_early + link.dropped_queued),
+            full: sum(LinkStats::of_full_queue),
+            early: sum(LinkStats::early),
             random: sum(|link| link.lost),
             down: sum(|link| link.dropped_down),
         }

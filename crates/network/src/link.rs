@@ -708,6 +708,7 @@ impl Link {
         let dropped = self.rare.iter_mut().flat_map(|rare| rare.dropped.drain(..));
         for Held { len, .. } in dropped {
             self.mishaps.dropped_queued += 1;
+            self.mishaps.shed += u64::from(reason == DropReason::QueueFull);
             cx.record(EventMask::DROP, || Event::PacketDropped { link, len, reason });
         }
     }

@@ -26,6 +26,8 @@ pub struct LinkStats {
     /// Accepted packets that the discipline dropped from the queue (CoDel, FQ-CoDel), early or
     /// because it was full.
     pub dropped_queued: u64,
+    /// Packets in `dropped_queued` that were dropped because the queue was full.
+    pub shed: u64,
     /// Accepted packets that were lost at random after their service.
     pub lost: u64,
     /// Copies made.
@@ -56,12 +58,23 @@ pub(crate) struct Mishaps {
     pub dropped_early: u64,
     pub dropped_down: u64,
     pub dropped_queued: u64,
+    pub shed: u64,
     pub lost: u64,
     pub duplicated: u64,
     pub corrupted: u64,
 }
 
 impl LinkStats {
+    /// Packets dropped because the queue was full, on arrival or from the queue.
+    pub const fn of_full_queue(&self) -> u64 {
+        self.dropped_full + self.shed
+    }
+
+    /// Packets dropped early by the discipline, on arrival or from the queue.
+    pub const fn early(&self) -> u64 {
+        self.dropped_early + self.dropped_queued - self.shed
+    }
+
     /// The counters that a link has in different places.
     pub(crate) const fn of(delivered: &Delivered, taken: &Taken, mishaps: &Mishaps) -> Self {
         LinkStats {
@@ -74,6 +87,7 @@ impl LinkStats {
             dropped_early: mishaps.dropped_early,
             dropped_down: mishaps.dropped_down,
             dropped_queued: mishaps.dropped_queued,
+            shed: mishaps.shed,
             lost: mishaps.lost,
             duplicated: mishaps.duplicated,
             corrupted: mishaps.corrupted,

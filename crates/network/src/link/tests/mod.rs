@@ -293,6 +293,9 @@ mod head_disciplines {
         assert_eq!((bench.backlog(ms(0)), bench.link.stats().dropped_queued), (100, 0));
         assert!(bench.send(ms(0), 1, 1500));
         assert_eq!((bench.backlog(ms(0)), bench.link.stats().dropped_queued), (50, 51));
+        // Regression: they were reported as early drops.
+        let stats = bench.link.stats();
+        assert_eq!((stats.of_full_queue(), stats.early()), (51, 0));
     }
 
     /// Regression: the packet before the one that arrives was dropped, so the last of a burst
