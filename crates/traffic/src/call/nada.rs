@@ -1,4 +1,5 @@
-//! The rate of a video from what its receiver saw: NADA (RFC 8698), without marking.
+//! The rate of a video from what its receiver saw: NADA (RFC 8698), without marking and without
+//! the warping of delays above 50 ms while a loss is recent (s4.2, equation 1).
 //!
 //! `Observer` is the receiver: the delay above the smallest one, filtered, the rate received, and
 //! whether the rate may rise fast (s4.2). Losses, which only datagrams show, are added to the delay
