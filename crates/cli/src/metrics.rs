@@ -22,11 +22,7 @@ pub(crate) fn table(scenario: &Scenario, report: &Report) -> Option<Table> {
     }
     let each = |cell: &dyn Fn(&MetricRow) -> String| rows.iter().copied().map(cell).collect();
     let value = |row: &MetricRow, mean: Option<f64>| {
-        let (a, b) = (row.mean.unwrap_or(0.0), row.baseline_mean.unwrap_or(0.0));
-        // One unit for both: that of the smaller one, unless they are far apart.
-        let (small, large) = (a.min(b), a.max(b));
-        let scale = Scale::of(row.metric.unit(), if large > FAR * small { large } else { small });
-        mean.map_or("-".to_owned(), |mean| scale.value(mean))
+        mean.map_or("-".to_owned(), |mean| scale(row).value(mean))
     };
     let mut result = Column::new("result", false, 0, each(&result));
     result.styles = rows.iter().copied().map(style).collect();
@@ -55,8 +51,17 @@ fn short(scenario: &Scenario, name: Option<&str>) -> String {
         .map_or(name.to_owned(), |path| path.name.clone())
 }
 
+/// One unit for both means: that of the smaller one, unless they are far apart.
+fn scale(row: &MetricRow) -> Scale {
+    let (a, b) = (row.mean.unwrap_or(0.0), row.baseline_mean.unwrap_or(0.0));
+    let (small, large) = (a.min(b), a.max(b));
+    Scale::of(row.metric.unit(), if large > FAR * small { large } else { small })
+}
+
+/// The difference as a share of the baseline's mean; empty of one that is shown as zero.
 fn relative(row: &MetricRow) -> String {
-    let reference = row.baseline_mean.filter(|mean| *mean > 0.0);
+    let scale = scale(row);
+    let reference = row.baseline_mean.filter(|mean| scale.number(*mean) != scale.number(0.0));
     let share = row.answer.effect.zip(reference).map(|(effect, mean)| effect / mean);
     share.map_or(String::new(), |share| {
         format!("{}{}", if share >= 0.0 { "+" } else { "" }, percent(share))
