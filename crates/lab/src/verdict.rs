@@ -211,7 +211,8 @@ impl Words<'_> {
             Some(Class::PaysOff) => "pays off",
             Some(Class::Hurts) => "hurts",
             Some(Class::NoDifference) => "makes no difference that matters",
-            _ => "is undecided",
+            Some(_) => "is undecided",
+            None => "is not known to pay off",
         };
         let (name, path) = (&best.variant.name, self.name(alone));
         let mean = best.mean.map_or(String::new(), |mean| self.scale.value(mean));
@@ -548,10 +549,14 @@ impl Words<'_> {
                 let share = share().map_or(String::new(), |share| format!(", {share}"));
                 format!("No difference to {name} that matters ({by}{share}).")
             }
-            _ => format!(
-                "Undecided against {name}: {by}{} apart; {}",
+            (class, _) => format!(
+                "{} against {name}: {by}{} apart; {}",
+                if class.is_some() { "Undecided" } else { "Not known" },
                 share().map_or(String::new(), |share| format!(" ({share})")),
                 match difference.needs {
+                    Some(needs) if difference.interval.is_none() => {
+                        format!("an interval needs {needs} runs.")
+                    }
                     Some(needs) => format!("about {needs} runs would decide."),
                     None => format!("more runs may distinguish it from {best}."),
                 }

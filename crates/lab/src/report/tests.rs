@@ -856,6 +856,34 @@ fn each_family_of_protocols_has_its_own_baseline() {
     assert_eq!(classes(&named)[2], hurts, "SCTP against TCP");
 }
 
+/// Regression: the verdict called variants undecided whose rows say that the class is not known,
+/// and promised a decision from the runs that an interval needs.
+#[test]
+fn verdict_says_not_known_where_the_rows_do() {
+    let report = |protocols: &str, centres: &[f64]| {
+        let scenario = Options::default()
+            .with(Key::Path, "a=rate 5mbit loss 1%")
+            .with(Key::Path, "b=rate 5mbit loss 1%")
+            .with(Key::Traffic, "bulk:4MiB")
+            .with(Key::Protocols, protocols)
+            .resolve()
+            .unwrap();
+        let few = |centre: &f64| vec![Some(*centre), Some(centre + 0.5)];
+        let values: Vec<Vec<Option<f64>>> = centres.iter().map(few).collect();
+        Report::new(&scenario, &study(&scenario, Metric::CompletionTime, &values)).unwrap()
+    };
+    let two = report("tcp,sctp,mptcp", &[9.0, 4.0, 5.0, 8.0, 6.0, 3.0]);
+    assert_eq!(classes(&two)[4..], [None, None]);
+    let other = "sctp/multihomed/reno is not known to pay off: 6.250 s";
+    assert!(two.verdict.contains(other), "{}", two.verdict);
+    let rivals = report("tcp", &[9.0, 4.0]).verdict;
+    let needs = "Not known against a: 5.000 s (118 %) apart; an interval needs 4 runs.";
+    assert!(rivals.contains(needs), "{rivals}");
+    for verdict in [&two.verdict, &rivals] {
+        assert!(!verdict.contains("ndecided"), "{verdict}");
+    }
+}
+
 #[test]
 fn paths_in_turn_are_multi_homing_and_decide_only_without_paths_at_once() {
     let report = |protocols: &str, centres: &[f64]| {
