@@ -249,7 +249,9 @@ pub(crate) fn markdown(scenario: &Scenario, report: &Report, ask: Ask<'_>) -> St
     if ask.why
         && let Some(why) = why::table(&report.variants)
     {
-        parts.push(format!("{}\n{}\n", why.markdown(), why::CAPTION));
+        let table = why.markdown();
+        let caption = why::caption(|heading| table.contains(heading));
+        parts.push(format!("{table}\n{caption}\n"));
     }
     let remarks: String =
         remarks(scenario, report).iter().map(|remark| format!("* note: {remark}\n")).collect();

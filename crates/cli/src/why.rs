@@ -19,18 +19,35 @@ pub(crate) const SHARES: [(&str, &[Blocked]); 7] = [
     ("nothing to send", &[Blocked::NothingToSend, Blocked::Opening]),
 ];
 
-/// Caption of the table.
-pub(crate) const CAPTION: &str = "Shares of the time that the connections of the data sender were \
-    open, by what kept them from sending (host: pacing, small queues, Nagle). Blocked reader: time \
-    and bytes waiting at the receiver behind a gap. SACKs: of SCTP, per packet with data. \
-    Spurious: segments that the receiver already had; reinjected: segments sent on a second path; \
-    means over the repetitions.";
+/// Heading of the names.
+const NAMES: &str = "why not sending";
+
+/// Sentences of the caption, each after a heading that it explains.
+const CAPTION: [(&str, &str); 6] = [
+    (
+        NAMES,
+        "Shares of the time that the connections of the data sender were open, by what kept them \
+         from sending (host: pacing, small queues, Nagle).",
+    ),
+    ("blocked", "Blocked reader: time and bytes waiting at the receiver behind a gap."),
+    ("SACKs", "SACKs: of SCTP, per packet with data."),
+    ("spurious", "Spurious: segments that the receiver already had."),
+    ("reinjected", "Reinjected: segments sent on a second path."),
+    (NAMES, "Means over the repetitions."),
+];
+
+/// Caption of a table with these headings.
+pub(crate) fn caption(has: impl Fn(&str) -> bool) -> String {
+    let shown = CAPTION.iter().filter(|(heading, _)| has(heading));
+    shown.map(|(_, sentence)| *sentence).collect::<Vec<_>>().join(" ")
+}
 
 /// The table with its caption; empty without accounts.
 pub(crate) fn text(variants: &[Summary], screen: Screen) -> String {
     let Some(table) = table(variants) else { return String::new() };
     let mut text = table.render(screen.of_tables());
-    screen.wrap(&mut text, "", CAPTION, "2");
+    let caption = caption(|heading| text.contains(heading));
+    screen.wrap(&mut text, "", &caption, "2");
     text
 }
 
@@ -44,7 +61,7 @@ pub(crate) fn table(variants: &[Summary]) -> Option<Table> {
         summary.blocking.as_ref().map_or("-".to_owned(), cell)
     };
     let mut columns = vec![
-        Column::new("why not sending", false, 0, each(&|v| v.variant.name.clone())),
+        Column::new(NAMES, false, 0, each(&|v| v.variant.name.clone())),
         Column::new("open [s]", true, 1, each(&|v| of(v, &|b| format!("{:.2}", b.life)))),
     ];
     for (heading, reasons) in SHARES {
@@ -99,5 +116,16 @@ pub(crate) fn percentage(share: Option<f64>) -> String {
         None | Some(0.0) => "-".to_owned(),
         Some(share) if share < 0.001 => "<0.1 %".to_owned(),
         Some(share) => format!("{:.1} %", share * 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn caption_explains_only_columns_that_are_shown() {
+        let narrow = super::caption(|heading| ["why not sending", "blocked"].contains(&heading));
+        assert!(narrow.ends_with("behind a gap. Means over the repetitions."), "{narrow}");
+        assert!(!narrow.contains("SACKs") && !narrow.contains("Spurious"), "{narrow}");
+        assert!(super::caption(|_| true).contains("SACKs: of SCTP"));
     }
 }

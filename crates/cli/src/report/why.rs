@@ -3,7 +3,7 @@
 use super::Sheet;
 use super::page::{Page, escaped};
 use super::tables;
-use crate::why::{CAPTION, SHARES, percentage, sacks, share};
+use crate::why::{SHARES, caption, percentage, sacks, share};
 use lab::Summary;
 
 /// Whether the stacks accounted for the time in which nothing was sent.
@@ -32,7 +32,8 @@ pub(super) fn why(page: &mut Page, sheet: &Sheet<'_>) {
         page.line(&row(sheet, summary));
     }
     page.line("</table></div>");
-    page.line(&format!("<p class=\"small\">{}</p>", escaped(CAPTION)));
+    let caption = caption(|heading| heading != "SACKs" || has_sacks(sheet));
+    page.line(&format!("<p class=\"small\">{}</p>", escaped(&caption)));
 }
 
 /// Whether a variant is one of SCTP, so that its SACKs were counted.

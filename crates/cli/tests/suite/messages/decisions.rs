@@ -31,6 +31,11 @@ fn accounts_of_why_nothing_was_sent() {
         let study = [&study[..], &["bulk:512KiB", "--protocols", protocols, "--why"]].concat();
         session.call(&[&["compare", "--runs", "3", "--quiet"], &study[..]].concat());
     }
+    let fails = "fast=rate 50mbit delay 5ms duplicate 1% silent @60ms..1s";
+    let paths = ["--path", fails, "--path", "slow=rate 5mbit delay 20ms loss 2%"];
+    let rest = ["--traffic", "bulk:512KiB", "--protocols", "mptcp,tcp,sctp", "--why"];
+    let more = ["--schedulers", "lrf", "--runs", "2", "--markdown", "--quiet"];
+    session.call(&[&["compare"][..], &paths, &rest, &more].concat());
     session.end();
 }
 
