@@ -156,8 +156,8 @@ fn summary(file: &str, analysis: &Analysis, screen: Screen) -> String {
         _ => format!("{tcp} of TCP, {sctp} of SCTP"),
     };
     let line = format!(
-        "{file}: {} IP packets, {}, {analysed}, in {}",
-        analysis.packets,
+        "{file}: {}, {}, {analysed}, in {}",
+        counted(analysis.packets, "IP packet"),
         size(bytes),
         seconds(analysis.duration)
     );

@@ -1,5 +1,6 @@
 //! Writing to standard output and standard error without ever failing on a closed pipe.
 
+use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,8 +40,8 @@ pub(crate) fn width_of(text: &str) -> usize {
 }
 
 /// `1 run`, `2 runs`.
-pub(crate) fn counted(number: u32, what: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, what: &str) -> String {
+    let plural = if number == N::from(1) { "" } else { "s" };
     format!("{number} {what}{plural}")
 }
 
@@ -198,6 +199,15 @@ mod tests {
         }
         assert_eq!(wrapped(21, "", "one two three four 5 %"), "one two three four\n5 %\n");
         assert_eq!(wrapped(20, "", "what four 4 5 runs is"), "what four 4 5 runs\nis\n");
+    }
+
+    #[test]
+    fn numbers_have_their_noun_in_the_singular_or_the_plural() {
+        assert_eq!(counted(1_u64, "IP packet"), "1 IP packet");
+        assert_eq!(
+            (counted(0, "run"), counted(2_usize, "run")),
+            ("0 runs".into(), "2 runs".into())
+        );
     }
 
     #[test]

@@ -28,7 +28,9 @@ pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use matrix::{baseline_of, baselines, columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};
 pub(crate) use plotted::{Plot, Plotted};
-pub(crate) use reproduction::{difference, differences_of, holds, reproduction_page, shown};
+pub(crate) use reproduction::{
+    assumptions, difference, differences_of, holds, reason, reproduction_page, shown,
+};
 
 use crate::table::named_seeds;
 use lab::delays::Delays;

@@ -15,6 +15,7 @@ use lab::{Scale, percent};
 use serde_json::{Value, json};
 
 /// Height of a figure in CSS pixels.
+use std::collections::{BTreeMap, BTreeSet};
 const HEIGHT: u32 = 380;
 const CAPTION: &str = "<p class=\"small\">A claim holds where its interval shows it, fails where \
      the interval shows the contrary, and is undecided otherwise. Hard claims follow from the \
@@ -78,6 +79,22 @@ fn table(rows: &[&Row<'_>]) -> String {
         let cells = [&row.claim.id, row.claim.kind.name(), &row.claim.source, &row.claim.paper];
         let ours = [&*row.ours.ours, holds(&row.ours)];
         let linux = row.linux.as_ref().map_or("-", holds);
+/// Why a claim does not hold, without the word that is before it.
+pub(crate) fn reason(judged: &Judged) -> &str {
+    judged.why.strip_prefix("undecided: ").unwrap_or(&judged.why)
+}
+
+/// What is assumed of the traffic, with the claims that it concerns.
+pub(crate) fn assumptions<'a>(rows: impl Iterator<Item = &'a Row<'a>>) -> Vec<String> {
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in rows {
+        for note in &row.notes {
+            all.entry(note).or_default().push(&row.claim.id);
+        }
+    }
+    all.into_iter().map(|(note, ids)| format!("{note} ({})", ids.join(", "))).collect()
+}
+
         let all = cells.into_iter().chain(ours).chain(has_today.then_some(linux));
         let cell = |text| format!("<td class=\"wide\">{}</td>", escaped(text));
         let cells: String = all.map(cell).collect();
@@ -94,13 +111,10 @@ fn reasons(rows: &[&Row<'_>]) -> String {
             items.push_str(&format!("<li>{}: {}</li>\n", row.claim.id, escaped(text)));
         };
         if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
-            item(&format!("{}: {}", holds(&row.ours), row.ours.why));
+            item(&format!("{}: {}", holds(&row.ours), reason(&row.ours)));
         }
         if let Some(because) = &row.ours.because {
             item(&format!("why: {because}"));
-        }
-        for note in &row.notes {
-            item(note);
         }
         for (says, judged) in &row.sensitivity {
             item(&format!("with {says}: {}, {}", judged.ours, holds(judged)));
@@ -117,6 +131,9 @@ fn stated(numbers: &[Compared<'_>]) -> String {
          <th>source</th><th>number</th><th>experiment</th><th>paper</th><th>ours</th>\
          <th>difference</th></tr>\n",
         capitalised(&differences_of(&differences))
+    for note in assumptions(rows.iter().copied()) {
+        items.push_str(&format!("<li>{}</li>\n", escaped(&note)));
+    }
     );
     for of in numbers {
         let texts = [of.source, of.says, of.experiment];

@@ -2,9 +2,9 @@
 //!
 //! Text that was written by hand below a mark is kept when the document is written again.
 
-use super::table::{Numbers, assumptions, numbers_of, of_paper, reason, summary};
+use super::table::{Numbers, numbers_of, of_paper, summary};
 use crate::by_hand;
-use crate::report::{differences_of, holds, utc};
+use crate::report::{assumptions, differences_of, holds, reason, utc};
 use lab::reproduction::{Differences, Plan, Row};
 use lab::results::Provenance;
 use lab::validation::Machine;
@@ -66,7 +66,7 @@ fn document(
         }
         text.push('\n');
     }
-    for note in assumptions(rows) {
+    for note in assumptions(rows.iter()) {
         let _ = writeln!(text, "- {note}");
     }
     text

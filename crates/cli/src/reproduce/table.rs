@@ -2,14 +2,13 @@
 
 use super::spent::purpose;
 use crate::columns::{Column, Table};
-use crate::output::Screen;
-use crate::report::{difference, differences_of, holds, shown};
+use crate::output::{Screen, counted};
+use crate::report::{assumptions, difference, differences_of, holds, reason, shown};
 use lab::InputError;
 use lab::reproduction::{
     Column as Kernel, Compared, Cost, Costs, Differences, Judged, Kind, Plan, Row, figure_name,
     table_name,
 };
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The numbers of papers that were compared, by the number of the paper.
@@ -68,25 +67,9 @@ fn claims(text: &mut String, rows: &[Row<'_>], screen: Screen) {
             screen.wrap(text, &format!("{} with ", row.claim.id), &content, "2");
         }
     }
-    for note in assumptions(rows) {
+    for note in assumptions(rows.iter()) {
         screen.wrap(text, "note: ", &note, "");
     }
-}
-
-/// Why a claim does not hold, without the word that is before it.
-pub(super) fn reason(judged: &Judged) -> &str {
-    judged.why.strip_prefix("undecided: ").unwrap_or(&judged.why)
-}
-
-/// What is assumed of the traffic, with the claims that it concerns.
-pub(super) fn assumptions(rows: &[Row<'_>]) -> Vec<String> {
-    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for row in rows {
-        for note in &row.notes {
-            all.entry(note).or_default().push(&row.claim.id);
-        }
-    }
-    all.into_iter().map(|(note, ids)| format!("{note} ({})", ids.join(", "))).collect()
 }
 
 /// The numbers of a paper beside ours.
@@ -120,7 +103,8 @@ pub(super) fn markdown(rows: &[Row<'_>], tables: &[OfPaper<'_>]) -> String {
 
 /// `43 studies, 4680 runs, about 12.3 million packets and 40 CPU seconds`.
 fn costs(cost: &Cost) -> String {
-    let counts = format!("{} studies, {} runs", cost.studies, cost.runs);
+    let studies = if cost.studies == 1 { "study" } else { "studies" };
+    let counts = format!("{} {studies}, {}", cost.studies, counted(cost.runs, "run"));
     match estimate(cost) {
         Some(estimate) => format!("{counts}, about {estimate}"),
         None => counts,
@@ -176,7 +160,12 @@ pub(super) fn summary(rows: &[Row<'_>]) -> String {
         let all: Vec<Option<bool>> = own.map(|row| row.ours.holds).collect();
         let count = |holds| all.iter().filter(|of| **of == holds).count();
         let (yes, no, open) = (count(Some(true)), count(Some(false)), count(None));
-        let counts = format!("{yes} of {} hold, {no} fail, {open} are undecided", all.len());
+        let (hold, fail, are) = (
+            if yes == 1 { "holds" } else { "hold" },
+            if no == 1 { "fails" } else { "fail" },
+            if open == 1 { "is" } else { "are" },
+        );
+        let counts = format!("{yes} of {} {hold}, {no} {fail}, {open} {are} undecided", all.len());
         (!all.is_empty()).then(|| format!("{name} claims: {counts} or not run."))
     };
     let kinds = [(Kind::Hard, "Hard"), (Kind::Soft, "Soft")];
