@@ -9,8 +9,10 @@ use super::ccdf::ccdf;
 use super::delays::delays;
 use super::draw::{packed, packed_all, rounded};
 use super::figure::{Figure, VARIANT};
+use super::events::{self, once_in_the_legend};
 use super::palette::{self, BLACK, Dash, Look, Marker};
-use super::{events, failover, sharing};
+use super::{failover, sharing};
+use lab::scenario::Variant;
 use lab::series::{Quantity, Series};
 use lab::{Scale, VariantRuns, VariantSeries, scale};
 use serde_json::{Value, json};
@@ -259,13 +261,18 @@ pub(super) fn name_of(series: &VariantSeries) -> String {
     format!("{}, repetition {}", series.variant, series.run)
 }
 
-/// Times and values of a series, thinned and packed.
-fn points(series: &Series, most: usize, factor: f64, tally: &Tally) -> (Value, Value) {
+/// Times and values of a series, thinned and packed; with an end the last value lasts until then.
+fn points(
+    series: &Series,
+    end: Option<f64>,
+    (most, factor): (usize, f64),
+    tally: &Tally,
+) -> (Value, Value) {
     let most = most.clamp(LEAST_POINTS, MOST_POINTS);
     let thinned = series.thinned(most);
     tally.count(thinned.points.len(), series.points.len());
     let (x, y): (Vec<f64>, Vec<f64>) =
-        thinned.seconds().map(|(at, value)| (at, value * factor)).unzip();
+        thinned.seconds().chain(lasting).map(|(at, value)| (at, value * factor)).unzip();
     (packed_all(x), packed_all(y))
 }
 
@@ -274,17 +281,24 @@ pub(super) fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a st
     path.map_or("connection", |path| path.name.as_str())
 }
 
+    let last = thinned.seconds().last();
+    let lasting = end.zip(last).filter(|(end, (at, _))| end > at).map(|(end, (_, y))| (end, y));
 /// Arrivals by path over time, and the times in which the reader was blocked by a gap.
 fn timeline(sheet: &Sheet<'_>) -> Figure {
     let tally = Tally::default();
     let most = MARKS / sheet.scenario.paths.len().max(1);
     let of = |one: &VariantSeries| {
+/// Time of the last value of all series of a repetition.
+fn end_of(all: &[Series]) -> f64 {
+    all.iter().filter_map(|series| series.seconds().last()).map(|(at, _)| at).fold(0.0, f64::max)
+}
+
         let mut traces = Vec::new();
         for series in &one.series {
             match series.quantity {
                 Quantity::Arrived => {
                     let look = palette::of_path(series.path.unwrap_or(0));
-                    let (x, y) = points(series, most, 1e-6, &tally);
+                    let (x, y) = points(series, None, (most, 1e-6), &tally);
                     traces.push(json!({
                         "type": "scatter", "mode": "markers", "x": x, "y": y,
                         "name": format!("arrived on {}", path_name(sheet, series.path)),
@@ -292,13 +306,13 @@ fn timeline(sheet: &Sheet<'_>) -> Figure {
                     }));
                 }
                 Quantity::Read => {
-                    let (x, y) = points(series, MOST_POINTS, 1e-6, &tally);
+                    let (x, y) = points(series, None, (MOST_POINTS, 1e-6), &tally);
                     traces.push(json!({
                         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": "read",
                         "line": {"shape": "hv", "color": BLACK, "width": 1},
                     }));
                 }
-                Quantity::ReorderBuffer => traces.push(blocked(series)),
+                Quantity::ReorderBuffer => traces.push(blocked(series, end_of(&one.series))),
                 _ => {}
             }
         }
@@ -323,24 +337,34 @@ fn timeline(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// A bar wherever the reader is blocked by a gap.
-fn blocked(series: &Series) -> Value {
+fn blocked(series: &Series, end: f64) -> Value {
     let (mut x, mut y): (Vec<Option<f64>>, Vec<Option<f64>>) = (Vec::new(), Vec::new());
-    let mut since = None;
-    for (at, held) in series.seconds() {
-        match (since, held > 0.0) {
-            (None, true) => since = Some(at),
-            (Some(start), false) => {
-                x.extend([Some(start), Some(at), None]);
-                y.extend([Some(0.0), Some(0.0), None]);
-                since = None;
-            }
-            _ => {}
-        }
+    for (from, until) in blocked_times(series.seconds(), end) {
+        x.extend([Some(from), Some(until), None]);
+        y.extend([Some(0.0), Some(0.0), None]);
     }
     json!({
         "type": "scatter", "mode": "lines", "x": packed(&x), "y": packed(&y),
         "name": "reader blocked by a gap", "connectgaps": false, "line": {"color": RED, "width": 8},
     })
+}
+
+/// Beginnings and ends of the periods in which the reorder buffer held something; the last one may
+/// last until the end of the run.
+fn blocked_times(held: impl Iterator<Item = (f64, f64)>, end: f64) -> Vec<(f64, f64)> {
+    let (mut times, mut since) = (Vec::new(), None);
+    for (at, bytes) in held {
+        match (since, bytes > 0.0) {
+            (None, true) => since = Some(at),
+            (Some(start), false) => {
+                times.push((start, at));
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    times.extend(since.map(|start| (start, end)));
+    times
 }
 
 /// The panels of the figure over time: quantity, axis title, factor.
@@ -361,13 +385,16 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
         let mut traces = Vec::new();
         for (panel, (quantity, _, factor)) in PANELS.iter().enumerate() {
             for series in one.series.iter().filter(|series| series.quantity == *quantity) {
-                let points = points(series, most, *factor, &tally);
+                // The others are valid until their next value, a queue at an arrival only.
+                let end = (*quantity != Quantity::Queue).then_some(end);
+                let points = points(series, end, (most, *factor), &tally);
                 traces.push(line(sheet, series, panel, points));
             }
         }
         traces
     };
     let sets = sets(sheet, of);
+        let end = end_of(&one.series);
     let mut layout = layout(&axis("time [s]"), &Value::Null);
     layout["grid"] =
         json!({"rows": PANELS.len(), "columns": 1, "pattern": "coupled", "ygap": 0.12});
@@ -375,6 +402,8 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
         let mut axis = axis(title);
         axis["rangemode"] = json!("tozero");
         axis["title"]["font"] = json!({"size": 12});
+        // Not every path has a line in the first panel.
+        once_in_the_legend(&mut traces);
         layout[axis_name("yaxis", panel)] = axis;
     }
     Figure {
@@ -402,11 +431,22 @@ fn line(sheet: &Sheet<'_>, series: &Series, panel: usize, (x, y): (Value, Value)
     let black = Look { colour: BLACK, dash: Dash::Solid, marker: Marker::Circle, open: false };
     let look = series.path.map_or(black, palette::of_path);
     let name = path_name(sheet, series.path);
-    // Every name is in the legend once, and a click on it hides it in all panels.
-    let shown = panel == 0 || series.path.is_none();
+    // A click on a name in the legend hides it in all panels.
     json!({
         "type": "scatter", "mode": "lines", "x": x, "y": y, "name": name, "legendgroup": name,
-        "showlegend": shown, "xaxis": "x", "yaxis": axis_name("y", panel),
+        "xaxis": "x", "yaxis": axis_name("y", panel),
         "line": {"shape": "hv", "color": look.colour, "dash": look.dash.name(), "width": 1.5},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reader_is_blocked_until_the_buffer_is_empty_or_the_run_ends() {
+        let held = [(1.0, 0.0), (2.0, 5.0), (3.0, 9.0), (4.0, 0.0), (6.0, 1.0), (7.0, 2.0)];
+        assert_eq!(blocked_times(held.into_iter(), 8.0), [(2.0, 4.0), (6.0, 8.0)]);
+        assert_eq!(blocked_times([].into_iter(), 8.0), []);
+    }
 }

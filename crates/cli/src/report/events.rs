@@ -78,7 +78,7 @@ pub(super) fn delivery(sheet: &Sheet<'_>) -> Figure {
 }
 
 /// Every name has its first trace in the legend.
-fn once_in_the_legend(traces: &mut [Value]) {
+pub(super) fn once_in_the_legend(traces: &mut [Value]) {
     let mut seen: Vec<Value> = Vec::new();
     for trace in traces {
         let name = trace["name"].clone();

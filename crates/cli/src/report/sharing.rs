@@ -139,7 +139,10 @@ pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
 }
 
 fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -> f64) -> Value {
-    let (x, y): (Vec<f64>, Vec<f64>) = series.seconds().map(|(at, bits)| (at, shown(bits))).unzip();
+    // A value covers the second before it, the first one, too.
+    let first = series.seconds().next().map(|(at, bits)| ((at - 1.0).max(0.0), bits));
+    let points = first.into_iter().chain(series.seconds());
+    let (x, y): (Vec<f64>, Vec<f64>) = points.map(|(at, bits)| (at, shown(bits))).unzip();
     let (name, kind, colour, width) = match series.path {
         None => (variant.to_owned(), variant.to_owned(), MAIN, 2.5),
         Some(number) => {
