@@ -4,10 +4,9 @@ use super::axis::Axis;
 use super::drawing::{Anchor, Colour, Drawing, Point, Stroke, Style};
 use super::frame::{Entry, Frame, Legend, line_of, room_below, room_beside};
 use super::grid;
-use super::plots::{Layout, Line, MARGIN, RATIO, WHISKER, curves_of};
-use crate::report::{Plot, Plotted};
+use super::plots::{Layout, Line, MARGIN, RATIO, curves_of};
+use crate::report::{Boxed, Plot, Plotted};
 use lab::reproduction::Draw;
-use lab::statistics::quantile;
 
 /// Tints of bars and boxes that have one colour, in the order of their variants.
 const TINTS: [f64; 4] = [0.7, 0.0, 0.4, 0.2];
@@ -140,15 +139,11 @@ fn one_box(
     drawing: &mut Drawing<'_>,
     frame: &Frame,
     y: &Axis,
-    ((left, right), mut values): ((f64, f64), Vec<f64>),
+    ((left, right), values): ((f64, f64), Vec<f64>),
     (edge, fill): (Colour, Colour),
 ) {
-    values.sort_by(f64::total_cmp);
-    let quartiles = [0.25, 0.5, 0.75].map(|q| quantile(&values, q));
-    let [Some(low), Some(median), Some(high)] = quartiles else { return };
-    let reach = WHISKER * (high - low);
-    let within = || values.iter().copied().filter(|v| (low - reach..=high + reach).contains(v));
-    let (first, last) = (within().fold(low, f64::min), within().fold(high, f64::max));
+    let Some(of) = Boxed::of(&values) else { return };
+    let Boxed { first, low, median, high, last, outliers } = of;
     let at = |value: f64| frame.at(0.0, y.place(value)).1;
     let (middle, gap) = ((left + right) / 2.0, 0.1 * (right - left));
     let cap = 0.2 * (right - left);
@@ -161,8 +156,8 @@ fn one_box(
     drawing.rectangle(corner, other, Some(stroke), Some(fill));
     let line = [(left + gap, at(median)), (right - gap, at(median))];
     drawing.line(&line, Stroke::solid(Colour::BLACK, 1.0));
-    for outlier in values.iter().filter(|v| **v < first || **v > last) {
-        drawing.symbol((middle, at(*outlier)), ("circle", true), 1.0, edge);
+    for outlier in outliers {
+        drawing.symbol((middle, at(outlier)), ("circle", true), 1.0, edge);
     }
 }
 

@@ -5,9 +5,10 @@ use super::data::{Curve, Shown, ShownVariant};
 use super::drawing::{Anchor, Colour, Drawing, Point, Stroke, Style};
 use super::font::Font;
 use super::frame::{Entry, Frame, Legend, THIN, line_of, room_below, room_beside};
+use crate::report::Boxed;
 use lab::Scale;
 use lab::run::Counted;
-use lab::statistics::{Interval, quantile};
+use lab::statistics::Interval;
 
 /// Size of figures and their text, in points.
 pub(super) struct Layout<'a> {
@@ -23,8 +24,6 @@ pub(super) type Named<'a> = (String, Drawing<'a>);
 
 /// Margin at the edges.
 pub(super) const MARGIN: f64 = 4.0;
-/// Whiskers end at the last value within this many interquartile ranges (Tukey 1977).
-pub(super) const WHISKER: f64 = 1.5;
 /// Height by width of curves.
 pub(super) const RATIO: f64 = 0.62;
 
@@ -113,34 +112,28 @@ fn boxes<'a>(shown: &Shown, layout: &Layout<'a>) -> Drawing<'a> {
     frame.below(&mut rows.drawing, &axis);
     for (index, of) in shown.variants.iter().enumerate() {
         rows.name(index, &of.name);
-        let mut values: Vec<f64> = of.values.iter().map(|value| scale.shown(*value)).collect();
-        values.sort_by(f64::total_cmp);
+        let values: Vec<f64> = of.values.iter().map(|value| scale.shown(*value)).collect();
         one_box(&mut rows, index, &values, &of.look, &axis);
     }
     frame.border(&mut rows.drawing);
     rows.drawing
 }
 
-fn one_box(rows: &mut Rows<'_>, index: usize, sorted: &[f64], look: &Style, axis: &Axis) {
+fn one_box(rows: &mut Rows<'_>, index: usize, values: &[f64], look: &Style, axis: &Axis) {
     let size = rows.drawing.size;
     let middle = rows.middle(index) - 0.45 * size;
     let half = (rows.row * 0.22).min(0.8 * size);
-    let counted = format!("n = {}", sorted.len());
-    let quartiles = [0.25, 0.5, 0.75].map(|q| quantile(sorted, q));
-    let [Some(low), Some(median), Some(high)] = quartiles else {
+    let counted = format!("n = {}", values.len());
+    let Some(Boxed { first, low, median, high, last, outliers }) = Boxed::of(values) else {
         let at = ((rows.frame.left + rows.frame.right) / 2.0, middle + half + size);
         let style = rows.small();
         return rows.drawing.coloured(at, Anchor::Middle, "no finished repetition", style);
     };
-    let reach = WHISKER * (high - low);
-    let within = || sorted.iter().copied().filter(|v| (low - reach..=high + reach).contains(v));
-    let (first, last) = (within().fold(low, f64::min), within().fold(high, f64::max));
     let colour = look.colour;
     let stroke = Stroke::solid(colour, 0.9);
     let x = |value: f64| rows.frame.at(axis.place(value), 0.0).0;
     let at = [first, low, median, high, last].map(x);
-    let outliers: Vec<f64> =
-        sorted.iter().copied().filter(|v| *v < first || *v > last).map(x).collect();
+    let outliers: Vec<f64> = outliers.into_iter().map(x).collect();
     let small = rows.small();
     let drawing = &mut rows.drawing;
     for (end, side) in [(at[0], at[1]), (at[4], at[3])] {

@@ -4,6 +4,7 @@
 //! and n. Nothing is smoothed.
 
 use super::Sheet;
+use super::boxed::Boxed;
 use super::calls::calls;
 use super::ccdf::ccdf;
 use super::delays::delays;
@@ -14,6 +15,7 @@ use super::palette::{self, BLACK, Dash, Look, Marker};
 use super::{failover, sharing};
 use lab::scenario::Variant;
 use lab::series::{Quantity, Series};
+use lab::statistics::mean;
 use lab::{Scale, VariantRuns, VariantSeries, scale};
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -161,29 +163,17 @@ fn boxes(sheet: &Sheet<'_>) -> Figure {
     let (mut traces, mut names) = (Vec::new(), Vec::new());
     for runs in &sheet.study.variants {
         let values = values(sheet, runs, &scale);
-        if values.is_empty() {
-            continue;
-        }
-        let look = palette::of_variant(sheet.scenario, &runs.variant);
-        let drawn: Vec<f64> = ranks(&values).into_iter().map(|(value, _)| value).collect();
-        traces.push(json!({
-            "type": "box", "orientation": "h", "x": drawn, "y0": names.len(),
-            "name": runs.variant.name, "boxpoints": "outliers", "boxmean": true,
-            "quartilemethod": "linear", "fillcolor": "#ffffff", "width": 0.55,
-            "line": {"color": look.colour, "width": 2}, "showlegend": false,
-            "marker": {"color": look.colour, "symbol": look.symbol(), "size": 5},
-        }));
+        let Some(trace) = one_box(sheet, &runs.variant, &values, names.len()) else { continue };
+        traces.push(trace);
         names.push(format!("{}<br>n={}", runs.variant.name, values.len()));
     }
     let x = axis_of(&metric(sheet, &scale), &all_values(sheet, &scale), true);
     Figure {
         id: "boxes".to_owned(),
         title: "All repetitions".to_owned(),
-        caption: format!(
-            "Median, quartiles, whiskers at 1.5 times the interquartile range, outliers; the \
-             dashed line is the mean.{}",
-            thinned_values(sheet)
-        ),
+        caption: "Median, quartiles, whiskers at 1.5 times the interquartile range, outliers; the \
+                  dashed line is the mean."
+            .to_owned(),
         height: 90 + 46 * traces.len() as u32,
         choice: VARIANT,
         sets: vec![(String::new(), traces)],
@@ -196,6 +186,21 @@ pub(super) fn rows_axis(names: &[String]) -> Value {
     let mut axis = axis("");
     axis["range"] = json!([names.len() as f64 - 0.5, -0.5]);
     axis["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
+/// The box of a variant in a row; `None` without values. plotly.js would interpolate quartiles in
+/// another way than the tables, so it gets them.
+fn one_box(sheet: &Sheet<'_>, variant: &Variant, values: &[f64], row: usize) -> Option<Value> {
+    let of = Boxed::of(values)?;
+    let look = palette::of_variant(sheet.scenario, variant);
+    Some(json!({
+        "type": "box", "orientation": "h", "y": [row], "x": [of.sample()], "name": variant.name,
+        "lowerfence": [of.first], "q1": [of.low], "median": [of.median], "q3": [of.high],
+        "upperfence": [of.last], "mean": [mean(values)], "boxmean": true,
+        "boxpoints": "outliers", "fillcolor": "#ffffff", "width": 0.55,
+        "line": {"color": look.colour, "width": 2}, "showlegend": false,
+        "marker": {"color": look.colour, "symbol": look.symbol(), "size": 5},
+    }))
+}
+
     axis["ticktext"] = json!(names);
     axis["tickfont"] = json!({"size": 12});
     axis["fixedrange"] = json!(true);

@@ -3,6 +3,7 @@
 //!
 //! It loads no script, font or image, so it can be opened offline.
 
+mod boxed;
 mod calls;
 mod capture;
 mod ccdf;
@@ -24,6 +25,7 @@ mod tables;
 mod terms;
 mod why;
 
+pub(crate) use boxed::Boxed;
 pub(crate) use capture::{CapturePage, capture_page};
 pub(crate) use matrix::{baseline_of, baselines, columns_of, figures, matrix_page};
 pub(crate) use page::{page, utc};

@@ -2,6 +2,7 @@
 //!
 //! The data of the figures are the lab's; `figure` draws with plotly.js, which the page includes.
 
+use super::boxed::Boxed;
 use super::charts::{axis, layout};
 use super::draw::packed_all;
 use super::figure::{Figure, scripts};
@@ -10,7 +11,8 @@ use super::matrix::MATRIX_STYLE;
 use super::page::{escaped, head};
 use super::palette::Look;
 use super::plotted::{Plot, Plotted};
-use lab::reproduction::{Compared, Differences, Draw, Drawn, Judged, Paper, Row};
+use crate::table::named_seeds;
+use lab::reproduction::{Compared, Differences, Draw, Drawn, Judged, Paper, Row, Series};
 use lab::{Scale, percent};
 use serde_json::{Value, json};
 
@@ -252,12 +254,19 @@ fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
             "marker": {"color": colour, "pattern": {"shape": PATTERNS[same % PATTERNS.len()]}},
             "error_y": {"type": "data", "array": half, "color": "#222222"}}),
         Draw::Box => {
-            let points = plot.series.iter().flat_map(|(place, series)| {
-                let group = plotted.groups[*place];
-                plotted.shown(series).into_iter().map(move |value| (group, value))
-            });
-            let (x, y): (Vec<&str>, Vec<f64>) = points.unzip();
-            json!({"type": "box", "name": plot.name, "x": x, "y": y, 
+            let boxed = |(place, series): &(usize, &Series<'_>)| {
+                Some((plotted.groups[*place], Boxed::of(&plotted.shown(series))?))
+            };
+            let boxes: Vec<(&str, Boxed)> = plot.series.iter().filter_map(boxed).collect();
+            let each = |pick: fn(&Boxed) -> Value| {
+                boxes.iter().map(|(_, of)| pick(of)).collect::<Vec<_>>()
+            };
+            json!({"type": "box", "name": plot.name,
+                "x": boxes.iter().map(|(group, _)| *group).collect::<Vec<_>>(),
+                "lowerfence": each(|of| json!(of.first)), "q1": each(|of| json!(of.low)),
+                "median": each(|of| json!(of.median)), "q3": each(|of| json!(of.high)),
+                "upperfence": each(|of| json!(of.last)), "y": each(|of| json!(of.sample())),
+                "boxpoints": "outliers",
                 "line": {"width": 1.2, "color": colour},
                 "fillcolor": translucent(colour, OPACITIES[same % OPACITIES.len()]),
                 "marker": {"color": colour, "size": 4}})
