@@ -9,8 +9,8 @@ use super::calls::calls;
 use super::ccdf::ccdf;
 use super::delays::delays;
 use super::draw::{packed, packed_all, rounded};
-use super::figure::{Figure, VARIANT};
 use super::events::{self, once_in_the_legend};
+use super::figure::{Figure, VARIANT};
 use super::palette::{self, BLACK, Dash, Look, Marker};
 use super::{failover, sharing};
 use lab::scenario::Variant;
@@ -50,7 +50,11 @@ pub(super) fn figures(sheet: &Sheet<'_>) -> Vec<Figure> {
 }
 
 pub(super) fn axis(title: &str) -> Value {
-    json!({"title": {"text": title}, "zeroline": false, "gridcolor": "#e5e5e5", "automargin": true})
+    json!({
+        "title": {"text": title}, "zeroline": false, "gridcolor": "#e5e5e5", "automargin": true,
+        // Not `10k`, which is before a unit with a prefix.
+        "exponentformat": "none",
+    })
 }
 
 /// The axis of these values: logarithmic where they differ by more than a factor of 20, which would
@@ -88,9 +92,10 @@ pub(super) fn layout(x: &Value, y: &Value) -> Value {
         "xaxis": x, "yaxis": y,
         "margin": {"l": 70, "r": 20, "t": 20, "b": 50},
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "#222222"},
-        // At the bottom of the figure, below the axis for any width of the page.
+        // At the bottom of the figure, below the axis for any width of the page. Samples have the
+        // width of their lines: thick ones would hide the dashes.
         "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0,
-            "itemsizing": "constant"},
+            "itemsizing": "trace", "itemwidth": 44},
         "paper_bgcolor": "#ffffff", "plot_bgcolor": "#ffffff", "hovermode": "closest",
     })
 }
@@ -181,11 +186,6 @@ fn boxes(sheet: &Sheet<'_>) -> Figure {
     }
 }
 
-/// A vertical axis with one row per name, the first at the top.
-pub(super) fn rows_axis(names: &[String]) -> Value {
-    let mut axis = axis("");
-    axis["range"] = json!([names.len() as f64 - 0.5, -0.5]);
-    axis["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
 /// The box of a variant in a row; `None` without values. plotly.js would interpolate quartiles in
 /// another way than the tables, so it gets them.
 fn one_box(sheet: &Sheet<'_>, variant: &Variant, values: &[f64], row: usize) -> Option<Value> {
@@ -201,6 +201,11 @@ fn one_box(sheet: &Sheet<'_>, variant: &Variant, values: &[f64], row: usize) -> 
     }))
 }
 
+/// A vertical axis with one row per name, the first at the top.
+pub(super) fn rows_axis(names: &[String]) -> Value {
+    let mut axis = axis("");
+    axis["range"] = json!([names.len() as f64 - 0.5, -0.5]);
+    axis["tickvals"] = json!((0..names.len()).collect::<Vec<usize>>());
     axis["ticktext"] = json!(names);
     axis["tickfont"] = json!({"size": 12});
     axis["fixedrange"] = json!(true);
@@ -276,9 +281,16 @@ fn points(
     let most = most.clamp(LEAST_POINTS, MOST_POINTS);
     let thinned = series.thinned(most);
     tally.count(thinned.points.len(), series.points.len());
+    let last = thinned.seconds().last();
+    let lasting = end.zip(last).filter(|(end, (at, _))| end > at).map(|(end, (_, y))| (end, y));
     let (x, y): (Vec<f64>, Vec<f64>) =
         thinned.seconds().chain(lasting).map(|(at, value)| (at, value * factor)).unzip();
     (packed_all(x), packed_all(y))
+}
+
+/// Time of the last value of all series of a repetition.
+fn end_of(all: &[Series]) -> f64 {
+    all.iter().filter_map(|series| series.seconds().last()).map(|(at, _)| at).fold(0.0, f64::max)
 }
 
 pub(super) fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a str {
@@ -286,18 +298,11 @@ pub(super) fn path_name<'a>(sheet: &'a Sheet<'_>, path: Option<usize>) -> &'a st
     path.map_or("connection", |path| path.name.as_str())
 }
 
-    let last = thinned.seconds().last();
-    let lasting = end.zip(last).filter(|(end, (at, _))| end > at).map(|(end, (_, y))| (end, y));
 /// Arrivals by path over time, and the times in which the reader was blocked by a gap.
 fn timeline(sheet: &Sheet<'_>) -> Figure {
     let tally = Tally::default();
     let most = MARKS / sheet.scenario.paths.len().max(1);
     let of = |one: &VariantSeries| {
-/// Time of the last value of all series of a repetition.
-fn end_of(all: &[Series]) -> f64 {
-    all.iter().filter_map(|series| series.seconds().last()).map(|(at, _)| at).fold(0.0, f64::max)
-}
-
         let mut traces = Vec::new();
         for series in &one.series {
             match series.quantity {
@@ -387,6 +392,7 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
         let is_drawn = |quantity: Quantity| PANELS.iter().any(|panel| panel.0 == quantity);
         let lines = one.series.iter().filter(|series| is_drawn(series.quantity)).count();
         let most = LINE_POINTS / lines.max(1);
+        let end = end_of(&one.series);
         let mut traces = Vec::new();
         for (panel, (quantity, _, factor)) in PANELS.iter().enumerate() {
             for series in one.series.iter().filter(|series| series.quantity == *quantity) {
@@ -396,10 +402,11 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
                 traces.push(line(sheet, series, panel, points));
             }
         }
+        // Not every path has a line in the first panel.
+        once_in_the_legend(&mut traces);
         traces
     };
     let sets = sets(sheet, of);
-        let end = end_of(&one.series);
     let mut layout = layout(&axis("time [s]"), &Value::Null);
     layout["grid"] =
         json!({"rows": PANELS.len(), "columns": 1, "pattern": "coupled", "ygap": 0.12});
@@ -407,8 +414,6 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
         let mut axis = axis(title);
         axis["rangemode"] = json!("tozero");
         axis["title"]["font"] = json!({"size": 12});
-        // Not every path has a line in the first panel.
-        once_in_the_legend(&mut traces);
         layout[axis_name("yaxis", panel)] = axis;
     }
     Figure {

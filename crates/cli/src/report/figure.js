@@ -37,7 +37,7 @@ function layoutFor(place, layout, traces) {
   const named = traces.filter(trace => trace.showlegend !== false && trace.name);
   const names = [...new Set(named.map(trace => trace.name))];
   const letter = narrow.matches ? 6.2 : 7.2;
-  const entry = 56 + letter * Math.max(0, ...names.map(name => name.length));
+  const entry = 70 + letter * Math.max(0, ...names.map(name => name.length));
   const rows = Math.ceil(names.length / Math.max(1, Math.floor(width / entry)));
   const legend = names.length > 1 || shown.showlegend ? 20 * rows + 8 : 0;
   shown.margin.b += legend;
