@@ -69,7 +69,7 @@ use Dash::{DashDot, Dot, LongDash, LongDashDot, Solid};
 use Marker::{Bowtie, Circle, Cross, Diamond, Hexagon, Hourglass, Pentagon};
 use Marker::{Square, Star, TriangleDown, TriangleUp, X};
 
-const DASHES: [Dash; 6] = [Solid, Dash::Dash, Dot, DashDot, LongDash, LongDashDot];
+pub(crate) const DASHES: [Dash; 6] = [Solid, Dash::Dash, Dot, DashDot, LongDash, LongDashDot];
 /// Colours and markers of paths.
 const PATHS: [(&str, Marker); 4] =
     [(BLUE, Circle), (ORANGE, TriangleUp), (SKY_BLUE, Square), (YELLOW, Cross)];

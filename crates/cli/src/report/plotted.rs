@@ -92,7 +92,7 @@ impl<'d> Plotted<'d> {
                     Some(plot) => plot.series.push((place, series)),
                     None => {
                         let look = look(&group.scenario, series.variant);
-                        let look = Look { dash: palette::dash(look.dash, place), ..look };
+                        let look = unlike(look, place, &plots);
                         plots.push(Plot { name, look, series: vec![(place, series)], line: None });
                     }
                 }
@@ -157,10 +157,10 @@ impl<'d> Plotted<'d> {
         series.values.iter().map(|value| self.scale.shown(*value)).collect()
     }
 
-    /// Mean and ends of its 95 % interval, in the unit of the axis.
+    /// Mean and ends of its 95 % interval, in the unit of the axis; as in the tables, no part of it
+    /// is below zero where no value is.
     pub(crate) fn mean(&self, series: &Series<'_>) -> (f64, f64, f64) {
-        let (mean, interval) = series.mean().unwrap_or((f64::NAN, None));
-        let (low, high) = interval.map_or((mean, mean), |of| (of.low, of.high));
+        let (mean, low, high) = mean_of(series);
         (self.scale.shown(mean), self.scale.shown(low), self.scale.shown(high))
     }
 
@@ -194,13 +194,34 @@ impl<'d> Plotted<'d> {
     }
 }
 
+fn mean_of(series: &Series<'_>) -> (f64, f64, f64) {
+    let (mean, interval) = series.mean().unwrap_or((f64::NAN, None));
+    let (low, high) = interval.map_or((mean, mean), |of| (of.low, of.high));
+    let least = series.values.iter().copied().fold(0.0, f64::min);
+    (mean, if least < 0.0 { low } else { low.max(0.0) }, high)
+}
+
+/// The look with the dash this many places further, or the next one that no line of the colour has.
+fn unlike(look: Look, place: usize, plots: &[Plot<'_>]) -> Look {
+    let with = |further| Look { dash: palette::dash(look.dash, further), ..look };
+    let is_taken = |of: &Look| {
+        plots.iter().any(|plot| (plot.look.colour, plot.look.dash) == (of.colour, of.dash))
+    };
+    let mut all = (place..place + palette::DASHES.len()).map(with);
+    all.find(|of| !is_taken(of)).unwrap_or_else(|| with(place))
+}
+
 /// The look of a variant, as in every report.
 fn look(scenario: &Scenario, variant: &str) -> Look {
     let found = variants_of(scenario).into_iter().find(|of| of.name == variant);
     found.map_or(palette::of_path(0), |variant| palette::of_variant(scenario, &variant))
 }
 
-/// The unit in which the smallest number has some digits; over time, the largest.
+/// Numbers of a linear axis are below this.
+const FAR: f64 = 1e4;
+
+/// The unit in which the smallest number has some digits; over time, the largest, and on a linear
+/// axis a tenth of the largest where that one would have five digits.
 fn scale_of(drawn: &Drawn<'_>) -> Scale {
     if drawn.figure.draw == Draw::Series {
         let points = drawn.groups.iter().flat_map(|of| &of.lines).flat_map(|line| &line.points);
@@ -208,6 +229,58 @@ fn scale_of(drawn: &Drawn<'_>) -> Scale {
         return Scale::of(unit, points.map(|(_, value)| *value).fold(0.0, f64::max));
     }
     let values = drawn.groups.iter().flat_map(|group| &group.series).flat_map(|of| &of.values);
-    let least = values.map(|value| value.abs()).filter(|value| *value > 0.0);
-    Scale::of(&drawn.unit, least.fold(f64::INFINITY, f64::min).min(1e9))
+    let sizes = || values.clone().map(|value| value.abs()).filter(|value| *value > 0.0);
+    let least = sizes().fold(f64::INFINITY, f64::min).min(1e9);
+    let is_tail = matches!(drawn.figure.draw, Draw::Ccdf | Draw::Packets);
+    match drawn.figure.is_log || is_tail {
+        true => Scale::of(&drawn.unit, least),
+        false => linear_scale(&drawn.unit, least, sizes().fold(0.0, f64::max)),
+    }
+}
+
+fn linear_scale(unit: &str, least: f64, most: f64) -> Scale {
+    let scale = Scale::of(unit, least);
+    if scale.shown(most) < FAR { scale } else { Scale::of(unit, most / 10.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::palette::Marker;
+
+    #[test]
+    fn unit_of_a_linear_axis_gives_no_number_five_digits() {
+        assert_eq!(linear_scale("bit/s", 0.2e6, 10.4e6).unit, "Mbit/s");
+        assert_eq!(linear_scale("bit/s", 0.2e6, 9.9e6).unit, "kbit/s");
+        assert_eq!(linear_scale("s", 0.3, 5.0).unit, "ms");
+    }
+
+    #[test]
+    fn interval_of_positive_values_is_not_below_zero() {
+        let of = |values: [f64; 3]| {
+            mean_of(&Series { variant: "tcp/a/cubic", values: values.to_vec(), share_above: None })
+        };
+        let (mean, low, high) = of([0.0, 0.1, 9.0]);
+        assert!(low == 0.0 && high > 2.0 * mean, "{low} to {high}");
+        assert!(of([-1.0, 0.1, 9.0]).1 < -1.0, "values may be negative");
+    }
+
+    /// Regression: of two variants in two experiments the second of the first one and the first of
+    /// the second one had the same line.
+    #[test]
+    fn lines_of_one_colour_have_dashes_of_their_own() {
+        let look = |dash| Look { colour: "#d55e00", dash, marker: Marker::Diamond, open: false };
+        let mut plots: Vec<Plot<'_>> = Vec::new();
+        for place in 0..3 {
+            for dash in [Dash::Dot, Dash::DashDot] {
+                let look = unlike(look(dash), place, &plots);
+                plots.push(Plot { name: String::new(), look, series: Vec::new(), line: None });
+            }
+        }
+        let mut dashes: Vec<Dash> = plots.iter().map(|plot| plot.look.dash).collect();
+        assert_eq!(dashes[..2], [Dash::Dot, Dash::DashDot], "the first experiment's are as ever");
+        dashes.sort_unstable();
+        dashes.dedup();
+        assert_eq!(dashes.len(), 6, "{dashes:?}");
+    }
 }

@@ -247,12 +247,17 @@ fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
     let means: Vec<(f64, f64, f64)> =
         plot.series.iter().map(|(_, series)| plotted.mean(series)).collect();
     let y: Vec<f64> = means.iter().map(|(mean, ..)| *mean).collect();
-    let half: Vec<f64> = means.iter().map(|(_, low, high)| (high - low) / 2.0).collect();
+    let above: Vec<f64> = means.iter().map(|(mean, _, high)| high - mean).collect();
+    let below: Vec<f64> = means.iter().map(|(mean, low, _)| mean - low).collect();
+    let error = |colour: &str| {
+        json!({"type": "data", "symmetric": false, "array": above, "arrayminus": below,
+            "color": colour})
+    };
     match plotted.drawn.figure.draw {
         Draw::Bars => json!({"type": "bar", "name": plot.name, "x": groups().collect::<Vec<_>>(),
             "y": y,
             "marker": {"color": colour, "pattern": {"shape": PATTERNS[same % PATTERNS.len()]}},
-            "error_y": {"type": "data", "array": half, "color": "#222222"}}),
+            "error_y": error("#222222")}),
         Draw::Box => {
             let boxed = |(place, series): &(usize, &Series<'_>)| {
                 Some((plotted.groups[*place], Boxed::of(&plotted.shown(series))?))
@@ -275,7 +280,7 @@ fn trace(plotted: &Plotted<'_>, plot: &Plot<'_>) -> Value {
             let x: Vec<f64> = plot.series.iter().map(|(place, _)| plotted.place(*place)).collect();
             json!({"type": "scatter", "mode": "lines+markers", "name": plot.name, "x": x, "y": y,
                 "line": line, "marker": {"symbol": plot.look.symbol(), "color": colour, "size": 8},
-                "error_y": {"type": "data", "array": half, "color": colour}})
+                "error_y": error(colour)})
         }
         // A table is not a figure of plotly.js.
         Draw::Series | Draw::Matrix => {
