@@ -24,10 +24,15 @@ impl Axis {
             if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) };
         let span = if high > low { high - low } else { low.abs().max(1.0) };
         let high = low + span;
-        let step = step(span / most.clamp(2.0, MOST_TICKS));
+        let ends =
+            |step: f64| ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+        let mut step = step(span / most.clamp(2.0, MOST_TICKS));
+        // A single number gives no scale.
+        while step > 0.0 && ends(step).1 - ends(step).0 < 1 {
+            step = smaller(step);
+        }
+        let (first, last) = ends(step);
         let decimals = (-libm::floor(libm::log10(step))).max(0.0) as usize;
-        let first = (low / step - 1e-9).ceil() as i64;
-        let last = (high / step + 1e-9).floor() as i64;
         let tick = |number: i64| {
             let value = number as f64 * step;
             (value, minus(&format!("{value:.decimals$}")))
@@ -96,6 +101,13 @@ fn step(least: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
+/// The next smaller of 1, 2 and 5 times a power of ten.
+fn smaller(of: f64) -> f64 {
+    let power = libm::pow(10.0, libm::floor(libm::log10(of * 1.001)));
+    let factor = [5.0, 2.0, 1.0].into_iter().find(|factor| factor * power < of * 0.999);
+    factor.unwrap_or(0.5) * power
+}
+
 /// A number with a minus sign instead of a hyphen.
 fn minus(text: &str) -> String {
     text.replace('-', "\u{2212}")
@@ -138,6 +150,18 @@ mod tests {
         assert_eq!(labels(&Axis::linear(-12.0, 4.0, 5.0, "")), ["\u{2212}10", "\u{2212}5", "0"]);
         assert!((axis.place(0.515) - 0.5).abs() < 1e-9);
         assert_eq!((axis.place(-5.0), axis.place(9.0)), (0.0, 1.0));
+    }
+
+    /// Regression: an axis from 38 to 902 with room for four numbers had `500` only.
+    #[test]
+    fn linear_axis_has_two_numbers_at_least() {
+        let axis = Axis::linear(38.0, 902.0, 4.0, "");
+        assert_eq!(labels(&axis), ["200", "400", "600", "800"]);
+        assert_eq!(labels(&Axis::linear(1.2, 2.9, 2.0, "")), ["1.5", "2.0", "2.5"]);
+        assert_eq!(labels(&Axis::linear(0.07, 0.19, 2.0, "")), ["0.10", "0.15"]);
+        for (of, less) in [(500.0, 200.0), (200.0, 100.0), (100.0, 50.0), (0.1, 0.05)] {
+            assert!((smaller(of) / less - 1.0).abs() < 1e-9, "{of}: {}", smaller(of));
+        }
     }
 
     #[test]

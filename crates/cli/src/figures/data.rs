@@ -6,6 +6,7 @@ use lab::comparison::margin;
 use lab::delays::VariantDelays;
 use lab::results::StoredStudy;
 use lab::run::{Ccdf, Counted, Run};
+use lab::scenario::Family;
 use lab::series::Quantity;
 use lab::statistics::Interval;
 use lab::{Scale, Summary};
@@ -20,9 +21,9 @@ pub(crate) struct Shown {
     /// The delays are those of a page's objects.
     pub has_objects: bool,
     pub variants: Vec<ShownVariant>,
-    /// Name of the baseline.
-    pub baseline: Option<String>,
-    /// Smallest difference from it that matters, in the metric's unit.
+    /// What differences are from: the baseline, or that of each family of protocols.
+    pub baselines: String,
+    /// Smallest difference from the only baseline that matters, in the metric's unit.
     pub margin: Option<f64>,
 }
 
@@ -125,17 +126,13 @@ impl Shown {
         }
         let is_baseline = |of: &&ShownVariant| Some(&of.name) == report.baseline.as_ref();
         let reference = variants.iter().find(is_baseline).and_then(|of| of.mean);
+        let (baselines, is_one) = baselines(&report.variants);
         let margin = reference
+            .filter(|_| is_one)
             .map(|mean| margin(&stored.scenario, report.metric, mean))
             .filter(|m| *m > 0.0);
         let has_objects = stored.scenario.traffic.metric().has_objects();
-        Shown {
-            metric: report.metric,
-            has_objects,
-            variants,
-            baseline: report.baseline.clone(),
-            margin,
-        }
+        Shown { metric: report.metric, has_objects, variants, baselines, margin }
     }
 
     /// The scale of the metric.
@@ -149,6 +146,24 @@ impl Shown {
     pub(super) fn label(&self) -> String {
         format!("{} ({})", self.metric.name().replace('_', " "), self.scale().unit)
     }
+}
+
+/// Names of the baselines, the first one without its family, and whether there is only one.
+fn baselines(variants: &[Summary]) -> (String, bool) {
+    let mut all: Vec<(&str, Family)> = Vec::new();
+    for summary in variants {
+        let Some(name) = summary.baseline.as_deref() else { continue };
+        if all.iter().all(|(known, _)| *known != name) {
+            all.push((name, summary.variant.family()));
+        }
+    }
+    let further = |(name, family): &(&str, Family)| match family {
+        Family::Tcp => format!(", of TCP from {name}"),
+        Family::Sctp => format!(", of SCTP from {name}"),
+    };
+    let Some((first, _)) = all.first() else { return ("the baseline".to_owned(), true) };
+    let rest: String = all.iter().skip(1).map(further).collect();
+    (format!("{first}{rest}"), all.len() == 1)
 }
 
 /// The delays by the path of their last byte, where several are known.

@@ -104,6 +104,8 @@ pub(super) struct Entry {
 /// Entries in columns below each other.
 pub(super) struct Legend {
     entries: Vec<Entry>,
+    /// Edge and fill of the bars or boxes of the entries; none of lines.
+    patches: Vec<(Colour, Colour)>,
     columns: usize,
     column: f64,
 }
@@ -119,7 +121,12 @@ impl Legend {
         let columns = most.min(entries.len().max(1));
         // As many rows as needed, and columns of equal length.
         let columns = entries.len().div_ceil(entries.len().div_ceil(columns).max(1)).max(1);
-        Legend { entries, columns, column }
+        Legend { entries, patches: Vec::new(), columns, column }
+    }
+
+    /// With bars or boxes in place of lines before the names.
+    pub(super) fn of_patches(self, patches: Vec<(Colour, Colour)>) -> Legend {
+        Legend { patches, ..self }
     }
 
     fn rows(&self) -> usize {
@@ -138,9 +145,16 @@ impl Legend {
             let x = left + (index / self.rows()) as f64 * self.column;
             let y = top + ((index % self.rows()) as f64 + 1.0) * 1.4 * size - 0.3 * size;
             let middle = y - 0.33 * size;
-            drawing.line(&[(x, middle), (x + SAMPLE * size, middle)], line_of(look));
-            let at = (x + SAMPLE * size / 2.0, middle);
-            drawing.marker(at, look, 0.3 * size);
+            if let Some((edge, fill)) = self.patches.get(index) {
+                let corner = (x + 0.4 * SAMPLE * size, middle - 0.38 * size);
+                let other = (x + SAMPLE * size, middle + 0.38 * size);
+                let stroke = Stroke::solid(*edge, THIN);
+                drawing.rectangle(corner, other, Some(stroke), Some(*fill));
+            } else {
+                drawing.line(&[(x, middle), (x + SAMPLE * size, middle)], line_of(look));
+                let at = (x + SAMPLE * size / 2.0, middle);
+                drawing.marker(at, look, 0.3 * size);
+            }
             let begin = x + (SAMPLE + 0.5) * size;
             let fitting = drawing.fitting(name, drawing.width - begin - 1.0);
             drawing.coloured((begin, y), Anchor::Start, name, (fitting, Colour::BLACK));

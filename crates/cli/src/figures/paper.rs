@@ -35,6 +35,9 @@ fn framed<'a>(
     let probe = Drawing::new((layout.width, 0.0), layout.font, layout.size);
     let entry = |plot: &Plot<'_>| Entry { name: plot.name.clone(), look: Style::of(plot.look) };
     let legend = Legend::new(&probe, plotted.plots.iter().map(entry).collect());
+    let is_filled = matches!(plotted.drawn.figure.draw, Draw::Bars | Draw::Box);
+    let patches = plotted.plots.iter().filter(|_| is_filled).map(|plot| colours(plotted, plot));
+    let legend = legend.of_patches(patches.collect());
     let room = legend.height(layout.size);
     let height = layout.height.unwrap_or(layout.width * RATIO * 0.75 + below + room);
     let frame = Frame {
@@ -101,9 +104,7 @@ fn grouped<'a>(plotted: &Plotted<'_>, layout: &Layout<'a>) -> Drawing<'a> {
         for (index, (plot, _, of)) in own.iter().enumerate() {
             let left = middle - FILLED * width / 2.0 + index as f64 * each;
             let ends = (left, left + each);
-            let edge = Style::of(plot.look).colour;
-            let tint = TINTS[plotted.of_colour_before(plot) % TINTS.len()];
-            let colours = (edge, edge.tinted(tint));
+            let colours = colours(plotted, plot);
             if is_bars {
                 bar(&mut drawing, &frame, &y, (ends, plotted.mean(of)), colours);
             } else {
@@ -113,6 +114,12 @@ fn grouped<'a>(plotted: &Plotted<'_>, layout: &Layout<'a>) -> Drawing<'a> {
     }
     frame.border(&mut drawing);
     drawing
+}
+
+/// Edge and fill of the bars or boxes of a variant; those of one colour differ in their fills.
+fn colours(plotted: &Plotted<'_>, plot: &Plot<'_>) -> (Colour, Colour) {
+    let edge = Style::of(plot.look).colour;
+    (edge, edge.tinted(TINTS[plotted.of_colour_before(plot) % TINTS.len()]))
 }
 
 fn bar(

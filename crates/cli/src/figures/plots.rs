@@ -164,9 +164,8 @@ fn means<'a>(shown: &Shown, layout: &Layout<'a>) -> Drawing<'a> {
 
 /// Differences from the baseline with the intervals that decide.
 fn differences<'a>(shown: &Shown, layout: &Layout<'a>) -> Drawing<'a> {
-    let baseline = shown.baseline.as_deref().unwrap_or("the baseline");
     let scale = shown.scale();
-    let label = format!("difference from {baseline} ({})", scale.unit);
+    let label = format!("difference from {} ({})", shown.baselines, scale.unit);
     let row = |of: &ShownVariant| {
         of.difference.map_or((None, None), |(mean, interval)| (Some(mean), interval))
     };

@@ -3,6 +3,7 @@
 use super::data::{Curve, ShownVariant};
 use super::drawing::Style as Look;
 use super::drawing::{Colour, Item};
+use super::frame::{Entry, Legend};
 use super::plots::{Layout, figures};
 use super::*;
 use lab::statistics::Interval;
@@ -43,7 +44,7 @@ fn shown() -> Shown {
             variant("mptcp/<lrf>&/cubic", "#d55e00", "diamond", 0.05),
             variant("mptcp/redundant/cubic", "#cc79a7", "x", 0.02),
         ],
-        baseline: Some("tcp/wlan/cubic".to_owned()),
+        baselines: "tcp/wlan/cubic".to_owned(),
         margin: Some(0.0075),
     }
 }
@@ -132,4 +133,21 @@ fn sizes_have_units() {
     }
     assert_eq!(parse_font_size("9pt"), Ok(9.0));
     assert!(parse_font_size("0").is_err() && parse_font_size("big").is_err());
+}
+
+/// Regression: lines with markers stood for bars of one colour, which have none.
+#[test]
+fn legend_of_bars_has_their_fills() {
+    let font = Font::find(None).expect("the font");
+    let look = variant("", "#d55e00", "diamond", 0.0).look;
+    let entry = |name: &str| Entry { name: name.to_owned(), look };
+    let mut drawing = drawing::Drawing::new((240.0, 80.0), &font, 8.0);
+    let legend = Legend::new(&drawing, vec![entry("lrf"), entry("blest")]);
+    let fills = [Colour::parse("#d55e00").tinted(0.7), Colour::parse("#d55e00").tinted(0.0)];
+    legend.of_patches(fills.map(|fill| (look.colour, fill)).to_vec()).draw(&mut drawing, 0.0);
+    let filled = drawing.items.iter().filter_map(|item| match item {
+        Item::Path { fill, .. } => Some(*fill),
+        Item::Text { .. } => None,
+    });
+    assert_eq!(filled.collect::<Vec<_>>(), fills.map(Some));
 }

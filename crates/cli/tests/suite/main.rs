@@ -19,6 +19,7 @@ mod messages;
 mod middleboxes;
 mod package;
 mod packet_metrics;
+mod page_figures;
 mod papers;
 mod path_events;
 mod primary_choice;
