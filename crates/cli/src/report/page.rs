@@ -320,6 +320,15 @@ mod tests {
         }
     }
 
+    /// Regression: printed tables lost the columns that do not fit, and figures were cut in two.
+    #[test]
+    fn style_of_print_hides_nothing() {
+        let (_, print) = STYLE.split_once("@media print{").unwrap();
+        assert!(print.contains(".scroll{overflow:visible}"), "{print}");
+        let whole = print.split('}').find(|rule| rule.ends_with("{break-inside:avoid")).unwrap();
+        assert!(whole.contains(".figure"), "{whole}");
+    }
+
     #[test]
     fn seconds_become_a_date() {
         assert_eq!(utc(0.0), "1970-01-01 00:00 UTC");
