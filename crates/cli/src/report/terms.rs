@@ -17,7 +17,9 @@ const GENERAL: &[(&str, &str)] = &[
         "One way of carrying the traffic: tcp/PATH/CONGESTION-CONTROL over one path, or \
          mptcp/SCHEDULER/CONGESTION-CONTROL over all of them, followed by path manager, policy and \
          fail-over rule where they are compared; sctp/PATH/CONGESTION-CONTROL over one path, \
-         sctp/multihomed/CONGESTION-CONTROL over all of them, one at a time.",
+         sctp/multihomed/CONGESTION-CONTROL over all of them, one at a time; \
+         cmt-sctp/SCHEDULER/CONGESTION-CONTROL over all of them at once; udp/PATH: datagrams over \
+         one path.",
     ),
     (
         "repetition",
