@@ -4,6 +4,7 @@
 //! pages.
 
 use super::page::{STYLE, escaped};
+use crate::output::counted;
 use lab::Scale;
 use lab::results::{GENERATOR, Grade, MatrixCell, MatrixResult};
 use lab::scenario::{MatrixPlan, Protocol, Runs};
@@ -139,7 +140,10 @@ pub(crate) fn matrix_page(plan: &MatrixPlan, result: &MatrixResult<'_>) -> Strin
         line(&format!("<p class=\"small\">Note: {}.</p>", escaped(note.trim_end_matches('.'))));
     }
     let hash = result.hash();
-    line(&format!("<p class=\"small\">Result hash: <code class=\"hash\">{hash}</code></p>"));
+    line(&format!(
+        "<p class=\"small\">anabranch {}. Result hash: <code class=\"hash\">{hash}</code></p>",
+        env!("CARGO_PKG_VERSION")
+    ));
     line("</body></html>");
     page
 }
@@ -238,13 +242,13 @@ fn means(cell: &MatrixCell) -> String {
     let scale = Scale::of(cell.metric.unit(), if smallest.is_finite() { smallest } else { 0.0 });
     let value = |mean: Option<f64>| mean.map_or("-".to_owned(), |mean| scale.value(mean));
     format!(
-        "{}: {} {}, {} {}; {} runs",
+        "{}: {} {}, {} {}; {}",
         cell.metric.info().heading,
         cell.summary.variant.name,
         value(mean),
         cell.summary.baseline.as_deref().unwrap_or("baseline"),
         value(reference),
-        cell.summary.n
+        counted(cell.summary.n, "run")
     )
 }
 

@@ -15,14 +15,23 @@ use crate::table::named_seeds;
 use lab::reproduction::{Compared, Differences, Draw, Drawn, Judged, Paper, Row, Series};
 use lab::{Scale, percent};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Height of a figure in CSS pixels.
-use std::collections::{BTreeMap, BTreeSet};
 const HEIGHT: u32 = 380;
 const CAPTION: &str = "<p class=\"small\">A claim holds where its interval shows it, fails where \
      the interval shows the contrary, and is undecided otherwise. Hard claims follow from the \
      mechanism; soft ones depend on the networks of the authors. Linux 6.18: the same claim with \
      the model of today's kernel.</p>";
+
+/// What made the page, and the seeds of its figures.
+fn provenance(drawn: &[&Drawn<'_>]) -> String {
+    let groups = drawn.iter().flat_map(|of| &of.groups);
+    let seeds: BTreeSet<u64> = groups.map(|group| group.scenario.seed).collect();
+    let seeds: Vec<u64> = seeds.into_iter().collect();
+    let seeds = if seeds.is_empty() { String::new() } else { format!(", {}", named_seeds(&seeds)) };
+    format!("anabranch {}{seeds}", env!("CARGO_PKG_VERSION"))
+}
 
 const QUICK: &str = "<p><b>Quick:</b> few repetitions of short runs, a first impression.</p>\n";
 
@@ -57,7 +66,7 @@ pub(crate) fn reproduction_page(
         });
     }
     page.push_str(&stated(numbers));
-    page + "</body></html>\n"
+    page + &format!("<p class=\"small\">{}.</p>\n</body></html>\n", provenance(drawn))
 }
 
 /// `yes`, `no` or `undecided`; `not run` where a feature is missing.
@@ -70,17 +79,6 @@ pub(crate) fn holds(judged: &Judged) -> &'static str {
     }
 }
 
-fn table(rows: &[&Row<'_>]) -> String {
-    let has_today = rows.iter().any(|row| row.linux.is_some());
-    let today = if has_today { "<th>Linux 6.18</th>" } else { "" };
-    let mut html = format!(
-        "<div class=\"scroll\"><table><tr><th>id</th><th>kind</th><th>source</th><th>paper</th>\
-         <th>ours</th><th>holds?</th>{today}</tr>\n"
-    );
-    for row in rows {
-        let cells = [&row.claim.id, row.claim.kind.name(), &row.claim.source, &row.claim.paper];
-        let ours = [&*row.ours.ours, holds(&row.ours)];
-        let linux = row.linux.as_ref().map_or("-", holds);
 /// Why a claim does not hold, without the word that is before it.
 pub(crate) fn reason(judged: &Judged) -> &str {
     judged.why.strip_prefix("undecided: ").unwrap_or(&judged.why)
@@ -97,6 +95,17 @@ pub(crate) fn assumptions<'a>(rows: impl Iterator<Item = &'a Row<'a>>) -> Vec<St
     all.into_iter().map(|(note, ids)| format!("{note} ({})", ids.join(", "))).collect()
 }
 
+fn table(rows: &[&Row<'_>]) -> String {
+    let has_today = rows.iter().any(|row| row.linux.is_some());
+    let today = if has_today { "<th>Linux 6.18</th>" } else { "" };
+    let mut html = format!(
+        "<div class=\"scroll\"><table><tr><th>id</th><th>kind</th><th>source</th><th>paper</th>\
+         <th>ours</th><th>holds?</th>{today}</tr>\n"
+    );
+    for row in rows {
+        let cells = [&row.claim.id, row.claim.kind.name(), &row.claim.source, &row.claim.paper];
+        let ours = [&*row.ours.ours, holds(&row.ours)];
+        let linux = row.linux.as_ref().map_or("-", holds);
         let all = cells.into_iter().chain(ours).chain(has_today.then_some(linux));
         let cell = |text| format!("<td class=\"wide\">{}</td>", escaped(text));
         let cells: String = all.map(cell).collect();
@@ -122,6 +131,9 @@ fn reasons(rows: &[&Row<'_>]) -> String {
             item(&format!("with {says}: {}, {}", judged.ours, holds(judged)));
         }
     }
+    for note in assumptions(rows.iter().copied()) {
+        items.push_str(&format!("<li>{}</li>\n", escaped(&note)));
+    }
     if items.is_empty() { items } else { format!("<ul class=\"small\">\n{items}</ul>\n") }
 }
 
@@ -133,9 +145,6 @@ fn stated(numbers: &[Compared<'_>]) -> String {
          <th>source</th><th>number</th><th>experiment</th><th>paper</th><th>ours</th>\
          <th>difference</th></tr>\n",
         capitalised(&differences_of(&differences))
-    for note in assumptions(rows.iter().copied()) {
-        items.push_str(&format!("<li>{}</li>\n", escaped(&note)));
-    }
     );
     for of in numbers {
         let texts = [of.source, of.says, of.experiment];

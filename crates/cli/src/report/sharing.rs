@@ -9,6 +9,7 @@ use super::palette;
 use super::tables::{below, variant};
 use crate::columns::Column;
 use crate::fairness::{INTERVAL, absences, caption, columns, heading, scale};
+use crate::output::counted;
 use lab::VariantSeries;
 use lab::series::{Quantity, Series};
 use serde_json::{Value, json};
@@ -87,9 +88,9 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
         title: "Share against TCP".to_owned(),
         caption: format!(
             "The goodput of a variant divided by the mean goodput of the competing TCP flows: mean \
-             over {} repetitions ({}) with 95 % interval. At the dashed line both are equal; \
-             to the right of it the variant gets more.",
-            sheet.report.runs,
+             over {} ({}) with 95 % interval. At the dashed line both are equal; to the right of \
+             it the variant gets more.",
+            counted(sheet.report.runs, "repetition"),
             sheet.seeds(),
         ),
         height: 90 + 34 * bars.len() as u32,
@@ -158,7 +159,6 @@ fn line(sheet: &Sheet<'_>, series: &Series, variant: &str, shown: impl Fn(f64) -
         "type": "scatter", "mode": "lines", "x": packed_all(x), "y": packed_all(y),
         "name": kind, "legendgroup": kind,
         "hovertemplate": format!("%{{x}} s: %{{y:.3f}}<extra>{}</extra>", escaped(&name)),
-        // A value covers the second before it.
         "line": {"shape": "vh", "color": colour, "width": width},
     })
 }

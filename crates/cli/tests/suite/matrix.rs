@@ -270,6 +270,8 @@ fn page_opens_without_a_network_and_links_to_the_comparisons() {
     for outside in ["<script", "<link", "@import", "<img", "<iframe", "http"] {
         assert!(!text.contains(outside), "{outside}");
     }
+    let made_by = format!("anabranch {}. Result hash: ", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&made_by), "the version that made the page");
     let links = text.split("href=\"").skip(1).map(|rest| rest.split('"').next().expect("an end"));
     let links: Vec<&str> = links.collect();
     assert_eq!(links.len(), 8);

@@ -101,6 +101,8 @@ fn page_of_a_paper_is_shown_without_a_network() {
     let page = fs::read_to_string(format!("{out}/009.html")).expect("a page");
     let (table, figure) = (page.find("009-C1"), page.find("figure(\"figure0\""));
     assert!(table.is_some() && table < figure, "the table of claims is first");
+    let made_by = format!("anabranch {}, seed 1.</p>", env!("CARGO_PKG_VERSION"));
+    assert!(page.contains(&made_by), "the version that made the page, and the seed");
     let csv = fs::read_to_string(format!("{out}/009-fig1.csv")).expect("data");
     let (lrf, lines) = ("burst/30,\"mptcp/lrf/reno\",19,", csv.lines().count());
     assert!(csv.starts_with("experiment,variant,repetition,value\n") && csv.contains(lrf));
