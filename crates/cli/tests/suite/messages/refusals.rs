@@ -423,6 +423,7 @@ fn arguments_of_live() {
         &[&serve("udp=192.0.2.1", "192.0.2.1:80")[..], &["--protocol", "sctp"]].concat(),
         &[&serve("udp=127.0.0.1,dev=none", "127.0.0.1:80")[..], &["--protocol", "sctp"]].concat(),
         &[&get[..], &["--protocol", "sctp", "--failover", "stale"]].concat(),
+        &[&get[..], &["--protocol", "sctp", "--scheduler", "rr", "--failover", "stale"]].concat(),
         &[&get[..], &["--protocol", "sctp", "--cc", "balia", "-o", "file"]].concat(),
         &[&get[..], &["--udp-port", "0"]].concat(),
         &["live", "get", "10.9.0.1:8080", "--path", "dev=tun0"],
