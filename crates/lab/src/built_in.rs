@@ -29,7 +29,8 @@ const fn row(
 }
 
 /// Recordings of links, for `trace NAME`.
-pub const BUILT_IN_TRACES: &[BuiltIn] = &[
+// A constant would be in the program once for each place that reads it.
+pub static BUILT_IN_TRACES: &[BuiltIn] = &[
     row(
         "lte-ghent-bus",
         "LTE in Ghent on a bus, 607 s, mean 27.6 Mbit/s",
@@ -69,7 +70,7 @@ pub const BUILT_IN_TRACES: &[BuiltIn] = &[
 ];
 
 /// Recordings of pages, for `web:NAME`.
-pub const BUILT_IN_PAGES: &[BuiltIn] = &[row(
+pub static BUILT_IN_PAGES: &[BuiltIn] = &[row(
     "wikipedia-2015",
     "Wikipedia's main page as recorded in 2015, 32 objects, 315 kB",
     PAGEXRAY,
