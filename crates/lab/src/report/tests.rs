@@ -856,18 +856,23 @@ fn each_family_of_protocols_has_its_own_baseline() {
     assert_eq!(classes(&named)[2], hurts, "SCTP against TCP");
 }
 
+/// 4 MiB over two paths with loss.
+fn lossy(protocols: &str) -> Scenario {
+    Options::default()
+        .with(Key::Path, "a=rate 5mbit loss 1%")
+        .with(Key::Path, "b=rate 5mbit loss 1%")
+        .with(Key::Traffic, "bulk:4MiB")
+        .with(Key::Protocols, protocols)
+        .resolve()
+        .unwrap()
+}
+
 /// Regression: the verdict called variants undecided whose rows say that the class is not known,
 /// and promised a decision from the runs that an interval needs.
 #[test]
 fn verdict_says_not_known_where_the_rows_do() {
     let report = |protocols: &str, centres: &[f64]| {
-        let scenario = Options::default()
-            .with(Key::Path, "a=rate 5mbit loss 1%")
-            .with(Key::Path, "b=rate 5mbit loss 1%")
-            .with(Key::Traffic, "bulk:4MiB")
-            .with(Key::Protocols, protocols)
-            .resolve()
-            .unwrap();
+        let scenario = lossy(protocols);
         let few = |centre: &f64| vec![Some(*centre), Some(centre + 0.5)];
         let values: Vec<Vec<Option<f64>>> = centres.iter().map(few).collect();
         Report::new(&scenario, &study(&scenario, Metric::CompletionTime, &values)).unwrap()
@@ -887,13 +892,7 @@ fn verdict_says_not_known_where_the_rows_do() {
 #[test]
 fn paths_in_turn_are_multi_homing_and_decide_only_without_paths_at_once() {
     let report = |protocols: &str, centres: &[f64]| {
-        let scenario = Options::default()
-            .with(Key::Path, "a=rate 5mbit loss 1%")
-            .with(Key::Path, "b=rate 5mbit loss 1%")
-            .with(Key::Traffic, "bulk:4MiB")
-            .with(Key::Protocols, protocols)
-            .resolve()
-            .unwrap();
+        let scenario = lossy(protocols);
         let values: Vec<Vec<Option<f64>>> =
             centres.iter().zip(1..).map(|(centre, seed)| noisy(*centre, 0.2, seed)).collect();
         Report::new(&scenario, &study(&scenario, Metric::CompletionTime, &values)).unwrap()
