@@ -2,6 +2,7 @@
 //!
 //! Its bytes are left to `ip` (emit and parse).
 
+use crate::sctp::{Chunk, Chunks};
 use crate::{Fragment, Icmp, Opaque, SctpPacket, TcpSegment, UdpDatagram, spare};
 use std::hint::cold_path;
 use std::net::{IpAddr, Ipv4Addr};
@@ -148,7 +149,7 @@ impl Packet {
         Packet { ends, hop_limit: HOPS, ecn: 0, corrupted: false, flow: 0, note: Note(0), body }
     }
 
-    /// Drops the packet. The box of a TCP segment is kept for the next ones.
+    /// Drops the packet. The box of one of TCP or SCTP is kept for the next ones.
     // Half of what `drop` takes, which is made for every body.
     #[inline(always)]
     pub fn discard(mut self: Box<Packet>) {
@@ -163,14 +164,16 @@ impl Packet {
     }
 
     /// The same but for TCP: a call, as in line it would take registers there.
-    #[expect(clippy::boxed_local, reason = "moving it out of its box copies it")]
     #[inline(never)]
-    fn discard_other(self: Box<Packet>) {
-        match self.body {
-            Body::Sctp(SctpPacket { chunks, .. }) => chunks.discard(),
-            other => {
+    fn discard_other(mut self: Box<Packet>) {
+        match &mut self.body {
+            Body::Sctp(packet) => {
+                packet.chunks.discard();
+                spare::keep(self);
+            }
+            _ => {
                 cold_path();
-                drop(other);
+                drop(self);
             }
         }
     }
@@ -185,9 +188,21 @@ impl Packet {
     #[inline(always)]
     pub fn fill(&mut self, ends: Ends, flow: u32, segment: TcpSegment) {
         (self.ends, self.flow) = (ends, flow);
+        self.fill_body(Body::Tcp(segment));
+    }
+
+    /// Makes a spare packet one of SCTP with this chunk, from nowhere to nowhere.
+    #[inline(always)]
+    pub fn fill_sctp(&mut self, chunk: Chunk) {
+        let chunks = Chunks::one(chunk);
+        self.fill_body(Body::Sctp(SctpPacket { chunks, ..SctpPacket::default() }));
+    }
+
+    #[inline(always)]
+    fn fill_body(&mut self, body: Body) {
         (self.hop_limit, self.ecn, self.corrupted) = (HOPS, 0, false);
         // What was discarded owns nothing: to ask for it takes as long as to write the packet.
-        std::mem::forget(std::mem::replace(&mut self.body, Body::Tcp(segment)));
+        std::mem::forget(std::mem::replace(&mut self.body, body));
     }
 
     /// Source address.

@@ -24,7 +24,7 @@ thread_local! {
         const { Boxes { places: [const { Cell::new(None) }; MOST], len: Cell::new(0) } };
 }
 
-/// Keeps a packet of TCP that owns nothing.
+/// Keeps a packet whose body owns nothing.
 // In line it costs 5 misses of the instruction cache per packet of MPTCP.
 #[inline(never)]
 pub(crate) fn keep(packet: Box<Packet>) {
@@ -42,8 +42,9 @@ pub(crate) fn keep(packet: Box<Packet>) {
     });
 }
 
-/// A packet of TCP that owns nothing.
-#[inline]
+/// A packet whose body owns nothing.
+// A call saves more registers than it has steps.
+#[inline(always)]
 pub(crate) fn take() -> Box<Packet> {
     let taken = BOXES.with(|boxes| {
         let last = boxes.len.get().wrapping_sub(1);
@@ -51,9 +52,13 @@ pub(crate) fn take() -> Box<Packet> {
         boxes.len.set(last);
         packet
     });
-    taken.unwrap_or_else(|| {
-        cold_path();
-        let nowhere = Ipv4Addr::UNSPECIFIED.into();
-        Box::new(Packet::between(Ends::new(nowhere, nowhere), Body::Tcp(TcpSegment::default())))
-    })
+    taken.unwrap_or_else(made)
+}
+
+/// A new one.
+#[cold]
+#[inline(never)]
+fn made() -> Box<Packet> {
+    let nowhere = Ipv4Addr::UNSPECIFIED.into();
+    Box::new(Packet::between(Ends::new(nowhere, nowhere), Body::Tcp(TcpSegment::default())))
 }

@@ -1,6 +1,5 @@
 //! `Outgoing`: the packet that an association sends next, while it gets its chunks.
 
-use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
 use wire::sctp::{Chunk, Chunks};
 use wire::{Body, Packet, SctpPacket};
@@ -11,9 +10,8 @@ use wire::{Body, Packet, SctpPacket};
 #[derive(Debug, Default)]
 pub(super) struct Outgoing(Option<Box<Packet>>);
 
-/// Memory for a packet. Allocated before its chunk is made, whose fields are then written there
-/// only.
-pub(super) type Place = Box<MaybeUninit<Packet>>;
+/// A spare packet. Taken before its chunk is made, whose fields are then written there only.
+pub(super) type Place = Box<Packet>;
 
 impl Outgoing {
     /// A packet with these chunks, if there are any.
@@ -23,17 +21,18 @@ impl Outgoing {
         }
     }
 
-    /// Memory for the packet, if there is none.
+    /// A spare packet, if there is none.
     #[inline(always)]
     pub(super) fn place(&self) -> Option<Place> {
-        self.0.is_none().then(Box::new_uninit)
+        self.0.is_none().then(Packet::spare)
     }
 
     /// The first chunk.
     #[inline(always)]
-    pub(super) fn begin(&mut self, place: Place, chunk: Chunk) {
+    pub(super) fn begin(&mut self, mut place: Place, chunk: Chunk) {
         debug_assert!(self.is_empty(), "it has none");
-        self.0 = Some(Box::write(place, packet(Chunks::one(chunk))));
+        place.fill_sctp(chunk);
+        self.0 = Some(place);
     }
 
     /// Appends a chunk; `place` is what [`Self::place`] has given.

@@ -81,6 +81,13 @@ impl Sack {
         highest(self.cum_tsn, &[&self.gaps])
     }
 
+    /// Drops the lists.
+    #[inline(always)]
+    pub(super) fn discard_lists(&mut self) {
+        drop(std::mem::take(&mut self.gaps));
+        drop(std::mem::take(&mut self.duplicates));
+    }
+
     pub(super) fn value_len(&self) -> u32 {
         Self::HEADER - 4 + 4 * (self.gaps.len() + self.duplicates.len()) as u32
     }
@@ -124,6 +131,13 @@ impl NrSack {
     /// Highest TSN that the chunk acknowledges.
     pub fn highest(&self) -> Tsn {
         highest(self.cum_tsn, &[self.gaps(), &self.nr_gaps])
+    }
+
+    /// Drops the lists.
+    #[inline(always)]
+    pub(super) fn discard_lists(&mut self) {
+        drop(std::mem::take(&mut self.nr_gaps));
+        drop(std::mem::take(&mut self.rest));
     }
 
     /// TSNs that the receiver may still discard.
