@@ -86,7 +86,11 @@ impl Departures {
         let Departure { at, packet, nic, len } = departure;
         let place = self.first + self.len;
         self.times[place % PLACES] = at;
-        self.packets[place % PLACES] = Some(Passing { packet, nic, len });
+        let passing = Some(Passing { packet, nic, len });
+        let before = std::mem::replace(&mut self.packets[place % PLACES], passing);
+        debug_assert!(before.is_none(), "the place is free");
+        // To drop what is not there was a call a packet.
+        std::mem::forget(before);
         self.len += 1;
         if self.len > 1 && at < self.times[(place - 1) % PLACES] {
             cold_path();

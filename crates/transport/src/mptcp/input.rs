@@ -130,6 +130,7 @@ impl Connection {
     #[inline(always)]
     fn after_segment(&mut self, cx: &mut Context<'_>, index: usize) {
         if self.is_plain() {
+            cold_path();
             let mut stream = self.plain_stream();
             stream.acknowledge();
             stream.receive(cx.now);

@@ -156,8 +156,15 @@ impl Timers {
     #[inline]
     fn lower_floor(&mut self, alarm: Alarm) {
         if alarm.set_at + alarm.span < self.floor + self.wheel.earliness() {
-            self.floor = self.floor.min(alarm.expiry(self.wheel));
+            self.set_floor(alarm);
         }
+    }
+
+    /// The same of an alarm that may be the first.
+    // In a call: an alarm is rarely earlier than the last one, and to round it takes divisions.
+    #[cold]
+    fn set_floor(&mut self, alarm: Alarm) {
+        self.floor = self.floor.min(alarm.expiry(self.wheel));
     }
 
     /// Sets the shared slot.
