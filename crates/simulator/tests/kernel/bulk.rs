@@ -25,6 +25,16 @@ fn slow_path_with_a_deep_queue() {
     }
 }
 
+/// The handshake takes longer than the time-out of a SYN.
+#[test]
+fn path_with_a_round_trip_of_seconds() {
+    for (mbit, delay_ms, kernel) in [(25, 1200, 9.610), (10, 1100, 8.822)] {
+        let (bench, kib) = (Bench { mbit, ..Bench::fast(delay_ms) }, 64);
+        let (ours, _) = completion(&bench, "cubic", kib << 10, 0);
+        assert_near(&format!("{mbit} Mbit/s {delay_ms} ms {kib} KiB, s"), ours, kernel, 0.005);
+    }
+}
+
 #[test]
 fn wlan_without_loss() {
     for (cc, kib, kernel, kernel_retransmitted) in [

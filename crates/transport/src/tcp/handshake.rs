@@ -44,6 +44,8 @@ pub(super) struct Handshake {
     /// Number of SYNs or SYN/ACKs sent, those in answer to a repeated SYN included.
     sends: u32,
     sent_at: Instant,
+    /// Our timestamp in the first of them.
+    first_stamp: u32,
 }
 
 impl Handshake {
@@ -63,6 +65,7 @@ impl Handshake {
             retries: 0,
             sends: 0,
             sent_at: Instant::ZERO,
+            first_stamp: 0,
         }
     }
 
@@ -108,12 +111,15 @@ impl Handshake {
     }
 
     /// The same; it counts as sent.
-    pub(super) const fn take_due(&mut self, now: Instant) -> bool {
+    pub(super) fn take_due(&mut self, now: Instant) -> bool {
         if !self.due {
             return false;
         }
         self.due = false;
         self.sent_at = now;
+        if self.sends == 0 {
+            self.first_stamp = self.ts_value(now);
+        }
         self.sends += 1;
         true
     }
@@ -155,6 +161,12 @@ impl Handshake {
     /// Number of SYNs or SYN/ACKs sent.
     pub(super) const fn sends(&self) -> u32 {
         self.sends
+    }
+
+    /// Whether the echo shows that the first SYN or SYN/ACK was answered, so that its repetitions
+    /// were needless: the round trip is longer than their time-out.
+    pub(super) fn is_answer_to_first(&self, echo: Option<u32>) -> bool {
+        self.timestamps && echo == Some(self.first_stamp)
     }
 
     /// The window scale option of our SYN, or of our SYN/ACK in answer to the option of the peer.

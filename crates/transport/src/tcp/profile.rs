@@ -102,6 +102,9 @@ pub struct Switches {
     /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
     /// acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
+    /// SYNs and SYN/ACKs that timed out because the round trip is long leave the initial window as
+    /// it is (Linux 5.3).
+    pub undoes_syn_timeouts: bool,
     pub multipath: MultipathSwitches,
 }
 
@@ -202,6 +205,7 @@ impl Profile {
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20, bounds_retransmissions: true },
             autosized_bursts: true,
+            undoes_syn_timeouts: true,
             linear_syn_retries: 4,
             timer_wheel: TimerWheel::with_slots(TICK),
             initial_window_segs: 10,
@@ -225,6 +229,7 @@ impl Profile {
             receive_buffer: Sizing::Linux313,
             compressed_acks: false,
             small_queue: SmallQueue { cap_bytes: 128 << 10, bounds_retransmissions: false },
+            undoes_syn_timeouts: false,
             linear_syn_retries: 0,
             timer_wheel: TimerWheel::cascading(TICK),
             ..linux

@@ -207,6 +207,35 @@ fn initial_window_of_the_acceptor_is_one_after_two_lost_syn_acks() {
     assert_eq!(pair.data_sent(Side::Server).len(), 1);
 }
 
+/// Sizes of the first flights of both ends over a path of 1.2 s whose round trip is longer than the
+/// time-outs of two SYNs.
+fn first_flights_over_a_long_path(profile: Profile, stamps: bool) -> [usize; 2] {
+    Side::BOTH.map(|sender| {
+        let config = TcpConfig { profile, ..TcpConfig::default() };
+        let mut pair = Setup { delay: Duration::from_millis(1200), ..Setup::with(config) }.idle();
+        if !stamps {
+            pair.mangle = Some(strip(|options| TcpOptions { timestamps: None, ..options }));
+        }
+        pair.connect(0);
+        pair.write_virtual(sender, 100_000);
+        pair.run_until("first data", Duration::from_secs(10), |pair| {
+            !pair.data_sent(sender).is_empty()
+        });
+        assert!(pair.log.iter().filter(|sent| sent.has(Flags::SYN)).count() > 3, "repeated");
+        pair.data_sent(sender).len()
+    })
+}
+
+/// Regression: a round trip above 2 s left an initial window of one segment (Linux 5.3
+/// `tcp_try_undo_spurious_syn`).
+#[test]
+fn switch_undoes_syn_timeouts_keeps_the_initial_window_over_a_long_path() {
+    assert_eq!(first_flights_over_a_long_path(Profile::Linux, true), [10, 10]);
+    assert_eq!(first_flights_over_a_long_path(Profile::Linux, false), [1, 1], "no proof");
+    // Old kernels back off: the client repeats one SYN, and the server one SYN/ACK and an answer.
+    assert_eq!(first_flights_over_a_long_path(Profile::Linux41, true), [10, 1]);
+}
+
 #[test]
 fn handshake_without_retries_gives_the_first_rtt_sample() {
     let pair = Setup::default().established();
