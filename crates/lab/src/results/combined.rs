@@ -4,7 +4,6 @@
 //! same random draws, so their differences are paired. With other seeds they are independent: only
 //! the means are compared, which is less precise.
 
-use super::records::FREE;
 use super::stored::StoredStudy;
 use crate::error::InputError;
 use crate::quantity::percent;
@@ -16,6 +15,24 @@ use crate::study::{Study, VariantRuns};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Keys of a scenario file that do not change a run: the number of runs, the variants and the
+/// baseline may differ.
+const FREE: [&str; 13] = [
+    "title",
+    "description",
+    "source",
+    "protocols",
+    "cc",
+    "schedulers",
+    "path-managers",
+    "policy",
+    "failover",
+    "runs",
+    "runs-max",
+    "baseline",
+    "[path]",
+];
 
 /// A folder and its name.
 type Named = (String, StoredStudy);

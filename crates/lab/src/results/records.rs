@@ -15,7 +15,7 @@ use super::table::{SCHEMA_VERSION, Table};
 use crate::delays::{Delay, Delays};
 use crate::error::InputError;
 use crate::run::{Labels, Record, Run};
-use crate::scenario::{Scenario, Variant};
+use crate::scenario::{self, Counts, Scenario, Variant};
 use crate::study::hex;
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
@@ -271,42 +271,77 @@ fn check_origin(
     Err(InputError::at(shown, problem, elsewhere))
 }
 
-/// Keys of a scenario file that do not change a run: the number of runs, the variants and the
-/// baseline may differ.
-pub(super) const FREE: [&str; 13] = [
-    "title",
-    "description",
-    "source",
-    "protocols",
-    "cc",
-    "schedulers",
-    "path-managers",
-    "policy",
-    "failover",
-    "runs",
-    "runs-max",
-    "baseline",
-    "[path]",
-];
-
-/// The first relevant difference of the folder's scenario.
+/// The first difference of the folder's scenario that its runs depend on.
 fn difference(folder: &Path, scenario: &Scenario) -> String {
     if let Some(changed) = inputs::changed(folder) {
         return format!(": {changed}");
     }
     let theirs = fs::read_to_string(folder.join("scenario.toml")).unwrap_or_default();
-    let counts = |line: &&str| {
-        let word = line.split(" = ").next().unwrap_or_default();
-        !line.is_empty() && !FREE.contains(&word)
-    };
+    if theirs.is_empty() {
+        return String::new();
+    }
     let ours = scenario.to_toml_with_names(&inputs::copies(folder));
-    let (theirs, ours): (Vec<&str>, Vec<&str>) =
-        (theirs.lines().filter(counts).collect(), ours.lines().filter(counts).collect());
-    let different = |(there, here): &(&&str, &&str)| there != here;
-    match theirs.iter().zip(&ours).find(different) {
-        Some((there, here)) => format!(": there `{there}`, here `{here}`"),
-        None if theirs.is_empty() || theirs.len() == ours.len() => String::new(),
-        None => ": its paths differ".to_owned(),
+    let (there, here) = (settings(&theirs), settings(&ours));
+    let different = |setting: &&Setting<'_>| find(&there, setting) != find(&here, setting);
+    let Some(setting) = here.iter().chain(&there).find(different) else {
+        return noise_difference(&theirs, scenario);
+    };
+    match (find(&there, setting), find(&here, setting)) {
+        (Some(there), Some(here)) => format!(": there `{there}`, here `{here}`"),
+        _ if !setting.table.is_empty() => format!(": its {}s differ", setting.table),
+        (None, Some(here)) => format!(": there without `{}`, here `{here}`", setting.name),
+        (there, _) => {
+            let there = there.unwrap_or_default();
+            format!(": there `{there}`, here without `{}`", setting.name)
+        }
+    }
+}
+
+/// A line of a scenario file.
+struct Setting<'a> {
+    /// `path`, `link`, `flow`; empty: none of these.
+    table: &'a str,
+    name: &'a str,
+    line: &'a str,
+}
+
+/// The lines of a scenario file that runs depend on.
+fn settings(toml: &str) -> Vec<Setting<'_>> {
+    let mut table = "";
+    let mut settings = Vec::new();
+    for line in toml.lines() {
+        if let Some(heading) = line.strip_prefix('[') {
+            table = heading.trim_end_matches(']');
+        } else if let Some((name, _)) = line.split_once(" = ") {
+            let key = scenario::Key::by_name(name);
+            let counts = key.is_none_or(|key| key.row().counts == Counts::StudyKey);
+            if counts || !table.is_empty() {
+                settings.push(Setting { table, name, line });
+            }
+        }
+    }
+    settings
+}
+
+/// The line of the same setting.
+fn find<'a>(settings: &[Setting<'a>], wanted: &Setting<'_>) -> Option<&'a str> {
+    let is_same = |of: &&Setting<'_>| (of.table, of.name) == (wanted.table, wanted.name);
+    settings.iter().find(is_same).map(|setting| setting.line)
+}
+
+/// Paths have an extra delay where a variant uses several of them, which the variants of a scenario
+/// file show, but no line of its own.
+fn noise_difference(theirs: &str, scenario: &Scenario) -> String {
+    let protocols = theirs.lines().find_map(|line| line.strip_prefix("protocols = "));
+    let several = protocols.is_some_and(|of| of.contains("mptcp") || of.contains("sctp"));
+    match (several, !scenario.path_noise().is_zero()) {
+        (false, true) => ": there each path is used alone, so that none has an extra delay \
+                          (`--path-noise`)"
+            .to_owned(),
+        (true, false) => ": there a variant uses several paths, so that each has an extra delay \
+                          (`--path-noise`)"
+            .to_owned(),
+        _ => String::new(),
     }
 }
 

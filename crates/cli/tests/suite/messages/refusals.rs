@@ -276,6 +276,36 @@ fn result_folders() {
     session.end();
 }
 
+/// Regression: lines of scenario files were compared by their number, so that the message named two
+/// different settings, and also settings that no run depends on.
+#[test]
+fn results_of_other_settings() {
+    const BASE: [&str; 9] = [
+        "compare",
+        "--path",
+        "p=rate 5mbit delay 10ms",
+        "--path",
+        "q=rate 9mbit delay 10ms",
+        "--traffic",
+        "bulk:16KiB",
+        "--runs",
+        "1",
+    ];
+    let mut session = Session::new("results-elsewhere");
+    let mut call = |more: &[&str], out: &str| {
+        session.call(&[&BASE[..], more, &["--quiet", "--out", out]].concat());
+    };
+    call(&[], "usual");
+    call(&["--deadline", "700s"], "usual");
+    call(&["--metric", "goodput", "--matters", "9%", "--path-noise", "0"], "usual");
+    call(&["--protocols", "tcp"], "usual");
+    call(&["--link", "core=rate 5mbit", "--path", "r=via core"], "usual");
+    call(&["--protocols", "tcp", "--reverse", "--nagle"], "alone");
+    call(&["--protocols", "tcp", "--reverse"], "alone");
+    call(&["--reverse", "--nagle"], "alone");
+    session.end();
+}
+
 /// A study with long repetitions.
 const LONG: [&str; 15] = [
     "compare",
