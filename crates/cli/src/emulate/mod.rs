@@ -15,7 +15,7 @@ use lab::path_spec::PathSpec;
 use lab::scenario::Key;
 use lab::{InputError, Options, Scenario};
 use linux::emulator::{
-    Accuracy, EmulatedRecord, EmulatedRun, Side, address, become_program, measure,
+    Accuracy, Buffers, EmulatedRecord, EmulatedRun, Side, address, become_program, measure,
 };
 use linux::{Emulator, EmulatorConfig, LiveError, user_namespace};
 use std::ffi::OsString;
@@ -47,6 +47,9 @@ Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privileg
 /// What is printed or written of a comparison, which `--shell` does not make.
 const OF_COMPARISONS: [&str; 9] =
     ["out", "pcap", "csv", "json", "markdown", "pairs", "why", "wide", "fail_if"];
+
+/// What the hosts and links of a shell depend on.
+const OF_SHELLS: [Key; 5] = [Key::Path, Key::Seed, Key::Nic, Key::First, Key::Buffers];
 
 /// Options of `emulate`.
 #[derive(Args, Debug)]
@@ -177,7 +180,8 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
     // Before everything else: it needs a process without threads.
     let in_user_namespace = user_namespace::enter_if_needed()?;
     let names = scenario.paths.iter().map(|path| path.name.clone()).collect();
-    let config = EmulatorConfig { ipv6: args.ipv6, ..EmulatorConfig::new(names) };
+    let buffers = Buffers::up_to(&scenario.ends.buffers);
+    let config = EmulatorConfig { ipv6: args.ipv6, buffers, ..EmulatorConfig::new(names) };
     let mut emulator = Emulator::start(&config)?;
     let run = EmulatedRun {
         seed: scenario.seed,
@@ -192,7 +196,8 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         Shell::Client => Side::Client,
     };
     let command = command(args, emulator.host(side).mptcp);
-    scenario.notes.iter().for_each(|note| message(&format!("note: {note}")));
+    let notes = scenario.notes.iter().cloned().chain(idle_note(&idle(&args.asked)));
+    notes.for_each(|note| message(&format!("note: {note}")));
     if !args.asked.quiet {
         let other = if side == Side::Client { Side::Server } else { Side::Client };
         message(&banner(&Banner {
@@ -217,6 +222,19 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         message(&format!("the emulation was not exact: {fault}"));
     }
     Ok(exit_code(status?))
+}
+
+/// The options given on which only comparisons depend.
+fn idle(given: &CompareArgs) -> Vec<Key> {
+    let is_given = |key: Key| given.asked.is_given(key) || given.repeated.options.is_given(key);
+    Key::ALL.iter().copied().filter(|key| is_given(*key) && !OF_SHELLS.contains(key)).collect()
+}
+
+/// The note on these options; `None` without any.
+fn idle_note(keys: &[Key]) -> Option<String> {
+    let names: Vec<String> = keys.iter().map(|key| format!("`--{}`", key.row().name)).collect();
+    let have = if names.len() == 1 { "has" } else { "have" };
+    (!names.is_empty()).then(|| format!("{} {have} no effect with `--shell`", names.join(", ")))
 }
 
 /// Program to start, and the protocol of its connections.

@@ -100,7 +100,10 @@ fn what_is_said_before_and_after_a_program() {
         said(Side::Server, Err(NoMptcp::Mptcpize), false),
         said(Side::Client, Err(NoMptcp::Kernel), true),
         summary(&paths, &record),
+        idle_note(&[Key::Runs]).expect("a note"),
+        idle_note(&[Key::Traffic, Key::Cc]).expect("a note"),
     ];
+    assert_eq!(idle_note(&[]), None);
     let mut settings = insta::Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);

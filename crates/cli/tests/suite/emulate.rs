@@ -59,6 +59,29 @@ fn quiet_emulation_of_the_server_says_nothing_of_its_own() {
     assert!(said.is_empty() || said.starts_with("the emulation was not exact"), "{said}");
 }
 
+/// Regression: `--buffers` had no effect on the hosts of programs.
+#[test]
+fn hosts_of_programs_have_the_buffers_given_and_other_options_are_named() {
+    if !has_hosts() {
+        return;
+    }
+    let script = "cat /proc/sys/net/ipv4/tcp_wmem /proc/sys/net/ipv4/tcp_rmem";
+    let limits = |options: &[&str]| {
+        let shell = ["--shell", "client", "--tcp", "-q"];
+        let output = emulate(&[&shell[..], options].concat(), &["sh", "-c", script]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        (stdout(&output).replace('\t', " "), stderr(&output))
+    };
+    let (usual, said) = limits(&["--seed", "3", "--nic", "none"]);
+    assert_eq!(usual, "4096 16384 4194304\n4096 131072 6291456\n");
+    assert!(!said.contains("no effect"), "{said}");
+    let (smaller, said) = limits(&["--buffers", "8KiB/96KiB", "--cc", "reno", "--runs", "3"]);
+    assert_eq!(smaller, "4096 8192 8192\n4096 98304 98304\n");
+    assert!(said.contains("note: `--cc`, `--runs` have no effect with `--shell`"), "{said}");
+    let (fixed, _) = limits(&["--buffers", "fixed:1MiB/2MiB"]);
+    assert_eq!(fixed, "4096 1048576 1048576\n4096 2097152 2097152\n");
+}
+
 #[test]
 fn program_that_does_not_exist_is_named() {
     if !has_hosts() {

@@ -118,6 +118,26 @@ impl Default for Buffers {
     }
 }
 
+impl Buffers {
+    /// With these maxima. A buffer begins with Linux's initial size, unless the maximum is smaller
+    /// (a kernel does not compare them), and with the maximum without auto-tuning.
+    pub fn up_to(maxima: &transport::Buffers) -> Self {
+        let usual = Buffers::default();
+        let limits = |[least, initial, _]: [u32; 3], most: u32| {
+            [least, if maxima.auto_tuning { initial.min(most) } else { most }, most]
+        };
+        Buffers {
+            send: limits(usual.send, maxima.send_max),
+            receive: limits(usual.receive, maxima.receive_max),
+        }
+    }
+
+    /// Values of `tcp_wmem` and `tcp_rmem` as text.
+    pub(crate) fn texts(&self) -> [String; 2] {
+        [self.send, self.receive].map(|[least, initial, most]| format!("{least} {initial} {most}"))
+    }
+}
+
 impl EmulatorConfig {
     /// Paths of these names, everything else as usual.
     pub fn new(paths: Vec<String>) -> Self {

@@ -158,8 +158,7 @@ fn everything(ipv6: bool) -> Subnet {
 
 /// Kernel settings made before there is a device, in the calling thread's namespace.
 fn settings(config: &EmulatorConfig) -> io::Result<()> {
-    let join = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join(" ");
-    let (send, receive) = (join(config.buffers.send), join(config.buffers.receive));
+    let [send, receive] = config.buffers.texts();
     let off = if config.ipv6 { "0" } else { "1" };
     let all = [
         // What one connection learned is not the next one's.

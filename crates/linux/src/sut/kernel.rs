@@ -7,6 +7,7 @@ use super::{
     SutRecord, SutRun, SutSeries, joined, settle_in,
 };
 use crate::clock::Clock;
+use crate::emulator;
 use crate::error::LiveError;
 use crate::namespace::Namespace;
 use crate::sockets::{KernelHost, SocketOptions, Stop, TcpReading};
@@ -19,10 +20,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use traffic::{Half, Role};
 use transport::{Buffers, Protocol};
-
-/// Smallest and initial values of `tcp_wmem` and `tcp_rmem`: the defaults of Linux, in bytes.
-const SEND_SIZES: &str = "4096 16384";
-const RECEIVE_SIZES: &str = "4096 131072";
 
 /// Both ends of a run.
 struct Ends {
@@ -76,8 +73,9 @@ pub(super) fn run(
 fn prepare(namespace: &Namespace, buffers: &Buffers) -> io::Result<()> {
     namespace.set("ipv4.tcp_no_metrics_save", "1")?;
     if buffers.auto_tuning {
-        namespace.set("ipv4.tcp_wmem", &format!("{SEND_SIZES} {}", buffers.send_max))?;
-        namespace.set("ipv4.tcp_rmem", &format!("{RECEIVE_SIZES} {}", buffers.receive_max))?;
+        let [send, receive] = emulator::Buffers::up_to(buffers).texts();
+        namespace.set("ipv4.tcp_wmem", &send)?;
+        namespace.set("ipv4.tcp_rmem", &receive)?;
     }
     Ok(())
 }

@@ -320,6 +320,20 @@ fn fixed_buffers_bound_what_is_in_flight() {
     assert!(free > bound, "{free} segments with auto-tuning, {bound} without");
 }
 
+/// Regression: a socket began with 131072 bytes, however small the maximum was.
+#[test]
+fn maxima_below_the_initial_sizes_bound_what_is_in_flight() {
+    const RECEIVE: u32 = 24 << 10;
+    let Some(bench) = Bench::new() else { return };
+    let buffers = Buffers { send_max: 1 << 20, receive_max: RECEIVE, auto_tuning: true };
+    let settings = KernelSettings { congestion: "cubic".to_owned(), buffers };
+    let system = SystemUnderTest::Kernel { path: 0, protocol: Protocol::Tcp, settings };
+    let record = bench.run(&system, &Traffic::BulkSize(BULK));
+    assert_carried(&record, BULK, &[0]);
+    let bound = most_in_flight(&record);
+    assert!(bound * 1448.0 <= f64::from(RECEIVE), "{bound} segments");
+}
+
 #[test]
 fn fallback_to_plain_tcp_is_an_error_and_not_a_figure() {
     let Some(bench) = Bench::new() else { return };
