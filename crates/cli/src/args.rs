@@ -205,7 +205,11 @@ impl CompareArgs {
             |argument: &Option<String>, key: Key| argument.clone().or(file.text(key).map(folder));
         let args = CompareArgs {
             pairs: on(self.pairs, Key::Pairs),
-            json: on(self.json, Key::Json),
+            why: on(self.why, Key::Why),
+            wide: self.wide || !self.markdown && on(false, Key::Wide),
+            fail_if: if self.fail_if.is_empty() { fail_if(file)? } else { self.fail_if.clone() },
+            markdown: self.markdown || !(self.json || self.wide) && on(false, Key::Markdown),
+            json: self.json || !self.markdown && on(false, Key::Json),
             out: named(&self.out, Key::Out),
             csv: on(self.csv, Key::Csv),
             pcap: named(&self.pcap, Key::Pcap),
@@ -222,6 +226,26 @@ impl CompareArgs {
         if args.quiet && args.verbose {
             return refuse("quiet", "both `quiet` and `verbose`", "keep one of them");
         }
+        for (other, name) in [(args.json, "json"), (args.wide, "wide")] {
+            if args.markdown && other {
+                let problem = format!("both `markdown` and `{name}`");
+                return Err(InputError::at("markdown", problem, "keep one of them"));
+            }
+        }
         Ok(args)
     }
+}
+
+/// The answers that are failures, as in a scenario file.
+fn fail_if(file: &Options) -> Result<Vec<FailIf>, InputError> {
+    let mut answers = Vec::new();
+    for given in file.texts(Key::FailIf) {
+        for word in given.text.split(',').map(str::trim) {
+            answers.push(FailIf::from_str(word, true).map_err(|_| {
+                let problem = format!("`{word}` is no answer of a comparison");
+                given.refuse_whole(problem, "valid are: hurts, undecided, goal-missed")
+            })?);
+        }
+    }
+    Ok(answers)
 }

@@ -2,6 +2,7 @@
 //! the table, the document and the files of `compare`.
 
 use super::{EmulateArgs, failed, fit_for_emulation};
+use crate::args::CompareArgs;
 use crate::compare::show;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::output::{counted, error, message};
@@ -17,6 +18,8 @@ use linux::LiveError;
 
 /// Validated inputs of a study.
 struct Prepared {
+    /// With the output options of the scenario file.
+    asked: CompareArgs,
     scenario: Scenario,
     stacks: Vec<StackKind>,
     out: Option<ResultFolder>,
@@ -32,7 +35,7 @@ pub(super) fn study(args: &EmulateArgs) -> u8 {
             return USAGE;
         }
     };
-    match carry_out(args, &prepared) {
+    match carry_out(&prepared) {
         Ok(code) => code,
         Err(failure) => failed(&failure),
     }
@@ -43,13 +46,14 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         Given::argument("--stack", args.stack.as_deref().unwrap_or("kernel-tcp,kernel-mptcp"));
     let mut stacks = StackKind::parse_list(&given)?;
     let mut options = args.asked.options()?;
+    let asked = args.asked.with_output(&options)?;
     let chosen = options.text(Key::Protocols).cloned();
     let protocols = StackKind::protocols_of(&stacks);
     if chosen.is_none() && !protocols.is_empty() {
         let names: Vec<&str> = protocols.iter().map(|protocol| protocol.name()).collect();
         options = options.with(Key::Protocols, &names.join(","));
     }
-    let out = args.asked.out.as_deref();
+    let out = asked.out.as_deref();
     let copied = out.map(|out| use_copies(&mut options, out));
     let scenario = fit_for_emulation(options.resolve()?)?;
     if let Some(chosen) = &chosen {
@@ -60,23 +64,23 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         }
     }
     check_stacks(&given, &stacks, &scenario)?;
-    if !args.asked.quiet
+    if !asked.quiet
         && let Some(note) = without_effect(&options, &stacks)
     {
         message(&note);
     }
-    let overwrite = Overwrite { force: args.asked.force };
-    args.asked.require_goal(&scenario)?;
+    let overwrite = Overwrite { force: asked.force };
+    asked.require_goal(&scenario)?;
     let out = overwrite.out(out)?;
     let out = out.map(ResultFolder::for_an_emulation).transpose()?;
     let variants: Vec<Variant> =
         emulated_of(&scenario, &stacks).into_iter().map(Emulated::into_variant).collect();
-    let pcap = overwrite.pcap(args.asked.pcap.as_deref(), &variants)?;
+    let pcap = overwrite.pcap(asked.pcap.as_deref(), &variants)?;
     if let Some(out) = &out {
         overwrite.inputs(out, &scenario)?;
     }
-    tell_of_copies(copied, args.asked.quiet);
-    Ok(Prepared { scenario, stacks, out, pcap })
+    tell_of_copies(copied, asked.quiet);
+    Ok(Prepared { asked, scenario, stacks, out, pcap })
 }
 
 /// Note on the choices that only the engine has, where none of the stacks is the engine.
@@ -100,11 +104,10 @@ fn without_effect(options: &Options, stacks: &[StackKind]) -> Option<String> {
     })
 }
 
-fn carry_out(args: &EmulateArgs, prepared: &Prepared) -> Result<u8, LiveError> {
-    let Prepared { scenario, stacks, out, pcap } = prepared;
+fn carry_out(prepared: &Prepared) -> Result<u8, LiveError> {
+    let Prepared { asked, scenario, stacks, out, pcap } = prepared;
     // Before everything else: it needs a process without threads.
     linux::user_namespace::enter_if_needed()?;
-    let asked = &args.asked;
     let variants = emulated_of(scenario, stacks).into_iter();
     let variants: Vec<_> = variants.map(Emulated::into_variant).collect();
     // Notes for users, about the stacks and not only about the engine.
@@ -233,6 +236,23 @@ mod tests {
         assert_eq!(prepare(&args).unwrap().scenario.hash(), before);
         fs::write(&original, "1\n2\n3\n5\n").unwrap();
         assert!(prepare(&args).err().is_some(), "the copy would be lost");
+        fs::remove_dir_all(&home).unwrap();
+    }
+
+    /// Regression: `json`, `out` and the others of a file had no effect.
+    #[test]
+    fn output_keys_of_a_file_count() {
+        let home = std::env::temp_dir().join(format!("anabranch-keys-{}", std::process::id()));
+        fs::create_dir_all(&home).unwrap();
+        let file = home.join("study.toml").display().to_string();
+        let keys = "json = true\nquiet = true\npcap = \"packets\"\nout = \"results\"\ncsv = true\n";
+        let rest = "traffic = \"bulk:1MiB\"\n[path]\na = \"rate 5mbit\"\n";
+        fs::write(&file, format!("{keys}{rest}")).unwrap();
+        let prepared = prepare(&arguments(&["anabranch", "emulate", &file])).unwrap();
+        let asked = &prepared.asked;
+        assert!(asked.json && asked.quiet && asked.csv);
+        let places = [prepared.out, prepared.pcap].map(|place| place.unwrap().path().to_owned());
+        assert_eq!(places, [home.join("results"), home.join("packets")]);
         fs::remove_dir_all(&home).unwrap();
     }
 

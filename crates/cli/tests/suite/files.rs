@@ -45,6 +45,36 @@ fn scenario_file_and_options_say_the_same() {
     assert_ne!(hash(&from_file), hash(&succeeds(&["compare", &file, "--json", "--seed", "5"])));
 }
 
+/// Regression: the file had no keys for `--why`, `--wide`, `--markdown` and `--fail-if`, and
+/// `--markdown` had no effect beside `json = true` of a file.
+#[test]
+fn every_form_of_output_is_a_key_and_an_option_overrides_it() {
+    let scratch = Scratch::new("output-keys");
+    let said = |keys: &str, options: &[&str]| {
+        let file = scratch.file("study.toml", &format!("{keys}\n{SCENARIO}"));
+        let output = anabranch(&[&["compare", &file], options].concat());
+        (output.status.code(), stdout(&output))
+    };
+    for (keys, options) in [
+        ("why = true", &["--why"][..]),
+        ("wide = true", &["--wide"]),
+        ("markdown = true", &["--markdown"]),
+        ("json = true", &["--json"]),
+        ("fail-if = \"undecided\"", &["--fail-if", "undecided"]),
+        ("fail-if = [\"hurts\", \"undecided\"]", &["--fail-if", "hurts,undecided"]),
+    ] {
+        let (by_key, by_option) = (said(keys, &[]), said("", options));
+        assert_eq!(by_key, by_option, "{keys}");
+        assert_ne!(by_key, said("", &[]), "{keys} has an effect");
+    }
+    let plain = said("", &["--markdown"]);
+    assert_eq!(said("json = true", &["--markdown"]), plain);
+    assert_eq!(said("wide = true", &["--markdown"]), plain);
+    assert_eq!(said("markdown = true", &["--json"]), said("", &["--json"]));
+    assert_eq!(said("markdown = true", &["--wide"]), said("", &["--wide"]));
+    assert_eq!(said("fail-if = \"undecided\"", &["--fail-if", "hurts"]).0, Some(0));
+}
+
 #[test]
 fn result_folder_can_be_run_again() {
     let scratch = Scratch::new("again");

@@ -98,6 +98,8 @@ fn every_key_fits_the_schema_and_is_read() {
         ("runs = \"auto\"\nruns-max = 3\nseed = \"18446744073709551615\"\njobs = 1", ""),
         ("runs = \"2\"\nseed = \"7\"\nbaseline = \"average\"\nnic = \"100Mbit\"", ""),
         ("pairs = true\njson = true\nquiet = true\nno-color = true", ""),
+        ("why = true\nwide = true\nfail-if = \"hurts, undecided\"", ""),
+        ("markdown = true\nfail-if = [\"goal-missed\"]\ngoal = \"completion_time < 9s\"", ""),
         ("out = \"o\"\ncsv = true\npcap = \"p\"\nverbose = true", ""),
         ("", "[path.b]\nrate = \"5mbit\"\ndelay = \"20ms\"\njitter = \"5ms\"\nloss = 0.01"),
         (
@@ -183,6 +185,8 @@ fn what_the_schema_refuses_the_program_refuses() {
         table("uplink = { profile = \"wlan\" }"),
         table("unit = \"mbits\"\nuplink = { trace = \"x\" }"),
         table("profile = \"wlna\""),
+        with("fail-if = \"never\"", ""),
+        with("wide = 1", ""),
         with("", "[path.b]\nrate = \"25mbps\""),
         with("", "[path.b]\nrate = 25"),
     ];
@@ -201,6 +205,8 @@ fn output_keys_that_contradict_are_refused() {
     for (keys, expected) in [
         ("csv = true", "`csv` without a folder"),
         ("quiet = true\nverbose = true", "both `quiet` and `verbose`"),
+        ("markdown = true\njson = true", "both `markdown` and `json`"),
+        ("markdown = true\nwide = true", "both `markdown` and `wide`"),
     ] {
         let file = scratch.file("study.toml", &with(keys, ""));
         let output = anabranch(&["compare", &file, "--runs", "1"]);

@@ -861,6 +861,20 @@ options! {
         .shown(|s| Some(quoted(&s.baseline.to_string())))
         .counts(Counts::Scenario, "average");
     Pairs: switch("pairs", "Compare every pair of variants too.");
+    Why: switch(
+            "why",
+            "Also print why senders were not sending, how long the reader was blocked and what was \
+             sent needlessly.",
+        );
+    Wide: switch("wide", "Print every column of the table, however wide it is.");
+    FailIf: list(
+            "fail-if",
+            "Exit with code 4 if the answer is one of these: hurts, undecided (also: not known), \
+             goal-missed.",
+        )
+        .pattern(Names(|| vec!["hurts", "undecided", "goal-missed"]))
+        .counts(Counts::Nowhere, "hurts");
+    Markdown: switch("markdown", "Print the table as Markdown.");
     Json: switch("json", "Print one JSON document instead of the table.");
     Out: text("out", "Folder for the results, relative to this file.")
         .counts(Counts::Nowhere, "results");
@@ -871,7 +885,7 @@ options! {
         )
         .counts(Counts::Nowhere, "packets");
     Force: switch("force", "Overwrite files that anabranch did not write.");
-    Quiet: switch("quiet", "Print no progress and no notes.");
+    Quiet: switch("quiet", "Print no progress; notes on how inputs were understood stay.");
     Verbose: switch("verbose", "Print a line for every repetition.");
     NoColor: switch("no-color", "No colours.");
 }
