@@ -119,6 +119,11 @@ impl Connection {
             && self.subflows.next_path().is_some()
     }
 
+    /// Whether joins are accepted only on ports where the host listens, as in mainline Linux.
+    pub(crate) fn is_joined_where_it_listens(&self) -> bool {
+        self.management.is_kernel()
+    }
+
     /// A join exceeds the limit of subflows. A reset of one of the subflows between these addresses
     /// may have been lost: the peer is made to answer on each of them, and a reset in answer makes
     /// room. Returns whether there are any. Mainline Linux does not do this.

@@ -110,7 +110,7 @@ impl MptcpHost {
     }
 
     /// Finds out what a segment between unknown ends is. The token of a join names its connection;
-    /// the port does not matter (RFC 8684 s3.2).
+    /// the port does not matter (RFC 8684 s3.2), but mainline Linux must listen there.
     pub(crate) fn claim(
         &mut self,
         cx: &mut Context<'_>,
@@ -126,8 +126,13 @@ impl MptcpHost {
         match segment.options.mptcp.join() {
             Some(Join::Syn { token, .. }) if opens_connection(segment) => {
                 let id = host.tagged(Tag::Token(token));
-                match id.filter(|id| host.connection(*id).is_some()) {
-                    Some(id) => Claim::Path(id),
+                let connection = id.and_then(|id| Some((id, host.connection(id)?)));
+                let is_listening = || host.listener(arrival.ends.local.port()).is_some();
+                match connection {
+                    Some((_, known)) if known.is_joined_where_it_listens() && !is_listening() => {
+                        Claim::Unclaimed
+                    }
+                    Some((id, _)) => Claim::Path(id),
                     None => {
                         let reason = ResetReason::MPTCP_ERROR;
                         Claim::Refused(refusal(&arrival.ends, segment, reason, false))

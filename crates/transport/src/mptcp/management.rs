@@ -179,7 +179,9 @@ impl PathManagement {
         if exists || !self.are_connected(local.ip, remote.ip()) {
             return Ok(());
         }
-        if self.count(subflows) + self.requests.len() >= usize::from(self.max_subflows) {
+        // Mainline's manager applies its limit itself.
+        let is_full = self.count(subflows) + self.requests.len() >= usize::from(self.max_subflows);
+        if is_full && !self.is_kernel() {
             return Err(NoRoom);
         }
         let (interface, backup) = self.first_hop(&local, remote.ip(), kind);

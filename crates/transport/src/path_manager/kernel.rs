@@ -12,6 +12,9 @@
 //! it again needs room: there is none if `subflows` is not larger than the number of the others.
 //! There is no new subflow either if a REMOVE_ADDR is lost, because the peer still counts the old
 //! one, or if it arrives after the new one, which it then ends.
+//!
+//! A host accepts joins where it listens only. A client does not, so that a server that joins an
+//! address which a client announced is refused.
 
 use super::table::{PathManagerKind, PathManagerRow, Side};
 use super::{Address, Command, JoinKind, Known, Manager, PathEvent};
@@ -128,6 +131,12 @@ pub struct Kernel {
     pending_echo: Option<u8>,
     /// Numbers of announced addresses of the peer that are used.
     accepted: BTreeSet<u8>,
+    /// A limit was reached when an announced address was used: no further one is, whatever ends
+    /// meanwhile, until the peer removes one (Linux `accept_addr`).
+    declines: bool,
+    /// The pairs of addresses that subflows were opened between, in this order, as numbers of this
+    /// host's and of the peer's address; those that ended are not among them.
+    pairs: Vec<(u8, u8)>,
 }
 
 impl Kernel {
@@ -140,6 +149,8 @@ impl Kernel {
             used: BTreeSet::new(),
             pending_echo: None,
             accepted: BTreeSet::new(),
+            declines: false,
+            pairs: Vec::new(),
         }
     }
 
@@ -157,9 +168,41 @@ impl Kernel {
         self.config.endpoints.iter().filter(wanted).filter_map(of)
     }
 
-    /// The number of subflows that may still be opened.
-    fn room(&self, known: &Known<'_>) -> usize {
-        usize::from(self.config.limits.subflows).saturating_sub(known.extra_subflows)
+    /// Whether `extra` subflows in addition to the first one reach the limit.
+    fn is_full(&self, extra: usize) -> bool {
+        extra >= usize::from(self.config.limits.subflows)
+    }
+
+    /// A subflow of this pair, which counts from now on.
+    fn open(&mut self, local_id: u8, remote_id: u8) -> Command {
+        self.on_open(local_id, remote_id);
+        join(local_id, remote_id)
+    }
+
+    fn on_open(&mut self, local_id: u8, remote_id: u8) {
+        if !self.pairs.contains(&(local_id, remote_id)) {
+            self.pairs.push((local_id, remote_id));
+        }
+    }
+
+    /// The addresses that an endpoint's subflows go to: the peer's first one or, with `fullmesh`,
+    /// every one that has a subflow already, but none from the endpoint.
+    fn targets(&self, here: Address, flags: EndpointFlags, known: &Known<'_>) -> Vec<u8> {
+        let family = |id: &u8| {
+            let there = known.remote.iter().find(|there| there.id == *id);
+            there.is_some_and(|there| there.ip.is_ipv4() == here.ip.is_ipv4())
+        };
+        let mut targets = vec![0];
+        if flags.fullmesh {
+            for (_, remote) in &self.pairs {
+                if !targets.contains(remote) {
+                    targets.push(*remote);
+                }
+            }
+            targets.retain(|remote| !self.pairs.contains(&(here.id, *remote)));
+        }
+        targets.retain(family);
+        targets
     }
 
     /// One announcement at a time, then subflows within the limit.
@@ -179,29 +222,30 @@ impl Kernel {
                 commands.push(Command::Announce { local_id: at.id });
             }
         }
-        let mut room = self.room(known);
         let sources: Vec<_> = self.local(known, |flags| flags.subflow).collect();
+        let mut extra = known.extra_subflows;
         for (here, flags) in sources {
-            if room == 0 || !self.used.insert(here.id) {
+            if self.is_full(extra) || !self.used.insert(here.id) {
                 continue;
             }
-            let family = |there: &&Address| there.ip.is_ipv4() == here.ip.is_ipv4();
-            let to = known.remote.iter().filter(family);
-            let to = to.filter(|there| there.id == 0 || flags.fullmesh).take(room);
-            let before = commands.len();
-            commands.extend(to.map(|there| join(here.id, there.id)));
-            room -= commands.len() - before;
+            for remote in self.targets(here, flags, known) {
+                if self.is_full(extra) {
+                    break;
+                }
+                commands.push(self.open(here.id, remote));
+                extra += 1;
+            }
         }
-        debug_assert!(count_joins(&commands) <= self.room(known), "{commands:?}");
         commands
     }
 
     /// The peer announced an address: subflows to it from every `fullmesh` endpoint, or, without
-    /// any, from the address that routing selects.
+    /// any, from the address that routing selects. The limit of subflows is only looked at
+    /// afterwards, so that they may exceed it if the host's own endpoints have reached it.
     fn accept(&mut self, there: Address, known: &Known<'_>) -> Vec<Command> {
-        let room = self.room(known);
-        let spent = self.accepted.len() >= usize::from(self.config.limits.add_addr_accepted);
-        if room == 0 || (spent && !self.accepted.contains(&there.id)) {
+        let Limits { subflows, add_addr_accepted } = self.config.limits;
+        let is_off = subflows == 0 || add_addr_accepted == 0;
+        if is_off || self.declines || self.pairs.iter().any(|(_, remote)| *remote == there.id) {
             return Vec::new();
         }
         let mut meshed: Vec<u8> = self
@@ -213,16 +257,36 @@ impl Kernel {
         if meshed.is_empty() {
             meshed.extend(known.source_of(there.ip));
         }
-        if !meshed.is_empty() {
-            self.accepted.insert(there.id);
+        let mut commands = Vec::new();
+        for here in meshed {
+            commands.push(self.open(here, there.id));
+            if self.is_full(known.extra_subflows + commands.len()) {
+                break;
+            }
         }
-        meshed.into_iter().take(room).map(|here| join(here, there.id)).collect()
+        if !commands.is_empty() {
+            self.accepted.insert(there.id);
+            self.declines = self.accepted.len() >= usize::from(add_addr_accepted)
+                || self.is_full(known.extra_subflows + commands.len());
+        }
+        commands
     }
-}
 
-/// The number of subflows that `commands` open.
-fn count_joins(commands: &[Command]) -> usize {
-    commands.iter().filter(|command| matches!(command, Command::Join { .. })).count()
+    /// The connection is fully established. If the packet that says so is an announcement, its
+    /// address is used before the host's own endpoints (Linux `__mptcp_pm_kernel_worker`).
+    fn establish(&mut self, known: &Known<'_>) -> Vec<Command> {
+        self.established = true;
+        // The connection began there.
+        self.used.insert(0);
+        let announced: Vec<_> = known.remote.iter().filter(|there| there.id != 0).collect();
+        let mut commands = Vec::new();
+        for there in announced {
+            commands.extend(self.accept(*there, known));
+        }
+        let known = Known { extra_subflows: known.extra_subflows + commands.len(), ..*known };
+        commands.extend(self.proceed(&known));
+        commands
+    }
 }
 
 const fn join(local_id: u8, remote_id: u8) -> Command {
@@ -232,14 +296,14 @@ const fn join(local_id: u8, remote_id: u8) -> Command {
 impl Manager for Kernel {
     fn on_event(&mut self, _: Instant, event: PathEvent, known: &Known<'_>) -> Vec<Command> {
         match event {
-            PathEvent::Established => {
-                self.established = true;
-                // The connection began there.
-                self.used.insert(0);
-            }
+            PathEvent::Established => return self.establish(known),
             PathEvent::Announced(there) if self.established => return self.accept(there, known),
             PathEvent::Removed { id } => {
-                self.accepted.remove(&id);
+                self.pairs.retain(|(_, remote)| *remote != id);
+                let limit = usize::from(self.config.limits.add_addr_accepted);
+                if self.accepted.remove(&id) && self.accepted.len() < limit {
+                    self.declines = false;
+                }
             }
             PathEvent::Echoed { local_id } if self.pending_echo == Some(local_id) => {
                 self.pending_echo = None
@@ -255,8 +319,12 @@ impl Manager for Kernel {
                 commands.extend(self.proceed(known));
                 return commands;
             }
+            PathEvent::Joined { local_id, remote_id } => self.on_open(local_id, remote_id),
             // A pair that failed is not tried again, but leaves room for the next endpoint.
-            PathEvent::Joined { .. } | PathEvent::Ended { .. } | PathEvent::LocalUp(_) => {}
+            PathEvent::Ended { local_id, remote_id, .. } => {
+                self.pairs.retain(|pair| *pair != (local_id, remote_id));
+            }
+            PathEvent::LocalUp(_) => {}
             // A link that is down has no effect.
             _ => return Vec::new(),
         }
@@ -340,7 +408,7 @@ mod tests {
     #[test]
     fn announced_address_is_used_within_both_limits() {
         let (local, remote) = (addresses(&[0, 1], 1), addresses(&[0, 1, 2], 1));
-        let facts = known(&local, &remote);
+        let (first, facts) = (known(&local, &remote[..1]), known(&local, &remote));
         for (limits, joined) in [
             ((2, 0), vec![]),
             ((2, 1), vec![(1, 1)]),
@@ -348,14 +416,14 @@ mod tests {
             ((0, 2), vec![]),
         ] {
             let mut kernel = manager(&local, &[], limits);
-            on(&mut kernel, PathEvent::Established, &facts);
+            on(&mut kernel, PathEvent::Established, &first);
             let mut all = joins(&on(&mut kernel, PathEvent::Announced(remote[1]), &facts));
             all.extend(joins(&on(&mut kernel, PathEvent::Announced(remote[2]), &facts)));
             assert_eq!(all, joined, "{limits:?}");
         }
         // An address withdrawn makes room for another one.
         let mut kernel = manager(&local, &[], (2, 1));
-        on(&mut kernel, PathEvent::Established, &facts);
+        on(&mut kernel, PathEvent::Established, &first);
         on(&mut kernel, PathEvent::Announced(remote[1]), &facts);
         on(&mut kernel, PathEvent::Removed { id: 1 }, &facts);
         let commands = on(&mut kernel, PathEvent::Announced(remote[2]), &facts);

@@ -9,6 +9,7 @@ mod fallback;
 mod handshake;
 mod hostile;
 mod joins;
+mod kernel_manager;
 mod mappings;
 mod pair;
 mod random_fates;

@@ -416,7 +416,8 @@ fn check_subflows(world: &World, side: Side, info: &ConnectionInfo) {
         own.map(|subflow| (subflow.local.ip(), subflow.remote.ip())).collect();
     let most = match MANAGERS[world.manager] {
         PathManagerKind::Default { .. } => 1,
-        PathManagerKind::Kernel => 1 + usize::from(LIMITS.subflows),
+        // Announced addresses may exceed the limit.
+        PathManagerKind::Kernel => 1 + usize::from(LIMITS.subflows + LIMITS.add_addr_accepted),
         PathManagerKind::Ndiffports { subflows } => usize::from(subflows),
         _ => world.paths,
     };
