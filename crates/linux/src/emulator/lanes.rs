@@ -48,6 +48,9 @@ pub(super) struct Lanes {
     /// Down and up, path by path.
     lanes: Vec<Lane>,
     chance: Chance,
+    /// When the last thing happened. A packet that waited for a slower one before it, because the
+    /// delay fell, leaves then, though it was due earlier.
+    reached: Instant,
     /// What happens next, kept so that looking is cheap.
     next: Option<(Instant, usize, Stage)>,
 }
@@ -67,7 +70,8 @@ impl Lanes {
             }
         };
         let lanes = sides.enumerate().map(lane).collect();
-        let mut lanes = Lanes { lanes, chance: Chance::new(seed, run), next: None };
+        let mut lanes =
+            Lanes { lanes, chance: Chance::new(seed, run), reached: Instant::ZERO, next: None };
         lanes.look_ahead();
         lanes
     }
@@ -100,7 +104,8 @@ impl Lanes {
         while let Some((due, number, stage)) = self.next
             && due <= now
         {
-            let output = self.happen(due, number, stage);
+            self.reached = self.reached.max(due);
+            let output = self.happen(self.reached, number, stage);
             self.look_ahead();
             if output.is_some() {
                 return output;

@@ -66,6 +66,22 @@ fn late_look_does_not_delay_what_comes_after_it() {
     assert_eq!(due, at_us(21_012));
 }
 
+/// It was due when the delay alone had passed, so that it counted as late by what the delay fell.
+#[test]
+fn packet_behind_a_slower_one_is_due_with_it() {
+    let change = LinkChange::Delay(Duration::from_millis(1));
+    let events = vec![PathEvent { at: Duration::from_millis(2), direction: Direction::Up, change }];
+    let mut lanes = Lanes::new(&[PathSetup { events, ..path(0.0) }], None, 1, 0);
+    lanes.enqueue(at_us(0), 0, Direction::Up, packet(0));
+    assert!(lanes.poll(at_us(5_000)).is_none());
+    lanes.enqueue(at_us(5_000), 0, Direction::Up, packet(1));
+    let mut dues = Vec::new();
+    while let Some(Output::Delivery { due, .. }) = lanes.poll(at_us(60_000)) {
+        dues.push(due);
+    }
+    assert_eq!(dues, [at_us(21_000); 2]);
+}
+
 #[test]
 fn nth_packet_meets_the_draw_of_the_simulator() {
     let path = path(0.3);
