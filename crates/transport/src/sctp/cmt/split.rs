@@ -17,11 +17,13 @@ pub(in crate::sctp) struct Shares {
     pub window: u64,
 }
 
-/// Whether a path may take a new chunk.
+/// Whether a path may take a new chunk. One that has taken nothing may have a packet, however small
+/// its share of the send buffer is: otherwise nothing would ever be sent.
 pub(in crate::sctp) fn admits(sides: Sides, shares: &Shares) -> bool {
     let Shares { paths, taken, packet, send_buffer, window } = *shares;
     let fits = |bytes: u64, buffer: u64| bytes.saturating_mul(paths) <= buffer;
-    let sender = !sides.has_sender() || send_buffer == 0 || fits(taken + packet, send_buffer);
+    let is_free = taken == 0 || send_buffer == 0;
+    let sender = !sides.has_sender() || is_free || fits(taken + packet, send_buffer);
     // One packet more is allowed already.
     sender && (!sides.has_receiver() || fits(taken, window))
 }
@@ -46,5 +48,13 @@ mod tests {
         assert!(!admits(Sides::Receiver, &shares(1_048_577)));
         assert!(admits(Sides::None, &shares(u64::MAX / 2)));
         assert!(admits(Sides::Sender, &Shares { send_buffer: 0, ..shares(u64::MAX / 2) }));
+    }
+
+    #[test]
+    fn path_that_has_taken_nothing_gets_a_packet_of_a_buffer_with_less_for_each() {
+        let shares =
+            |taken| Shares { paths: 4, taken, packet: 1468, send_buffer: 5000, window: 1 << 20 };
+        assert!(admits(Sides::Both, &shares(0)));
+        assert!(!admits(Sides::Both, &shares(1)));
     }
 }
