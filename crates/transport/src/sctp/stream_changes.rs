@@ -378,6 +378,12 @@ impl StreamChanges {
                 match inbound.checked_add(*streams).filter(|sum| *sum < u16::MAX) {
                     Some(_) => {
                         transfer.receiver.add_streams(*streams);
+                        // It may be what this side has asked for: it has no number of that request,
+                        // and a peer that sends it need not answer otherwise (RFC 6525 s5.2.6).
+                        let asked = |outstanding: &mut Outstanding| {
+                            outstanding.change == StreamChange::AddIncoming(*streams)
+                        };
+                        self.outstanding.take_if(asked);
                         ReconfigResult::PERFORMED
                     }
                     None => ReconfigResult::DENIED,

@@ -141,6 +141,33 @@ fn streams_are_added_in_both_directions() {
     assert_eq!((pair.host(Server).lens(), pair.host(Client).lens()), (vec![11], vec![12]));
 }
 
+/// Regression: the request was repeated until the association failed if the peer answered it with
+/// its own request alone, as Linux does.
+#[test]
+fn request_for_streams_is_answered_by_the_request_that_adds_them() {
+    let mut pair = Pair::open(1);
+    let first = pair.chunks(Server).find_map(|(_, chunk)| match chunk {
+        Chunk::InitAck(ack) => Some(ack.initial_tsn.0),
+        _ => None,
+    });
+    pair.rule = Some(Box::new(|passing| match passing.from {
+        Server if passing.has(is_reconfig) => Fate::Drop,
+        _ => Fate::Pass,
+    }));
+    change(&mut pair, StreamChange::AddIncoming(3));
+    let request = first.expect("an INIT ACK");
+    let adds = Parameter::Reconfig(Request::AddOutgoing { request, streams: 3 });
+    pair.forge(Client, vec![Chunk::Reconfig(vec![adds])]);
+    pair.pass(Duration::from_secs(20));
+    let sent = pair.chunks(Client).filter(|(_, chunk)| match chunk {
+        Chunk::Reconfig(list) => {
+            matches!(list[..], [Parameter::Reconfig(Request::AddIncoming { .. })])
+        }
+        _ => false,
+    });
+    assert_eq!(sent.count(), 1, "{}", pair.describe());
+}
+
 #[test]
 fn requests_that_make_no_sense_are_answered_with_the_reason() {
     let mut pair = Pair::open(1);
