@@ -14,7 +14,7 @@ use base::{Context, Instant, PathId};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use wire::sctp::{AddressRequest, Asconf, AsconfAck, Cause, Chunk, Parameter};
+use wire::sctp::{AddressRequest, Asconf, AsconfAck, Cause, Chunk, Parameter, UnknownRule};
 
 /// Addresses of a peer at most.
 const MAX_ADDRESSES: usize = 32;
@@ -22,8 +22,12 @@ const MAX_ADDRESSES: usize = 32;
 const MAX_QUEUED: usize = 64;
 /// Bytes of the responses in an ASCONF ACK at most, which a packet takes.
 const MAX_RESPONSES: u32 = 1200;
+/// Bytes of the answers at most that are kept for an ASCONF that comes again.
+const MAX_CACHED: u32 = 8 * MAX_RESPONSES;
 /// Bytes of an error with the copy of a request that names an IPv6 address.
-const ERROR_WITH_COPY: u32 = BARE_ERROR + 28;
+const ERROR_WITH_COPY: u32 = BARE_ERROR + COPY;
+/// Bytes of such a request.
+const COPY: u32 = 28;
 /// Bytes of an error without: parameter, correlation number and cause.
 const BARE_ERROR: u32 = 12;
 
@@ -47,8 +51,9 @@ pub(super) struct AddressChanges {
     outstanding: Option<Outstanding>,
     /// Serial number that the peer's next ASCONF has.
     expected: u32,
-    /// The answer to the last one.
-    cached: Option<AsconfAck>,
+    /// The answers to the last ones: a packet may have several, which come again together (RFC 5061
+    /// s5.2 E2).
+    cached: VecDeque<AsconfAck>,
     /// The primary that the peer has asked for, until it is verified.
     wanted_primary: Option<IpAddr>,
     /// The last address of this side, which is gone; the peer cannot be told before there is
@@ -148,7 +153,7 @@ impl AddressChanges {
             queued: VecDeque::new(),
             outstanding: None,
             expected: peer,
-            cached: None,
+            cached: VecDeque::new(),
             wanted_primary: None,
             orphan: None,
         }
@@ -357,11 +362,9 @@ impl AddressChanges {
         from: From,
         asconf: &Asconf,
     ) -> bool {
-        if asconf.serial == self.expected.wrapping_sub(1) && self.cached.is_some() {
+        if let Some(ack) = self.cached.iter().find(|ack| ack.serial == asconf.serial) {
             // The answer was lost.
-            if let Some(ack) = self.cached.clone() {
-                transfer.control.push(from.pair, Chunk::AsconfAck(ack));
-            }
+            transfer.control.push(from.pair, Chunk::AsconfAck(ack.clone()));
             return false;
         }
         if asconf.serial != self.expected || !self.supported {
@@ -375,23 +378,37 @@ impl AddressChanges {
             if responses.is_full() {
                 break;
             }
-            let asked = Asked { request, failed, copies: responses.has_copies() };
-            let Some((correlation, outcome)) = self.carry_out(cx, transfer, ends, from, asked)
-            else {
-                continue;
-            };
-            failed |= outcome.is_err() && !matches!(request, Parameter::SetPrimary(_));
-            responses.add(correlation, outcome);
+            let copies = responses.has_copies() && request.wire_len() <= COPY;
+            let asked = Asked { request, failed, copies };
+            let answer = self.carry_out(cx, transfer, ends, from, asked);
+            if let Some((correlation, outcome)) = answer {
+                let is_change =
+                    matches!(request, Parameter::AddAddress(_) | Parameter::DeleteAddress(_));
+                failed |= outcome.is_err() && is_change;
+                responses.add(correlation, outcome);
+            }
+            if unknown_rule(request).is_some_and(|rule| rule.stop) {
+                break;
+            }
         }
         // Without responses everything has succeeded.
         let responses = if responses.any { responses.list } else { vec![] };
         let ack = AsconfAck { serial: asconf.serial, responses };
-        self.cached = Some(ack.clone());
+        self.keep(ack.clone());
         // Numbers of pairs that are no paths change with the paths.
         let pair = ends.number_to(from.source).unwrap_or(from.pair);
         let pair = if from.pair == Ends::STRAY { Ends::STRAY } else { pair };
         transfer.control.push(pair, Chunk::AsconfAck(ack));
         before != ends.remotes()
+    }
+
+    /// Keeps an answer for an ASCONF that comes again.
+    fn keep(&mut self, ack: AsconfAck) {
+        let len = |ack: &AsconfAck| 8 + ack.responses.iter().map(Parameter::wire_len).sum::<u32>();
+        self.cached.push_back(ack);
+        while self.cached.iter().map(len).sum::<u32>() > MAX_CACHED {
+            self.cached.pop_front();
+        }
     }
 
     /// One request: its correlation number and outcome.
@@ -420,7 +437,7 @@ impl AddressChanges {
             }
             Parameter::AddAddress(add) => {
                 let address = or_source(add.address);
-                if !is_unicast(address) || ends.remotes().len() >= MAX_ADDRESSES {
+                if !is_unicast(address, from.source) || ends.remotes().len() >= MAX_ADDRESSES {
                     Err(Cause::ResourceShortage(copy()))
                 } else {
                     transfer.offer_numbers(ends);
@@ -448,12 +465,14 @@ impl AddressChanges {
                     Err(Cause::UnresolvableAddress(copy()))
                 }
             }
+            _ if unknown_rule(request)?.report => Err(Cause::UnrecognizedParameters(copy())),
             _ => return None,
         };
         let correlation = match request {
             Parameter::AddAddress(of)
             | Parameter::DeleteAddress(of)
             | Parameter::SetPrimary(of) => of.correlation,
+            Parameter::Unknown { value, .. } => u32::from_be_bytes(value.first_chunk().copied()?),
             _ => return None,
         };
         Some((correlation, outcome))
@@ -553,9 +572,19 @@ fn succeeded(responses: &[Parameter], wanted: u32) -> bool {
     !earlier_failed
 }
 
-fn is_unicast(address: IpAddr) -> bool {
+/// Whether a packet from `source` may add an address.
+fn is_unicast(address: IpAddr, source: IpAddr) -> bool {
     let is_broadcast = address == IpAddr::from([255, 255, 255, 255]);
-    !(address.is_multicast() || address.is_unspecified() || address.is_loopback() || is_broadcast)
+    let is_foreign_loopback = address.is_loopback() && !source.is_loopback();
+    !(address.is_multicast() || address.is_unspecified() || is_foreign_loopback || is_broadcast)
+}
+
+/// What is done with a request of unknown type; `None` if its type is known.
+const fn unknown_rule(request: &Parameter) -> Option<UnknownRule> {
+    match request {
+        Parameter::Unknown { kind, .. } => Some(UnknownRule::of_parameter(*kind)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -591,6 +620,16 @@ mod tests {
         assert!(list_of(&late(140)) > 140);
         let carried_out = list_of(&[false; 3900]);
         assert!((30..3900).contains(&carried_out), "{carried_out}");
+    }
+
+    #[test]
+    fn hosts_that_speak_over_loopback_may_add_its_addresses() {
+        let [loopback, other] = [[127, 0, 0, 2], [10, 0, 0, 2]].map(IpAddr::from);
+        assert!(is_unicast(loopback, loopback) && is_unicast(other, loopback));
+        assert!(!is_unicast(loopback, other));
+        for address in [[224, 0, 0, 1], [255, 255, 255, 255], [0, 0, 0, 0]] {
+            assert!(!is_unicast(address.into(), loopback));
+        }
     }
 
     #[test]

@@ -338,9 +338,8 @@ fn unauthenticated_asconf_changes_nothing_and_is_not_answered() {
     assert_eq!(pair.info(Server).paths.len(), 2);
 }
 
-#[test]
-fn asconf_full_of_requests_that_fail_is_answered_within_a_packet() {
-    let mut pair = Pair::open(1);
+/// Passes ASCONFs of the client to the server in one packet, authenticated.
+fn forge_asconfs(pair: &mut Pair, asconfs: impl IntoIterator<Item = Asconf>) {
     let parameters = |side| {
         let mut all = pair.chunks(side);
         let found = all.find_map(|(_, chunk)| match chunk {
@@ -350,21 +349,74 @@ fn asconf_full_of_requests_that_fail_is_answered_within_a_packet() {
         KeyVector::of(&found.expect("INIT or INIT ACK"))
     };
     let key = AuthKey::new(&[], &parameters(Client), &parameters(Server));
+    let mut chunks = vec![Chunk::Auth(Auth::unsigned(0, AuthHmac::Sha256))];
+    chunks.extend(asconfs.into_iter().map(|asconf| Chunk::Asconf(Box::new(asconf))));
+    let mut packet = pair.forged(Server, chunks);
+    packet.sign(&key);
+    assert!(packet.wire_len() <= 65_507, "a datagram takes it");
+    pair.inject(Server, address(Client, 0), address(Server, 0), packet);
+}
+
+#[test]
+fn asconf_full_of_requests_that_fail_is_answered_within_a_packet() {
+    let mut pair = Pair::open(1);
     let add = |correlation| AddressRequest { correlation, address: [127, 0, 0, 1].into() };
     let asconf = Asconf {
         serial: pair.first_tsn().0,
         address: address(Client, 0),
         requests: (0..3900).map(|at| Parameter::AddAddress(add(at))).collect(),
     };
-    let auth = Chunk::Auth(Auth::unsigned(0, AuthHmac::Sha256));
-    let mut packet = pair.forged(Server, vec![auth, Chunk::Asconf(Box::new(asconf))]);
-    packet.sign(&key);
-    assert!(packet.wire_len() <= 65_507, "a datagram takes it");
-    pair.inject(Server, address(Client, 0), address(Server, 0), packet);
+    forge_asconfs(&mut pair, [asconf]);
     let responses = &acks(&pair)[0].responses;
     assert!(!responses.is_empty(), "{}", pair.describe());
     let is_error = |one: &Parameter| matches!(one, Parameter::ErrorIndication { .. });
     assert!(responses.iter().all(is_error));
+}
+
+/// Regression: of several ASCONFs in a packet only the last one was answered when they came again.
+#[test]
+fn asconfs_of_one_packet_that_come_again_are_all_answered_again() {
+    let mut pair = Pair::open(1);
+    let first = pair.first_tsn().0;
+    let asconf = |at: u32| Asconf {
+        serial: first.wrapping_add(at),
+        address: address(Client, 0),
+        requests: vec![Parameter::AddAddress(AddressRequest {
+            correlation: at,
+            address: [10, 0, 9, at as u8 + 1].into(),
+        })],
+    };
+    for count in 1..=2 {
+        forge_asconfs(&mut pair, [asconf(0), asconf(1)]);
+        let serials: Vec<u32> = acks(&pair).iter().map(|ack| ack.serial).collect();
+        assert_eq!(serials, [first, first.wrapping_add(1)].repeat(count));
+    }
+}
+
+/// Regression: a request of a type that is not known had succeeded, as nothing was said of it.
+#[test]
+fn request_of_unknown_type_is_reported_if_its_type_wants_that() {
+    let unknown = |kind| Parameter::Unknown { kind, value: vec![0, 0, 0, 7, 1, 2].into() };
+    let new = AddressRequest { correlation: 8, address: NEW };
+    let answers = |kind| {
+        let mut pair = Pair::open(1);
+        let (serial, address) = (pair.first_tsn().0, address(Client, 0));
+        let requests = vec![unknown(kind), Parameter::AddAddress(new)];
+        forge_asconfs(&mut pair, [Asconf { serial, address, requests }]);
+        let is_added = pair.info(Server).paths.len() == 2;
+        (acks(&pair)[0].responses.clone(), is_added)
+    };
+    let error = |kind| {
+        let mut copy = Vec::new();
+        unknown(kind).emit(&mut copy);
+        let causes = vec![Cause::UnrecognizedParameters(copy.into())];
+        Parameter::ErrorIndication { correlation: 7, causes }
+    };
+    let success = Parameter::Success { correlation: 8 };
+    assert_eq!(answers(0xC0F0), (vec![error(0xC0F0), success], true));
+    assert_eq!(answers(0x80F0), (vec![], true));
+    assert_eq!(answers(0x40F0), (vec![error(0x40F0)], false), "what follows is not processed");
+    assert_eq!(answers(0x00F0), (vec![], false));
 }
 
 #[test]
