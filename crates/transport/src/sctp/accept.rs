@@ -7,6 +7,9 @@ use std::net::IpAddr;
 use wire::SctpPacket;
 use wire::sctp::{Cause, Chunk, Chunks, UdpPorts, VerificationTag};
 
+/// Type of INIT.
+const INIT: u8 = 1;
+
 /// Verification tags of an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OwnTags {
@@ -59,6 +62,9 @@ pub fn out_of_the_blue(src: IpAddr, dst: IpAddr, packet: &SctpPacket) -> Stray {
     match packet.chunks.first() {
         Some(Chunk::Init(_)) => return Stray::Init,
         Some(Chunk::CookieEcho(_)) => return Stray::CookieEcho,
+        Some(Chunk::Malformed(chunk)) if chunk.kind == INIT => {
+            return malformed_init(packet, &chunk.value);
+        }
         _ => {}
     }
     if has(|chunk| matches!(chunk, Chunk::ShutdownAck)) {
@@ -68,6 +74,18 @@ pub fn out_of_the_blue(src: IpAddr, dst: IpAddr, packet: &SctpPacket) -> Stray {
         return Stray::Discard;
     }
     Stray::Answer(answer(packet, Chunk::Abort { reflected: true, causes: vec![] }))
+}
+
+/// What an INIT is whose parameters cannot be read: the answer has its Initiate Tag, as there is no
+/// other one (RFC 9260 s5.1).
+fn malformed_init(packet: &SctpPacket, value: &[u8]) -> Stray {
+    let tag = value.first_chunk().copied().map_or(0, u32::from_be_bytes);
+    if tag == 0 || packet.tag != VerificationTag(0) || packet.chunks.len() > 1 {
+        return Stray::Discard;
+    }
+    let causes = vec![Cause::ProtocolViolation(b"malformed chunk"[..].into())];
+    let abort = Chunk::Abort { reflected: false, causes };
+    Stray::Answer(SctpPacket { tag: VerificationTag(tag), ..answer(packet, abort) })
 }
 
 /// A packet back to the sender with its own tag.

@@ -15,6 +15,11 @@ use base::{Context, Duration, Event, EventMask, PathId};
 use std::hint::cold_path;
 use wire::sctp::{Cause, Chunk, GapBlock, HeartbeatInfo, Parameter, Tsn, UnknownRule};
 
+/// Types of chunks that have no effect if they are malformed: HEARTBEAT, HEARTBEAT ACK, ASCONF ACK,
+/// ASCONF.
+const HARMLESS: [u8; 4] = [0x04, 0x05, 0x80, 0xC1];
+const AUTH: u8 = 0x0F;
+const RE_CONFIG: u8 = 0x82;
 /// Bytes of the headers of an ERROR and of its cause.
 const REPORT_HEADERS: u32 = 8;
 
@@ -145,10 +150,28 @@ impl Transfer {
                 Verdict::Abort(Cause::ProtocolViolation(b"the other FORWARD TSN"[..].into()))
             }
             Chunk::Unknown(_) => self.on_unknown(pair, chunk),
-            Chunk::Malformed(_) => {
-                Verdict::Abort(Cause::ProtocolViolation(b"malformed chunk"[..].into()))
+            Chunk::Malformed(chunk) => {
+                let kind = chunk.kind;
+                self.on_malformed(pair, kind)
             }
             _ => Verdict::Go,
+        }
+    }
+
+    /// A chunk whose content is impossible for its type. One whose parameters alone are has no
+    /// effect; RE-CONFIG is answered, too, as its requests may be an unsupported combination (RFC
+    /// 6525 s3.1).
+    fn on_malformed(&mut self, pair: PathId, kind: u8) -> Verdict {
+        let cause = Cause::ProtocolViolation(b"malformed chunk"[..].into());
+        match kind {
+            _ if HARMLESS.contains(&kind) => Verdict::Go,
+            RE_CONFIG => {
+                self.control.push(pair, Chunk::Error(vec![cause]));
+                Verdict::Go
+            }
+            // As behind one whose HMAC is wrong (RFC 4895 s6.3).
+            AUTH => Verdict::Stop,
+            _ => Verdict::Abort(cause),
         }
     }
 

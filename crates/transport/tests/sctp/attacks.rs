@@ -524,6 +524,49 @@ fn hmac_that_is_not_supported_is_reported() {
     assert!(pair.sent(Server).any(|passing| passing.has(is_report)));
 }
 
+/// Regression: the ABORT had the tag 0 of the INIT, which its sender does not accept.
+#[test]
+fn malformed_init_is_aborted_with_its_initiate_tag() {
+    let answer = |value: &[u8], tag: u32| {
+        let mut pair = server();
+        let value = value.to_vec().into();
+        let init = Chunk::Malformed(RawChunk { kind: 1, flags: 0, value });
+        inject(&mut pair, address(Client, 0), raw(VerificationTag(tag), vec![init]));
+        let sent: Vec<_> = pair.sent(Server).collect();
+        let violates = sent.iter().all(|passing| passing.has(is_violation));
+        assert!(violates, "{}", pair.describe());
+        sent.iter().map(|passing| passing.packet.tag).collect::<Vec<_>>()
+    };
+    // An address of 3 bytes behind the fixed fields.
+    let value = |tag: VerificationTag| {
+        let fields = [tag.0, 1 << 20, 0x0004_0004, 1000, 0x0005_0003];
+        fields.iter().flat_map(|field: &u32| field.to_be_bytes()).collect::<Vec<u8>>()
+    };
+    assert_eq!(answer(&value(TAG), 0), [TAG]);
+    assert_eq!(answer(&value(VerificationTag(0)), 0), []);
+    assert_eq!(answer(&value(TAG)[..3], 0), []);
+    assert_eq!(answer(&value(TAG), 1), []);
+}
+
+/// Regression: they ended the association.
+#[test]
+fn malformed_parameters_have_no_effect() {
+    let is_error = |chunk: &Chunk| matches!(reported(chunk), Some(Cause::ProtocolViolation(_)));
+    // HEARTBEAT, HEARTBEAT ACK, AUTH, ASCONF ACK, RE-CONFIG, ASCONF.
+    for kind in [0x04, 0x05, 0x0F, 0x80, 0x82, 0xC1] {
+        let mut pair = Pair::open(1);
+        let before = pair.sent(Server).count();
+        let value = vec![0, 1, 0, 3].into();
+        pair.forge(Server, vec![Chunk::Malformed(RawChunk { kind, flags: 0, value })]);
+        let answers: Vec<_> = pair.sent(Server).skip(before).collect();
+        let reports = answers.iter().filter(|passing| passing.has(is_error)).count();
+        assert_eq!((answers.len(), reports), if kind == 0x82 { (1, 1) } else { (0, 0) });
+        pair.send(Client, message(0, 10));
+        pair.pass(Duration::from_secs(1));
+        assert_eq!(pair.host(Server).lens(), [10], "type {kind:#x}");
+    }
+}
+
 #[test]
 fn report_of_an_unknown_chunk_as_long_as_a_packet_fits_a_packet() {
     let mut pair = Pair::open(1);
