@@ -101,7 +101,7 @@ impl Abandonment {
     /// Everything is acknowledged, and TSNs begin anew.
     pub(super) fn renumber(&mut self) {
         let failed = std::mem::take(&mut self.failed);
-        *self = Abandonment { failed, ..Abandonment::new(self.enabled) };
+        *self = Abandonment { failed, ..Abandonment::new(self.supported) };
     }
 
     /// A fragment is sent for the first time.

@@ -3,6 +3,7 @@
 use crate::pair::{Client, Fate, Pair, Server, Side, config, message};
 use base::Duration;
 use transport::SocketEventKind;
+use transport::sctp::streams::{Message, Reliability};
 use transport::sctp::{SctpConfig, StreamChange};
 use wire::sctp::{Chunk, Features, Parameter, ReconfigResult, Request, Ssn, Tsn};
 
@@ -298,6 +299,28 @@ fn association_that_is_reset_has_other_tsns_and_begins_all_streams_with_message_
     for side in [Client, Server] {
         assert_eq!(pair.host(side).lens(), [1, 2, 3, 4, 5], "{side:?}");
     }
+}
+
+/// Regression: no message was abandoned any more if none had a limit before the reset.
+#[test]
+fn messages_are_abandoned_after_a_reset_of_the_association() {
+    let mut pair = Pair::open(1);
+    pair.send(Client, message(1, 1));
+    pair.pass(Duration::from_secs(1));
+    change(&mut pair, StreamChange::ResetAssociation);
+    pair.pass(Duration::from_secs(1));
+    let mut count = 0;
+    pair.rule = Some(Box::new(move |passing| {
+        let is_data = passing.from == Client && passing.has_data();
+        count += u32::from(is_data);
+        if is_data && count == 1 { Fate::Drop } else { Fate::Pass }
+    }));
+    for len in [10, 20] {
+        let reliability = Reliability::Retransmissions(0);
+        pair.send(Client, Message { reliability, ..message(1, len) });
+    }
+    pair.pass(Duration::from_secs(5));
+    assert_eq!(pair.host(Server).lens(), [1, 20], "{}", pair.describe());
 }
 
 #[test]
