@@ -96,12 +96,15 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         let (time, interface) = (packet.time, packet.interface);
         let datagram = with_length(packet.datagram);
         let found = found(&datagram);
-        captured.counts.packet(&datagram, matches!(found, Ok(Found::Unit(_))));
+        captured.counts.packet(&datagram, matches!(found, Ok(Found::Units(_))));
         match found {
             Ok(Found::Segment(segment)) => {
                 captured.segments.push(Segment { time, interface, ..segment });
             }
-            Ok(Found::Unit(unit)) => captured.units.push(Unit { time, interface, ..unit }),
+            Ok(Found::Units(units)) => {
+                let units = units.into_iter().map(|unit| Unit { time, interface, ..unit });
+                captured.units.extend(units);
+            }
             // Counted as the others.
             Ok(Found::Other) => {}
             Err(why) => {
@@ -157,7 +160,8 @@ impl Malformed {
 /// What a packet is to the analysis.
 enum Found {
     Segment(Segment),
-    Unit(Unit),
+    /// A packet, or several in one datagram.
+    Units(Vec<Unit>),
     Other,
 }
 
@@ -204,11 +208,13 @@ fn found(datagram: &[u8]) -> Result<Found, ParseError> {
         }
         // What was cut off cannot have a right checksum.
         Body::Sctp(_) if packet.corrupted && cut == 0 => Err(ParseError::Checksum(Layer::Sctp)),
-        Body::Sctp(ref sctp) => unit(&packet, sctp.clone(), cut),
-        Body::Udp(ref udp) => match carried(udp, cut)? {
-            Some(sctp) => unit(&packet, sctp, cut),
-            None => Ok(Found::Other),
-        },
+        Body::Sctp(ref sctp) => Ok(Found::Units(vec![unit(&packet, sctp.clone(), cut)?])),
+        Body::Udp(ref udp) => {
+            let carried = carried(udp, cut)?.into_iter();
+            let units =
+                carried.map(|sctp| unit(&packet, sctp, cut)).collect::<Result<Vec<_>, _>>()?;
+            Ok(if units.is_empty() { Found::Other } else { Found::Units(units) })
+        }
         _ => Ok(Found::Other),
     }
 }
@@ -221,26 +227,31 @@ fn identification(datagram: &[u8]) -> u16 {
 }
 
 /// The SCTP packet that a UDP datagram carries: one with a right checksum, or to the port of
-/// RFC 6951.
-fn carried(udp: &UdpDatagram, cut: usize) -> Result<Option<SctpPacket>, ParseError> {
+/// RFC 6951. There are several where the kernel joined them.
+fn carried(udp: &UdpDatagram, cut: usize) -> Result<Vec<SctpPacket>, ParseError> {
     let bytes = udp.payload.to_bytes();
     let named = [udp.src_port, udp.dst_port].contains(&SCTP_OVER_UDP);
     let parsed = match SctpPacket::parse(&bytes) {
         Err(_) if named && cut > 0 => SctpPacket::parse_captured(&bytes).map(|(packet, _)| packet),
         parsed => parsed,
     };
+    let parsed = match parsed {
+        Err(why @ ParseError::Checksum(_)) => SctpPacket::parse_joined(&bytes).ok_or(why),
+        parsed => parsed.map(|packet| vec![packet]),
+    };
     match parsed {
-        Ok(mut packet) => {
-            packet.udp = Some(UdpPorts { src: udp.src_port, dst: udp.dst_port });
-            Ok(Some(packet))
+        Ok(mut packets) => {
+            let ports = UdpPorts { src: udp.src_port, dst: udp.dst_port };
+            packets.iter_mut().for_each(|packet| packet.udp = Some(ports));
+            Ok(packets)
         }
         Err(why) if named => Err(why),
-        Err(_) => Ok(None),
+        Err(_) => Ok(vec![]),
     }
 }
 
 /// An SCTP packet without the chunks whose fields the capture cut off at its end.
-fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Found, ParseError> {
+fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Unit, ParseError> {
     let all: u32 = sctp.chunks.iter().map(Chunk::padded_len).sum();
     let there = (SctpPacket::HEADER + all).saturating_sub(cut as u32);
     let mut end = SctpPacket::HEADER;
@@ -268,7 +279,7 @@ fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Found, Pars
         *payload = Payload::virtual_range(0, 0, payload.len());
     }
     let (src, dst) = (packet.src(), packet.dst());
-    Ok(Found::Unit(Unit { time: Instant::ZERO, interface: 0, src, dst, packet: sctp }))
+    Ok(Unit { time: Instant::ZERO, interface: 0, src, dst, packet: sctp })
 }
 
 /// Bytes of the datagram when it was sent; 0 if its headers were cut.

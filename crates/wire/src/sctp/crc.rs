@@ -3,12 +3,14 @@
 //! The field has the least significant byte first, other than every other field. Packets that
 //! carry the Adler-32 of RFC 2960 s6.8 are refused with a reason of their own.
 
-use crate::error::{Layer, ParseError, be32};
+use crate::error::{Layer, ParseError, be16, be32};
 
 /// Offset of the checksum in the common header, in bytes.
 const FIELD: usize = 8;
 /// Bytes of the common header.
 pub(super) const HEADER: usize = 12;
+/// Chunks of a packet at most whose end is looked for.
+const MAX_CHUNKS: usize = 256;
 /// Modulus of Adler-32: the largest prime below 2^16.
 const ADLER_MODULUS: u32 = 65_521;
 
@@ -52,6 +54,24 @@ pub(crate) fn verify_checksum(packet: &[u8]) -> Result<(), ParseError> {
         return Err(ParseError::Adler32);
     }
     Err(ParseError::Checksum(Layer::Sctp))
+}
+
+/// Length of the packet at the beginning of `bytes`, which others follow: up to the first chunk
+/// where the checksum is right.
+pub(super) fn first_len(bytes: &[u8]) -> Option<usize> {
+    let header = bytes.get(..HEADER)?;
+    let mut crc = checksum(header);
+    let mut end = HEADER;
+    for _ in 0..MAX_CHUNKS {
+        let len = be16(bytes.get(end..end + 4)?, 2);
+        let chunk = bytes.get(end..end + usize::from(len).next_multiple_of(4))?;
+        crc = ::crc32c::crc32c_append(crc, chunk);
+        end += chunk.len();
+        if chunk.is_empty() || crc == field(header) {
+            return (!chunk.is_empty()).then_some(end);
+        }
+    }
+    None
 }
 
 /// Whether the checksum field of `packet` is zero, as it is before the hardware fills it in.

@@ -112,6 +112,14 @@ impl SctpPacket {
         Ok((SctpPacket::parse_unverified(bytes)?, intact))
     }
 
+    /// Several packets in `bytes`, of one length but the last one, which may be shorter: so a host
+    /// captures what it passes to its card, or gets from it, as one datagram (UDP_SEGMENT, UDP_GRO).
+    /// `None` unless all checksums are right.
+    pub fn parse_joined(bytes: &[u8]) -> Option<Vec<SctpPacket>> {
+        let len = crc::first_len(bytes)?;
+        bytes.chunks(len).map(|packet| SctpPacket::parse(packet).ok()).collect()
+    }
+
     /// The packet in `bytes`, whose checksum is not verified.
     fn parse_unverified(bytes: &[u8]) -> Result<SctpPacket, ParseError> {
         let (src_port, dst_port) = (be16(bytes, 0), be16(bytes, 2));

@@ -15,7 +15,7 @@ use wire::sctp::{
     AddressRequest, Asconf, AsconfAck, Cause, Chunk, Data, DataFlags, ForwardTsn, GapBlock, IData,
     Init, Mid, NrSack, Parameter, Request, RestOfSack, Sack, Ssn, Tsn, UdpPorts, VerificationTag,
 };
-use wire::{Body, Packet, Payload, PcapngWriter, SctpPacket};
+use wire::{Body, Packet, Payload, PcapngWriter, SctpPacket, UdpDatagram};
 
 const CLIENT_TAG: u32 = 0x1122_3344;
 const SERVER_TAG: u32 = 0xAABB_CCDD;
@@ -478,6 +478,44 @@ fn packets_over_udp_are_found_by_the_port_or_by_their_checksum() {
         assert_eq!(analysis.protocols[0].protocol, "SCTP over UDP");
         assert_eq!(of(&analysis.connections[0]).udp, Some([udp.src, udp.dst]));
     }
+}
+
+/// Regression: they were left out for a wrong checksum, which lost nearly all data of a capture on
+/// a host of the live engine.
+#[test]
+fn packets_that_the_kernel_joined_in_one_datagram_are_several() {
+    let udp = UdpPorts { src: 9899, dst: 40_000 };
+    let analyzed = |joined: bool| {
+        let mut made = Made::new();
+        made.udp = Some(udp);
+        made.handshake();
+        let sent: Vec<SctpPacket> = (0..3)
+            .map(|nth| SctpPacket {
+                src_port: 2000,
+                dst_port: 5001,
+                tag: VerificationTag(SERVER_TAG),
+                udp: None,
+                chunks: [2 * nth, 2 * nth + 1].map(|nth| data(0, nth, nth as u16)).into(),
+            })
+            .collect();
+        let bytes_of = |packets: &[SctpPacket]| {
+            let mut bytes = Vec::new();
+            packets.iter().for_each(|packet| packet.emit(&mut bytes));
+            bytes
+        };
+        for packets in sent.chunks(if joined { 3 } else { 1 }) {
+            let payload = bytes_of(packets).into();
+            let datagram = UdpDatagram { src_port: udp.src, dst_port: udp.dst, payload };
+            let [src, dst] = [1, 2].map(|host| IpAddr::from([10, 0, 0, host]));
+            let packet = Packet::new(src, dst, Body::Udp(datagram));
+            made.writer.write(0, Instant::from_micros(100_000), &packet).unwrap();
+        }
+        made.analysis()
+    };
+    let (apart, joined) = (analyzed(false), analyzed(true));
+    assert_eq!((joined.sctp_packets, joined.notes.len()), (7, 0));
+    assert_eq!(joined.connections, apart.connections);
+    assert_eq!((apart.packets, joined.packets), (7, 5));
 }
 
 #[test]
