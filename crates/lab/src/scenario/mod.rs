@@ -21,6 +21,7 @@ mod matrix;
 mod of_protocol;
 mod options;
 pub(crate) mod packet_number;
+mod pairing;
 mod path_table;
 mod primary;
 mod row;

@@ -3,6 +3,7 @@
 use super::choice::Chosen;
 use super::fetching;
 use super::packet_number;
+use super::pairing;
 use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpChoices};
 use super::sender::{self, SenderSwitches};
@@ -266,6 +267,7 @@ impl Options {
             notes,
         };
         let variants = variants_of(&scenario);
+        pairing::check(self, &scenario, &variants)?;
         if let Some(given) = self.text(Key::Baseline) {
             scenario.baseline = values::baseline(given, &variants)?;
         }

@@ -421,23 +421,8 @@ fn paired(locals: &[LocalAddress], remotes: &[IpAddr], rule: PairRule) -> Vec<Pa
 }
 
 fn paired_of_version(locals: &[LocalAddress], remotes: &[IpAddr], rule: PairRule) -> Vec<Pair> {
-    let count = match (locals.len(), remotes.len(), rule) {
-        (0, ..) | (_, 0, _) => 0,
-        (1, several, PairRule::Auto) | (several, 1, PairRule::Auto) => several,
-        (ours, theirs, PairRule::Auto | PairRule::Zip) => ours.min(theirs),
-        (_, theirs, PairRule::Dest) => theirs,
-        (ours, _, PairRule::Src) => ours,
-    };
-    // Addresses that follow the first one are taken in turn where the other side has more.
-    let turn = |index: usize, count: usize| match (index, count) {
-        (0, _) | (_, 1) => 0,
-        _ => 1 + (index - 1) % (count - 1),
-    };
-    let at = |index: usize| Pair {
-        local: locals[turn(index, locals.len())],
-        remote: remotes[turn(index, remotes.len())],
-    };
-    (0..count).map(at).collect()
+    let places = rule.places(locals.len(), remotes.len());
+    places.map(|(ours, theirs)| Pair { local: locals[ours], remote: remotes[theirs] }).collect()
 }
 
 /// All pairs.

@@ -55,6 +55,9 @@ fn options_of_cmt_sctp() {
         session.call(&[&["compare"][..], &PATHS, &["--traffic", "video"], cmt, more].concat());
     }
     session.call(&[&["compare", "--path", "a=rate 5mbit", "--traffic", "video"], cmt].concat());
+    let fork = ["a=rate 5mbit client s1 server r1", "b=rate 5mbit client s1 server r2"];
+    let fork = ["compare", "--path", fork[0], "--path", fork[1], "--traffic", "video"];
+    session.call(&[&fork[..], cmt, &["--pair-rule", "zip"]].concat());
     let small: &[&str] = &["--traffic", "bulk:256KiB", "--protocols", "mptcp,cmt-sctp"];
     let lists = ["--schedulers", "lrf,send-all", "--cc", "reno,cubic", "--sfr", "on,off"];
     session.call(&[&["compare"][..], &PATHS, small, &lists].concat());

@@ -181,6 +181,25 @@ pub enum PairRule {
     Src,
 }
 
+impl PairRule {
+    /// The pairs of a host with `ours` addresses and a peer with `theirs`, as places in both lists.
+    /// Addresses that follow the first one are taken in turn where the other side has more.
+    pub fn places(self, ours: usize, theirs: usize) -> impl Iterator<Item = (usize, usize)> {
+        let count = match (ours, theirs, self) {
+            (0, ..) | (_, 0, _) => 0,
+            (1, several, PairRule::Auto) | (several, 1, PairRule::Auto) => several,
+            (_, _, PairRule::Auto | PairRule::Zip) => ours.min(theirs),
+            (_, _, PairRule::Dest) => theirs,
+            (_, _, PairRule::Src) => ours,
+        };
+        let turn = |index: usize, count: usize| match (index, count) {
+            (0, _) | (_, 1) => 0,
+            _ => 1 + (index - 1) % (count - 1),
+        };
+        (0..count).map(move |index| (turn(index, ours), turn(index, theirs)))
+    }
+}
+
 impl CmtConfig {
     /// What this profile has by default.
     pub const fn of(profile: SctpProfile) -> Self {
