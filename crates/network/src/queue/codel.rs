@@ -8,11 +8,12 @@ use super::{Backlog, HeadDiscipline, Held};
 use base::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Acceptable standing delay (RFC 8289 s4.4).
+/// Acceptable standing delay (RFC 8289 s4.3).
 const TARGET: Duration = Duration::from_millis(5);
-/// On the order of a worst-case RTT (RFC 8289 s4.3).
+/// On the order of a worst-case RTT (RFC 8289 s4.2).
 const INTERVAL: Duration = Duration::from_millis(100);
-/// No drop while no more than one full packet waits (RFC 8289 s5.1).
+/// No drop while no more than one full packet waits (RFC 8289 s5.6), with the others in queues of
+/// one link (s4.4).
 const MTU_BYTES: u64 = 1514;
 
 /// Packets in order, and their bytes.
@@ -51,14 +52,16 @@ pub(crate) struct CoDel {
 }
 
 impl CoDel {
-    /// The next packet to serve (RFC 8289 s5.5).
+    /// The next packet to serve (RFC 8289 s5.5); `others` is the number of bytes in other queues of
+    /// the link.
     pub(crate) fn dequeue(
         &mut self,
         now: Instant,
         store: &mut Store,
+        others: u64,
         dropped: &mut Vec<Held>,
     ) -> Option<Held> {
-        let (mut held, mut ok_to_drop) = self.take(now, store);
+        let (mut held, mut ok_to_drop) = self.take(now, store, others);
         if self.dropping {
             if !ok_to_drop {
                 self.dropping = false;
@@ -66,7 +69,7 @@ impl CoDel {
             while self.dropping && now >= self.drop_next {
                 dropped.extend(held);
                 self.count = self.count.saturating_add(1);
-                (held, ok_to_drop) = self.take(now, store);
+                (held, ok_to_drop) = self.take(now, store, others);
                 if ok_to_drop {
                     self.drop_next = control_law(self.drop_next, self.count);
                 } else {
@@ -75,7 +78,7 @@ impl CoDel {
             }
         } else if ok_to_drop {
             dropped.extend(held);
-            (held, _) = self.take(now, store);
+            (held, _) = self.take(now, store, others);
             self.start_dropping(now);
         }
         held
@@ -91,14 +94,14 @@ impl CoDel {
         self.last_count = self.count;
     }
 
-    /// `dodequeue` of RFC 8289 s5.4: a packet, and whether it may be dropped.
-    fn take(&mut self, now: Instant, store: &mut Store) -> (Option<Held>, bool) {
+    /// `dodequeue` of RFC 8289 s5.6: a packet, and whether it may be dropped.
+    fn take(&mut self, now: Instant, store: &mut Store, others: u64) -> (Option<Held>, bool) {
         let Some(held) = store.pop() else {
             self.first_above_time = None;
             return (None, false);
         };
         let sojourn = now - held.since;
-        if sojourn < TARGET || store.bytes <= MTU_BYTES {
+        if sojourn < TARGET || store.bytes + others <= MTU_BYTES {
             self.first_above_time = None;
             return (Some(held), false);
         }
@@ -131,7 +134,7 @@ impl HeadDiscipline for CoDelQueue {
     }
 
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Held>) -> Option<Held> {
-        self.codel.dequeue(now, &mut self.store, dropped)
+        self.codel.dequeue(now, &mut self.store, 0, dropped)
     }
 
     fn backlog(&self) -> Backlog {

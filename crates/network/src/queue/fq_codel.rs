@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use wire::Packet;
 
-/// Number of queues (RFC 8290 s5.2.4).
+/// Number of queues (RFC 8290 s5.2.5).
 const FLOWS: usize = 1024;
-/// Bytes a flow may send per round (RFC 8290 s5.2.3).
+/// Bytes a flow may send per round (RFC 8290 s5.2.4).
 const QUANTUM: i64 = 1514;
 /// Most packets that a queue beyond its limit drops at once (RFC 8290 s4.1).
 const BATCH: usize = 64;
@@ -99,7 +99,9 @@ impl HeadDiscipline for FqCoDel {
         while let Some((index, new)) = self.next_flow() {
             let before = dropped.len();
             let flow = &mut self.flows[usize::from(index)];
-            let held = flow.codel.dequeue(now, &mut flow.store, dropped);
+            // CoDel spares the last packet of the whole queue, not of each flow.
+            let others = self.backlog.bytes - flow.store.backlog().bytes;
+            let held = flow.codel.dequeue(now, &mut flow.store, others, dropped);
             if let Some(held) = &held {
                 flow.credits -= i64::from(held.len);
             } else if !new || self.old_flows.is_empty() {
@@ -226,6 +228,22 @@ mod tests {
         queue.enqueue(held(2, 20, 100));
         let next = queue.dequeue(Instant::ZERO, &mut dropped);
         assert_eq!(next.map(|held| source(&held)), Some(2));
+    }
+
+    /// Regression: a flow that has one packet at a time lost none, however long it waited behind
+    /// those of others (RFC 8289 s4.4; `codel_should_drop` of Linux over the backlog of all flows).
+    #[test]
+    fn flow_with_one_packet_at_a_time_loses_some_while_others_wait() {
+        let mut queue = FqCoDel::new();
+        let mut dropped = Vec::new();
+        (0..20).for_each(|number| queue.enqueue(held(number as u16, number, 1472)));
+        for number in 20..200 {
+            let now = Instant::from_millis(12 * number);
+            let Some(sent) = queue.dequeue(now, &mut dropped) else { break };
+            queue.enqueue(Held { since: now, ..held(source(&sent), number, 1472) });
+        }
+        assert!(!dropped.is_empty(), "240 ms behind 19 others");
+        assert_eq!(queue.backlog().packets, 20 - dropped.len() as u64);
     }
 
     #[test]
