@@ -4,7 +4,7 @@
 //! `Observer` is the receiver: the delay above the smallest one, filtered, the rate received, and
 //! whether the rate may rise fast (s4.2). Losses, which only datagrams show, are added to the delay
 //! as s4.2 has it, with the ratio smoothed (s5.1.2). `Control` is the sender (s4.3). Constants of
-//! s6.3.
+//! s4.1, Table 2.
 
 use super::Limits;
 use base::{Duration, Instant};

@@ -16,7 +16,7 @@ fn adaptive_video_has_the_range_of_the_paper() {
     }
 }
 
-/// RFC 8698 s6.3: RMIN and RMAX.
+/// RFC 8698 s4.1: RMIN and RMAX.
 #[test]
 fn call_has_the_range_of_the_rfc_at_30_frames_a_second() {
     let limits = limits(CallKind::TwoWay);
