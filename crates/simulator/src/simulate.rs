@@ -99,7 +99,8 @@ fn subflows(world: &World<Half>, flow: &FlowHosts<'_>, host: HostId) -> Vec<usiz
     }
 }
 
-/// The result of the measured flow. A goodput does not count what was read in the warm-up.
+/// The result of the measured flow. A goodput does not count what was read in the warm-up, unless
+/// that was over when the traffic began.
 fn outcome(
     setup: &RunSetup,
     world: &World<Half>,
@@ -108,7 +109,9 @@ fn outcome(
 ) -> Outcome {
     let [client, server] = flow.both().map(|host| half(world, host));
     let mut outcome = Half::outcome(&flow.flow.traffic, client, server, flow.flow.reverse);
-    if outcome.metric == Metric::Goodput && !setup.warm_up.is_zero() && outcome.is_complete() {
+    let begun = client.report().connected.unwrap_or(Instant::ZERO);
+    let is_cut = Instant::ZERO + setup.warm_up > begun;
+    if outcome.metric == Metric::Goodput && is_cut && outcome.is_complete() {
         outcome.value = record.goodput;
     }
     outcome

@@ -114,6 +114,19 @@ fn without_flows_a_warm_up_changes_what_counts_and_nothing_else() {
     assert_eq!(plain.hash().is_some(), warm.hash().is_some());
 }
 
+/// Regression: the handshake counted as a part of the time after a warm-up that was over by then.
+#[test]
+fn warm_up_before_the_connection_changes_no_goodput() {
+    let plain = one_path(&link(10, 50), Traffic::BulkTime(seconds(5)));
+    let late = with(plain.clone(), |setup| setup.flows[0].start = seconds(3));
+    let expected = record(&plain).outcome.value;
+    for warm_up in [1000, 3050] {
+        let warm_up = Duration::from_millis(warm_up);
+        let warm = record(&RunSetup { warm_up, ..late.clone() });
+        assert_eq!(warm.outcome.value, expected, "{warm_up}");
+    }
+}
+
 #[test]
 fn connection_starts_when_it_is_told_to() {
     let plain = one_path(&link(10, 20), Traffic::BulkSize(1_000_000));
