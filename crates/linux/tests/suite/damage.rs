@@ -16,6 +16,9 @@ const ROLES: [Role; 2] = [Role::Client, Role::Server];
 /// Bytes on a path before it is damaged.
 const AFTER: u64 = 100_000;
 const ATTEMPTS: u32 = 5;
+/// A subflow that was reset is joined again after a second, for which the connection may be over at
+/// the kernel on a busy machine: the engine has not read the last acknowledgement yet.
+const LATE_JOIN: &str = "MPJoinNoTokenFound";
 /// What the kernel counted, with a failure.
 const COUNTERS: [&str; 5] = ["MPTCPRetrans", "MPFailTx", "MPFailRx", "MPRstTx", "MPRstRx"];
 
@@ -82,9 +85,9 @@ fn one_of_two(role: Role, at: (usize, Way), errors: &'static [&'static str]) -> 
 fn damage_to_one_of_two_subflows_is_told_by_the_kernel_and_ends_it_alone() {
     for role in ROLES {
         for number in [0, 1] {
-            let errors = &["DataCsumErr", "MPFailTx"];
+            let errors = &["DataCsumErr", "MPFailTx", LATE_JOIN];
             let Some(world) = one_of_two(role, (number, Way::FromEngine), errors) else { return };
-            let counts = errors.map(|name| count(&world, name));
+            let counts = ["DataCsumErr", "MPFailTx"].map(|name| count(&world, name));
             assert!(counts.iter().all(|count| *count >= 1), "{role:?}, path {number}: {counts:?}");
         }
     }
@@ -95,7 +98,7 @@ fn damage_to_one_of_two_subflows_is_told_by_the_engine_and_ends_it_alone() {
     for role in ROLES {
         for number in [0, 1] {
             let at = (number, Way::ToEngine);
-            let Some(world) = one_of_two(role, at, &["MPFailRx"]) else { return };
+            let Some(world) = one_of_two(role, at, &["MPFailRx", LATE_JOIN]) else { return };
             assert!(count(&world, "MPFailRx") >= 1, "{role:?}, path {number}");
         }
     }
