@@ -12,8 +12,10 @@ use crate::clock::Clock;
 use crate::error::LiveError;
 use crate::namespace::Namespace;
 use base::{Duration, Instant};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::IpAddr;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -39,10 +41,10 @@ const ENDED: &str = "ended";
 /// Lines of the last interval may come this much later.
 const LATE: Duration = Duration::from_millis(50);
 
-/// The compiled program, in a folder that is removed with this value.
+/// The compiled program, a file without a name: nothing is left of it when this process is killed.
 #[derive(Debug)]
 pub struct Usrsctp {
-    folder: PathBuf,
+    program: File,
 }
 
 impl Usrsctp {
@@ -52,15 +54,15 @@ impl Usrsctp {
             |error: io::Error| LiveError::system("compiling the program of usrsctp", &error);
         let template = std::env::temp_dir().join("anabranch-usrsctp-XXXXXX");
         let folder = nix::unistd::mkdtemp(&template).map_err(|error| failed(error.into()))?;
-        let program = Usrsctp { folder };
+        let folder = Folder(folder);
         for (name, text) in SOURCES {
-            std::fs::write(program.folder.join(name), text).map_err(failed)?;
+            std::fs::write(folder.0.join(name), text).map_err(failed)?;
         }
-        let source = program.folder.join(SOURCES[0].0);
+        let program = folder.0.join("usrsctp");
         let output = Command::new("cc")
             .args(["-O2", "-o"])
-            .arg(program.path())
-            .arg(&source)
+            .arg(&program)
+            .arg(folder.0.join(SOURCES[0].0))
             .args(["-lusrsctp", "-lpthread"])
             .stdin(Stdio::null())
             .output();
@@ -72,22 +74,25 @@ impl Usrsctp {
             }
             output => output.map_err(failed)?,
         };
-        if output.status.success() {
-            return Ok(program);
+        if !output.status.success() {
+            return Err(refusal(&String::from_utf8_lossy(&output.stderr)));
         }
-        Err(refusal(&String::from_utf8_lossy(&output.stderr)))
+        Ok(Usrsctp { program: File::open(program).map_err(failed)? })
     }
 
-    /// The program.
+    /// The program, for processes that this one starts.
     pub fn path(&self) -> PathBuf {
-        self.folder.join("usrsctp")
+        PathBuf::from(format!("/proc/self/fd/{}", self.program.as_raw_fd()))
     }
 }
 
-impl Drop for Usrsctp {
+/// A folder that is removed with this value.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
     fn drop(&mut self) {
         // Of a temporary folder nothing is lost.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -439,6 +444,21 @@ mod tests {
         }
         let text = refusal("note: x\nusrsctp.c:9: error: y\n").to_string();
         assert!(text.ends_with("usrsctp.c:9: error: y"), "{text}");
+    }
+
+    /// Regression: a killed process left the folder of the program.
+    #[test]
+    fn program_runs_without_a_file_that_a_killed_process_would_leave() {
+        let program = match Usrsctp::compile() {
+            Ok(program) => program,
+            Err(LiveError::Missing { .. }) => return println!("skipped: no libusrsctp-dev"),
+            Err(failure) => panic!("{failure}"),
+        };
+        let place = std::fs::read_link(program.path()).expect("an open file");
+        assert!(place.to_string_lossy().ends_with(" (deleted)"), "{}", place.display());
+        assert!(!place.parent().expect("a folder").exists(), "{}", place.display());
+        let output = Command::new(program.path()).arg("neither").output().expect("a process");
+        assert!(output.status.code().is_some(), "{output:?}");
     }
 
     #[test]
