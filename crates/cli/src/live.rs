@@ -16,7 +16,7 @@ use linux::{
     Download, End, Endpoint, FileServer, Live, LiveError, Paths, Received, SCTP_UDP_PORT, Served,
     UdpPorts,
 };
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Application;
@@ -272,9 +272,26 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
         message("interrupted: no file was saved");
         return Ok(End::Stopped);
     }
-    let received = live.application().result()?;
+    let received = live.application().result().map_err(|why| with_link(why, server, &paths))?;
     print(&if args.json { document(&output, &received) } else { summary(&output, &received) });
     Ok(End::Done)
+}
+
+/// The failure, and what a link-local server needs, if it is missing.
+fn with_link(failure: LiveError, server: SocketAddr, paths: &Paths) -> LiveError {
+    let is_named = match paths {
+        Paths::Devices(_) => true,
+        Paths::Udp(addresses) => addresses.iter().any(|udp| udp.device.is_some()),
+    };
+    match (failure, server.ip()) {
+        (LiveError::Failed(why), IpAddr::V6(ip)) if ip.is_unicast_link_local() && !is_named => {
+            LiveError::Failed(format!(
+                "{why}\n  {ip} is valid on one link only; name its device: \
+                 --path udp=ADDRESS,dev=NAME"
+            ))
+        }
+        (failure, _) => failure,
+    }
 }
 
 fn run<A: Application>(live: &mut Live<A>, common: &CommonArgs) -> Result<End, LiveError> {
@@ -566,6 +583,23 @@ mod tests {
         let tcp =
             ["--scheduler rr", "--failover rto", "--checksum"].map(|option| of(option, "tcp"));
         assert_eq!(given.unused(Protocol::Tcp), tcp);
+    }
+
+    #[test]
+    fn failure_to_reach_a_link_local_server_names_what_is_missing() {
+        let of = |server: &str, path: &'static str| {
+            let paths = linux::path::parse_any([path]).unwrap();
+            let failure = LiveError::Failed("destination unreachable".to_owned());
+            with_link(failure, server.parse().unwrap(), &paths).to_string()
+        };
+        assert_eq!(
+            of("[fe80::1]:80", "udp=::1"),
+            "destination unreachable\n  fe80::1 is valid on one link only; name its device: \
+             --path udp=ADDRESS,dev=NAME"
+        );
+        for (server, path) in [("[fe80::1]:80", "udp=::1,dev=lo"), ("[fd00::1]:80", "udp=::1")] {
+            assert_eq!(of(server, path), "destination unreachable");
+        }
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl KernelAddress {
 }
 
 /// IPv6 addresses that a device gives itself.
-fn is_link_local(address: IpAddr) -> bool {
+pub(crate) fn is_link_local(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 

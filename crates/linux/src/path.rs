@@ -5,7 +5,7 @@
 //! `udp=ADDRESS[:PORT][,dev=NAME][,mtu=BYTES]`, repeated. Opening devices is left to `device`,
 //! opening sockets to `udp_path`.
 
-use crate::address::Subnet;
+use crate::address::{Subnet, is_link_local};
 use crate::error::LiveError;
 use std::net::{IpAddr, SocketAddr};
 
@@ -77,14 +77,24 @@ pub fn parse_any<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Paths, 
 fn parse_udp<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Vec<UdpAddress>, LiveError> {
     let mut addresses: Vec<UdpAddress> = Vec::new();
     for text in texts {
-        for item in text.split(',') {
-            read_udp_item(&mut addresses, item).map_err(|why| {
+        let mut items = text.split(',');
+        items
+            .try_for_each(|item| read_udp_item(&mut addresses, item))
+            .and_then(|()| check_links(&addresses))
+            .map_err(|why| {
                 let form = "udp=ADDRESS[:PORT][,dev=NAME][,mtu=BYTES]";
                 LiveError::Usage(format!("--path {text}: {why}\n  write it as {form}"))
             })?;
-        }
     }
     Ok(addresses)
+}
+
+/// Refuses link-local addresses without the device of their link, which the kernel does not bind.
+fn check_links(addresses: &[UdpAddress]) -> Result<(), String> {
+    let is_lost = |udp: &&UdpAddress| udp.device.is_none() && is_link_local(udp.address);
+    addresses.iter().find(is_lost).map_or(Ok(()), |UdpAddress { address, .. }| {
+        Err(format!("{address} is valid on one link only; name its device: udp={address},dev=NAME"))
+    })
 }
 
 fn read_udp_item(addresses: &mut Vec<UdpAddress>, item: &str) -> Result<(), String> {

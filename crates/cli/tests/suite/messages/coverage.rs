@@ -50,6 +50,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("cannot write `", "a full disk while captures are written"),
     ("cannot write the page", "memory that cannot be written to"),
     ("live use needs Linux", "another system"),
+    ("is valid on one link only; name its device: --path", "a live connection: cli/src/live.rs"),
     ("because the time was over (--time)", "a clock: compare.rs"),
     ("` repeats this result", "a clock: compare.rs"),
     ("does not pay off (undecided", "lab/src/report/tests.rs"),

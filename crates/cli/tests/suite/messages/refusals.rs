@@ -443,6 +443,7 @@ fn arguments_of_live() {
         &["live", "serve", "--dir", "file", "--path", "dev=tun0", "--listen", "10.9.0.2:80"],
         &serve("udp=lo", "127.0.0.1:80"),
         &serve("udp=0.0.0.0", "127.0.0.1:80"),
+        &serve("udp=fe80::1,dev=lo,udp=fe80::2", "[fe80::1]:80"),
         &serve("udp=127.0.0.1:0", "127.0.0.1:80"),
         &serve("udp=127.0.0.1,udp=127.0.0.1", "127.0.0.1:80"),
         &serve("udp=127.0.0.1,mtu=9", "127.0.0.1:80"),
