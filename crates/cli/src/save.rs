@@ -85,7 +85,8 @@ impl Overwrite {
     #[cfg(all(feature = "linux", target_os = "linux"))]
     pub(crate) fn absent(self, option: &str, path: &Path) -> Result<(), InputError> {
         let has_data = |data: std::fs::Metadata| data.is_file() && data.len() > 0;
-        if self.force || !std::fs::metadata(path).is_ok_and(has_data) {
+        let exists = std::fs::metadata(path).is_ok_and(has_data) || leads_nowhere(path);
+        if self.force || !exists {
             return Ok(());
         }
         let problem = format!("`{}` exists", path.display());
@@ -99,8 +100,14 @@ impl Overwrite {
             let problem = format!("cannot write `{}`: {why}", out.display());
             InputError::at("--out", problem, PAGE_HELP)
         };
-        if out.is_dir() {
-            return Err(refuse("it is a folder"));
+        match std::fs::metadata(out) {
+            Ok(data) if data.is_dir() => return Err(refuse("it is a folder")),
+            // A device must not be replaced by a file of its name.
+            Ok(data) if !data.is_file() => return Err(refuse("it is not a regular file")),
+            _ if leads_nowhere(out) && !self.force => {
+                return Err(refuse("it is a symbolic link to a file that does not exist"));
+            }
+            _ => {}
         }
         self.allow("--out", out, "file")?;
         let name = out.file_name().ok_or_else(|| refuse("this is not a file name"))?;
@@ -109,6 +116,11 @@ impl Overwrite {
         let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(refusal.problem()))?;
         Ok(PagePlace { out, name: name.to_string_lossy().into_owned(), folder })
     }
+}
+
+/// Whether the file is a symbolic link to nothing, which a new file would replace.
+fn leads_nowhere(path: &Path) -> bool {
+    path.is_symlink() && !path.exists()
 }
 
 /// Help where a page cannot be written.

@@ -421,6 +421,8 @@ fn captures() {
 fn arguments_of_live() {
     let mut session = Session::new("live");
     session.file("file", "content");
+    let link = session.scratch.0.join("link");
+    std::os::unix::fs::symlink("nothing", link).expect("a link");
     let serve = |path: &'static str, listen: &'static str| {
         ["live", "serve", "--dir", ".", "--path", path, "--listen", listen]
     };
@@ -475,6 +477,7 @@ fn arguments_of_live() {
         &[&get[..], &["--path-manager", "binder"]].concat(),
         &[&get[..], &["--policy", "drepsa"]].concat(),
         &[&get[..], &["-o", "file"]].concat(),
+        &[&get[..], &["-o", "link"]].concat(),
         &[&get[..], &["-o", "/dev/null"]].concat(),
         &[&get[..], &["--pcap", "file"]].concat(),
         &[&serve("dev=tun0", "10.9.0.2:80")[..], &["--pcap", "file"]].concat(),

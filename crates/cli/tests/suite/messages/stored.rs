@@ -3,6 +3,8 @@
 use super::Session;
 use sha2::{Digest, Sha256};
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
 const STUDY: [&str; 11] = [
@@ -77,7 +79,11 @@ fn pages_made_again() {
     session.call(&["report", "results", "--quiet", "--pairs", "--out", "page.html"]);
     session.call(&["report", "results", "--out", "no-folder/yet/page.html"]);
     session.file("file", "in the way");
-    for out in ["results", "file/page.html", "..", ""] {
+    let folder = &session.scratch.0;
+    // Regression: a device was replaced by the page, and a link without a word.
+    let _socket = UnixListener::bind(folder.join("socket")).expect("a socket");
+    symlink("nothing", folder.join("link")).expect("a link");
+    for out in ["results", "file/page.html", "..", "", "socket", "link"] {
         session.call(&["report", "results", "--quiet", "--out", out]);
     }
     with(&mut session, "series.parquet", None);
