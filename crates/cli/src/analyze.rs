@@ -6,7 +6,7 @@ mod sctp;
 
 use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
-use crate::output::{Screen, counted, error, message, print};
+use crate::output::{Screen, counted, error, message, print, print_with};
 use crate::report::{CapturePage, capture_page};
 use crate::save::Overwrite;
 use clap::Args;
@@ -109,7 +109,10 @@ fn text(file: &str, analysis: &Analysis, screen: Screen) -> String {
 /// Prints the analysis, writes the page and returns the exit code.
 fn show(args: &AnalyzeArgs, analysis: &Analysis) -> u8 {
     if args.json {
-        print(&format!("{:#}\n", analysis_document(&args.file, analysis)));
+        print_with(|out| {
+            serde_json::to_writer_pretty(&mut *out, &analysis_document(&args.file, analysis))?;
+            out.write_all(b"\n")
+        });
     } else {
         print(&text(&args.file, analysis, Screen::fitted(args.no_color)));
     }

@@ -1,7 +1,7 @@
 //! Writing to standard output and standard error without ever failing on a closed pipe.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether something could not be printed.
@@ -9,8 +9,15 @@ static UNPRINTED: AtomicBool = AtomicBool::new(false);
 
 /// Prints to standard output. A closed pipe (`| head`) is not an error.
 pub(crate) fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    print_with(|out| out.write_all(text.as_bytes()));
+}
+
+/// The same, without the whole text in memory.
+pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let written = write(&mut out).and_then(|()| out.flush());
+    // What could not be written must not be tried again.
+    let _ = out.into_parts();
     if let Err(failure) = written
         && failure.kind() != ErrorKind::BrokenPipe
         && !UNPRINTED.swap(true, Ordering::Relaxed)

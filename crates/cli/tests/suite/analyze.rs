@@ -1,7 +1,10 @@
 //! `analyze` on captures of this program and on other files.
 
-use crate::{Scratch, anabranch, sctp_capture, stderr, stdout, succeeds};
+use crate::{Scratch, anabranch, command, sctp_capture, stderr, stdout, succeeds};
 use serde_json::Value;
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
 
 /// A capture of each end of a download over both paths.
 fn captured(scratch: &Scratch) -> [String; 2] {
@@ -122,4 +125,70 @@ fn what_is_no_capture_is_refused() {
         assert_eq!(stdout(&output), "");
         assert!(stderr(&output).contains(part), "{}", stderr(&output));
     }
+}
+
+/// A pcap file of TCP connections, each with a handshake, data in both directions and an end.
+fn many(connections: u16) -> Vec<u8> {
+    const SYN: u8 = 2;
+    const FIN_ACK: u8 = 17;
+    const ACK: u8 = 16;
+    // Version 2.4, microseconds, raw IP packets.
+    let head = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101];
+    let mut file: Vec<u8> = head.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut time = 0_u32;
+    for number in 0..connections {
+        for (is_up, flags, seq, ack, len) in [
+            (true, SYN, 100_u32, 0_u32, 0_u16),
+            (false, SYN | ACK, 500, 101, 0),
+            (true, ACK, 101, 501, 100),
+            (false, ACK, 501, 201, 1000),
+            (true, FIN_ACK, 201, 1501, 0),
+            (false, FIN_ACK, 1501, 202, 0),
+        ] {
+            let (mut hosts, mut ports) = ([[10, 0, 0, 1], [10, 0, 0, 2]], [1024 + number, 80]);
+            if !is_up {
+                hosts.reverse();
+                ports.reverse();
+            }
+            let total = 40 + len;
+            time += 10;
+            let record = [time / 1_000_000, time % 1_000_000, total.into(), total.into()];
+            file.extend(record.iter().flat_map(|word| word.to_le_bytes()));
+            let [high, low] = total.to_be_bytes();
+            file.extend([0x45, 0, high, low, 0, 0, 0, 0, 64, 6, 0, 0]);
+            file.extend(hosts.concat());
+            file.extend(ports.iter().flat_map(|port| port.to_be_bytes()));
+            file.extend([seq, ack].iter().flat_map(|number| number.to_be_bytes()));
+            file.extend([0x50, flags, 255, 255, 0, 0, 0, 0]);
+            file.resize(file.len() + usize::from(len), 0);
+        }
+    }
+    file
+}
+
+/// Regression: the whole document was in memory before its first byte was written, which took
+/// twice as much as the analysis.
+#[cfg(target_os = "linux")]
+#[test]
+fn document_of_many_connections_is_written_one_by_one() {
+    const CONNECTIONS: u16 = 10_000;
+    let scratch = Scratch::new("analyze-many");
+    let file = scratch.path("many.pcap");
+    fs::write(&file, many(CONNECTIONS)).expect("a capture");
+    let mut child = command(&["analyze", &file, "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut out = child.stdout.take().expect("a pipe");
+    let mut text = vec![0; 1];
+    out.read_exact(&mut text).expect("a document");
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).expect("its memory");
+    out.read_to_end(&mut text).expect("the rest");
+    assert!(child.wait().expect("an end").success());
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+    let peak: u32 = peak.expect("a peak").trim().parse().expect("kibibytes");
+    assert!(peak < 15 * u32::from(CONNECTIONS), "{peak} KiB");
+    let document: Value = serde_json::from_slice(&text).expect("JSON");
+    let all = document["connections"].as_array().expect("connections");
+    assert_eq!(all.len(), usize::from(CONNECTIONS));
 }

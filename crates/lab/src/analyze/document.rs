@@ -1,26 +1,51 @@
 //! The analysis of a capture as a JSON document.
 //!
-//! Times are in seconds, shares and losses are fractions; unmeasured values are null.
+//! Times are in seconds, shares and losses are fractions; unmeasured values are null. Connections
+//! become JSON one after the other: a capture may have hundreds of thousands.
 
 use super::{Analysis, Connection, Counted, Distribution, Flowing, OutOfOrder, Spoken, Subflow};
 use super::{Talkers, Vantage, sctp};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use transport::Protocol;
 
 /// The document of `analyze --json`; `file` is the name given.
-pub fn analysis_document(file: &str, analysis: &Analysis) -> Value {
-    json!({
-        "schema": 1,
-        "file": file,
-        "packets": analysis.packets,
-        "tcp_segments": analysis.tcp_segments,
-        "sctp_packets": analysis.sctp_packets,
-        "duration": analysis.duration,
-        "protocols": analysis.protocols.iter().map(counted).collect::<Vec<_>>(),
-        "talkers": analysis.talkers.iter().take(MOST_TALKERS).map(talkers).collect::<Vec<_>>(),
-        "connections": analysis.connections.iter().map(connection).collect::<Vec<_>>(),
-        "notes": analysis.notes,
-    })
+pub fn analysis_document<'a>(file: &'a str, analysis: &'a Analysis) -> impl Serialize + 'a {
+    Document {
+        schema: 1,
+        file,
+        packets: analysis.packets,
+        tcp_segments: analysis.tcp_segments,
+        sctp_packets: analysis.sctp_packets,
+        duration: analysis.duration,
+        protocols: analysis.protocols.iter().map(counted).collect(),
+        talkers: analysis.talkers.iter().take(MOST_TALKERS).map(talkers).collect(),
+        connections: Connections(&analysis.connections),
+        notes: &analysis.notes,
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    file: &'a str,
+    packets: u64,
+    tcp_segments: u64,
+    sctp_packets: u64,
+    duration: f64,
+    protocols: Vec<Value>,
+    talkers: Vec<Value>,
+    connections: Connections<'a>,
+    notes: &'a [String],
+}
+
+/// Connections, each of which is a value only while it is written.
+struct Connections<'a>(&'a [Connection]);
+
+impl Serialize for Connections<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(connection))
+    }
 }
 
 /// Largest number of pairs of hosts in the document.

@@ -592,7 +592,9 @@ fn document_has_the_association_beside_its_paths() {
     let mut made = Made::new();
     made.handshake();
     made.data(100, 0, 0, 0);
-    let document = analysis_document("made.pcapng", &made.analysis());
+    let analysis = made.analysis();
+    let document = analysis_document("made.pcapng", &analysis);
+    let document = serde_json::to_value(document).unwrap();
     assert_eq!(document["sctp_packets"], 5);
     let connection = &document["connections"][0];
     assert_eq!(connection["protocol"], "sctp");
@@ -813,6 +815,6 @@ proptest! {
         });
         let analysis = analyze(&mangled).unwrap();
         check_shares(&analysis)?;
-        prop_assert!(analysis_document("made", &analysis).is_object());
+        prop_assert!(serde_json::to_value(analysis_document("made", &analysis)).is_ok());
     }
 }
