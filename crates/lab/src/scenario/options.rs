@@ -226,9 +226,9 @@ impl Options {
         let (metric, goal) = self.resolve_judged(&measures(&traffic, &paths, &links), &paths)?;
         let sctp = self.resolve_sctp(&chosen, (&paths, &flows), &mut traffic)?;
         notes.extend(self.fetched_without_streams(&traffic, &chosen.protocols)?);
-        let sender = sender::resolve(self, &chosen.protocols)?;
-        let ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
-        let ends = Ends { sender, ..ends };
+        let mut ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
+        ends.sender = sender::resolve(self, &chosen.protocols)?;
+        notes.extend(sender::note(&ends.sender, &chosen.congestion, &flows, &paths));
         notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
         let choices = Choices {
             primaries: Primary::resolve(self, &paths, &chosen.protocols)?,
@@ -518,10 +518,12 @@ impl Options {
                 Ok(Runs::Auto { most: most.unwrap_or(DEFAULT_RUNS_MAX) })
             }
             Some(values::RunsWord::Number(runs)) => {
-                if most.is_some() {
-                    let note = "`runs-max` has no effect without `--runs auto`";
-                    notes.push(note.to_owned());
-                }
+                let time = said(self.text(Key::Time), values::time_limit)?.flatten();
+                let unused = [("runs-max", most.is_some()), ("time", time.is_some())];
+                let unused = unused.iter().filter(|(_, is_given)| *is_given);
+                notes.extend(
+                    unused.map(|(key, _)| format!("`{key}` has no effect without `--runs auto`")),
+                );
                 Ok(Runs::Fixed(runs))
             }
         }

@@ -4,12 +4,15 @@
 //! `transport`.
 
 use super::Options;
+use super::flow::FlowSpec;
 use super::row::{Counts, OptionRow, switch, text};
 use super::schema::Pattern::Regex;
 use super::show::quoted;
 use super::table::Key;
 use crate::error::{Given, InputError};
+use crate::path_spec::PathSpec;
 use crate::units::parse_size;
+use transport::congestion::ControllerChoice;
 use transport::{Protocol, TcpConfig};
 
 /// Payload of a full segment with timestamps in 1500 bytes, which a threshold in bytes counts in.
@@ -131,6 +134,22 @@ pub(super) fn resolve(
         }
         _ => Ok(found),
     }
+}
+
+/// A note on a switch of a congestion control that nobody has.
+pub(super) fn note(
+    switches: &SenderSwitches,
+    congestion: &[ControllerChoice],
+    flows: &[FlowSpec],
+    paths: &[PathSpec],
+) -> Option<String> {
+    let flows = flows.iter().filter(|flow| flow.protocol != Protocol::Udp);
+    let mut all = congestion.iter().chain(flows.map(|flow| &flow.congestion));
+    // Proxies have it, too.
+    let has_cubic = all.any(|control| control.name() == ControllerChoice::CUBIC.name())
+        || paths.iter().any(PathSpec::has_proxy);
+    let note = || "`hystart` has no effect without `cubic`".to_owned();
+    (!switches.hystart && !has_cubic).then(note)
 }
 
 /// `64KiB`, `45p` or `none`.

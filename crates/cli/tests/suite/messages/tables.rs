@@ -66,6 +66,8 @@ fn pairs_and_automatic_numbers_of_runs() {
     study(&mut session, &[LTE, SLOW], &auto);
     study(&mut session, &[WLAN, LTE], &[&auto[..], &["--runs-max", "30"]].concat());
     study(&mut session, &[LTE], &["--traffic", "bulk:16KiB", "--runs", "2", "--runs-max", "9"]);
+    let unused = ["--runs", "2", "--time", "60s", "--hystart", "off", "--cc", "reno"];
+    study(&mut session, &[LTE], &[&["--traffic", "bulk:16KiB"][..], &unused].concat());
     session.end();
 }
 
