@@ -136,6 +136,12 @@ pub(crate) fn matrix_page(plan: &MatrixPlan, result: &MatrixResult<'_>) -> Strin
     if result.cells.iter().any(|cell| cell.place.reported.is_some()) {
         line(REPORTED);
     }
+    line("<h2>Resolved paths</h2>\n<div class=\"scroll\"><table class=\"paths\">");
+    for (name, spec) in &plan.described {
+        let (name, spec) = (escaped(name), escaped(spec));
+        line(&format!("<tr><th>{name}</th><td><code>{spec}</code></td></tr>"));
+    }
+    line("</table></div>");
     for note in result.notes {
         line(&format!("<p class=\"small\">Note: {}.</p>", escaped(note.trim_end_matches('.'))));
     }

@@ -299,4 +299,9 @@ fn goal_and_baseline_are_named() {
         assert!(text.contains("3g+3g with the average of the single paths; wlan+3g with"));
         assert!(text.contains("tcp/wlan/cubic"));
     }
+    // Regression: the page did not say what the paths are.
+    for (name, spec) in [("wlan", "rate 20mbit..30mbit"), ("3g2", "rate 3mbit..5mbit")] {
+        let row = format!("<tr><th>{name}</th><td><code>{spec} ");
+        assert_eq!(page.matches(&row).count(), 1, "{row}");
+    }
 }

@@ -42,6 +42,8 @@ pub struct MatrixPlan {
     pub traffic: Vec<String>,
     /// Pairs of paths, as given.
     pub pairs: Vec<String>,
+    /// Names and resolved descriptions of all paths, and of shared links.
+    pub described: Vec<(String, String)>,
     /// Protocols over several paths.
     pub protocols: Vec<Protocol>,
     /// The studies.
@@ -99,6 +101,7 @@ impl MatrixPlan {
         let several = protocols.len() > 1;
         let mut cells = Vec::new();
         let mut folders = BTreeSet::new();
+        let mut described = Vec::new();
         if let ([first, ..], [pair, ..], true) = (&traffic[..], &pairs[..], several) {
             // Each protocol gets its own options only, so all are read here.
             let all = cell_options(&base, first, pair, "tcp,mptcp,sctp,cmt-sctp");
@@ -132,12 +135,13 @@ impl MatrixPlan {
                 let cell = PlannedCell { place, options: of_cell, is_like: pair.is_like };
                 let scenario = cell.scenario().map_err(|refusal| of_row(refusal, row))?;
                 check_baseline(options, &scenario)?;
+                describe(&mut described, &scenario);
                 cells.push(cell);
             }
         }
         let traffic = traffic.into_iter().map(|given| given.text).collect();
         let pairs = pairs.into_iter().map(|pair| pair.name).collect();
-        Ok(MatrixPlan { traffic, pairs, protocols, cells, notes })
+        Ok(MatrixPlan { traffic, pairs, described, protocols, cells, notes })
     }
 }
 
@@ -167,6 +171,18 @@ impl PlannedCell {
         let alone =
             place.and_then(|place| variants.find(|variant| variant.single_path() == Some(place)));
         alone.map_or(Baseline::Best, |variant| Baseline::Named(variant.name))
+    }
+}
+
+/// Adds the paths and links of a scenario that are not there yet.
+fn describe(described: &mut Vec<(String, String)>, scenario: &Scenario) {
+    let paths = scenario.paths.iter().map(|path| (path.name.clone(), path.to_string()));
+    let links = scenario.links.iter();
+    let links = links.map(|link| (format!("link {}", link.name), link.to_string()));
+    for one in paths.chain(links) {
+        if !described.contains(&one) {
+            described.push(one);
+        }
     }
 }
 
