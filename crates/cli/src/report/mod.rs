@@ -31,7 +31,7 @@ pub(crate) use matrix::{baseline_of, baselines, columns_of, figures, matrix_page
 pub(crate) use page::{page, utc};
 pub(crate) use plotted::{Plot, Plotted};
 pub(crate) use reproduction::{
-    assumptions, difference, differences_of, holds, reason, reproduction_page, shown,
+    assumptions, difference, differences_of, holds, reason, remarks, reproduction_page, shown,
 };
 
 use crate::table::named_seeds;

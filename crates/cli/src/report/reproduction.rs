@@ -114,6 +114,27 @@ fn table(rows: &[&Row<'_>]) -> String {
     html + "</table></div>\n"
 }
 
+/// Why a claim does not hold, its soft parts that do not, and rows of sensitivity.
+pub(crate) fn remarks(row: &Row<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
+        all.push(format!("{}: {}", holds(&row.ours), reason(&row.ours)));
+    }
+    if let Some(because) = &row.ours.because {
+        all.push(format!("why: {because}"));
+    }
+    for part in row.ours.parts.iter().filter(|part| part.holds != Some(true)) {
+        if part.why != row.ours.why {
+            let says = part.says.as_deref().unwrap_or("a further part");
+            all.push(format!("{says} ({}): {}; {}", part.kind.name(), part.ours, part.why));
+        }
+    }
+    for (says, judged) in &row.sensitivity {
+        all.push(format!("with {says}: {}, {}", judged.ours, holds(judged)));
+    }
+    all
+}
+
 /// Why claims do not hold, and what neighbouring values give.
 fn reasons(rows: &[&Row<'_>]) -> String {
     let mut items = String::new();
@@ -121,15 +142,7 @@ fn reasons(rows: &[&Row<'_>]) -> String {
         let mut item = |text: &str| {
             items.push_str(&format!("<li>{}: {}</li>\n", row.claim.id, escaped(text)));
         };
-        if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
-            item(&format!("{}: {}", holds(&row.ours), reason(&row.ours)));
-        }
-        if let Some(because) = &row.ours.because {
-            item(&format!("why: {because}"));
-        }
-        for (says, judged) in &row.sensitivity {
-            item(&format!("with {says}: {}, {}", judged.ours, holds(judged)));
-        }
+        remarks(row).iter().for_each(|remark| item(remark));
     }
     for note in assumptions(rows.iter().copied()) {
         items.push_str(&format!("<li>{}</li>\n", escaped(&note)));

@@ -4,7 +4,7 @@
 
 use super::table::{Numbers, numbers_of, of_paper, summary};
 use crate::by_hand;
-use crate::report::{assumptions, differences_of, holds, reason, utc};
+use crate::report::{assumptions, differences_of, remarks, utc};
 use lab::reproduction::{Differences, Plan, Row};
 use lab::results::Provenance;
 use lab::validation::Machine;
@@ -72,25 +72,9 @@ fn document(
     text
 }
 
-/// Why a claim does not hold, its soft parts that do not, and rows of sensitivity.
+/// Why a claim does not hold, and what neighbouring values give.
 fn notes(text: &mut String, row: &Row<'_>) {
-    let id = &row.claim.id;
-    let mut line = |content: &str| {
-        let _ = writeln!(text, "- {id}: {content}");
-    };
-    if row.ours.holds != Some(true) && !row.ours.why.is_empty() {
-        line(&format!("{}: {}", holds(&row.ours), reason(&row.ours)));
-    }
-    if let Some(because) = &row.ours.because {
-        line(&format!("why: {because}"));
-    }
-    for part in row.ours.parts.iter().filter(|part| part.holds != Some(true)) {
-        if part.why != row.ours.why {
-            let says = part.says.as_deref().unwrap_or("a further part");
-            line(&format!("{says} ({}): {}; {}", part.kind.name(), part.ours, part.why));
-        }
-    }
-    for (says, judged) in &row.sensitivity {
-        line(&format!("with {says}: {}, {}", judged.ours, holds(judged)));
+    for remark in remarks(row) {
+        let _ = writeln!(text, "- {}: {remark}", row.claim.id);
     }
 }

@@ -113,6 +113,23 @@ fn page_of_a_paper_is_shown_without_a_network() {
     let _ = shown(&format!("{out}/009.html"), &scratch);
 }
 
+/// Regression: soft parts of a hard claim were in the document of `--write` only.
+#[test]
+fn page_has_the_soft_parts_that_do_not_hold() {
+    let scratch = Scratch::new("reproduce-soft");
+    let (out, claims) = (scratch.path("out"), scratch.path("claims"));
+    fs::create_dir_all(format!("{claims}/009-sample")).expect("a folder");
+    for (name, content) in files(&format!("{SAMPLE}/009-sample")) {
+        let text = String::from_utf8(content).expect("text").replace("low = 0.99", "low = 1.01");
+        fs::write(format!("{claims}/009-sample/{name}"), text).expect("a file");
+    }
+    let call = ["reproduce", "009-C2", "--claims", &claims, "--quiet", "--out", &out];
+    assert_eq!(anabranch(&call).status.code(), Some(CHECK_FAILED));
+    let page = fs::read_to_string(format!("{out}/009.html")).expect("a page");
+    let part = "<li>009-C2: and BLEST uses the fast path alone (soft): 100.0 %; burst/15: shows";
+    assert!(page.contains(part), "{page}");
+}
+
 #[test]
 fn time_lines_and_outcomes_are_in_the_page_and_in_files() {
     let scratch = Scratch::new("reproduce-drawings");

@@ -34,7 +34,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("interrupted: run the command again to resume", "a signal at the right moment"),
     ("A claim holds where its interval shows it, fails where", "date and machine: reproduce.rs"),
     ("# What of the five papers holds", "date and machine: reproduce.rs"),
-    ("a further part", "date and machine: reproduce.rs"),
     ("The paper's numbers beside ours", "date and machine: reproduce.rs"),
     ("million packets and", "costs of all studies of a paper"),
     ("share of the data on", "a label of figures"),
