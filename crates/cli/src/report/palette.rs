@@ -97,6 +97,8 @@ const SCHEDULERS: [(&str, Marker); 18] = [
 ];
 /// Colour and marker of SCTP over all paths, but where it begins with a named one.
 const MULTIHOMED: (&str, Marker) = (SKY_BLUE, Hourglass);
+/// Colour and marker of CMT-SCTP without a scheduler.
+const CONCURRENT: (&str, Marker) = (GREEN, Hourglass);
 /// Markers of variants of one scheduler beyond those that dash and fill distinguish.
 const FURTHER: [Marker; 4] = [Pentagon, Hexagon, Hourglass, Bowtie];
 /// Combinations of dash and fill.
@@ -156,6 +158,7 @@ fn path(variant: &Variant) -> Option<usize> {
 /// Colour and marker of the path or the scheduler of a variant.
 fn base(variant: &Variant) -> (&'static str, Marker) {
     match (path(variant), variant.scheduler()) {
+        (None, None) if variant.protocol() == Protocol::CmtSctp => CONCURRENT,
         (None, None) if variant.protocol().is_sctp() => MULTIHOMED,
         (Some(path), _) => (of_path(path).colour, of_path(path).marker),
         (None, scheduler) => scheduler.map_or((BLACK, Circle), of_scheduler),
@@ -296,7 +299,8 @@ mod tests {
             assert_eq!(named.colour, of_path(index).colour);
             assert!(named != alone && named != of(&format!("tcp/{path}/cubic")));
             let concurrent = of(&format!("cmt-sctp/send-all/reno/primary={path}"));
-            assert_eq!(concurrent.colour, of("sctp/multihomed/reno").colour);
+            assert_eq!(concurrent.colour, CONCURRENT.0);
+            assert_ne!(concurrent.colour, of("sctp/multihomed/reno").colour);
         }
     }
 
