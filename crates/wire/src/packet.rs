@@ -191,7 +191,7 @@ impl Packet {
         self.fill_body(Body::Tcp(segment));
     }
 
-    /// Makes a spare packet one of SCTP with this chunk, from nowhere to nowhere.
+    /// Makes a spare packet one of SCTP with this chunk. Ports, tag, ends and flow are left to set.
     #[inline(always)]
     pub fn fill_sctp(&mut self, chunk: Chunk) {
         let chunks = Chunks::one(chunk);

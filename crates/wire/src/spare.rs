@@ -62,3 +62,66 @@ fn made() -> Box<Packet> {
     let nowhere = Ipv4Addr::UNSPECIFIED.into();
     Box::new(Packet::between(Ends::new(nowhere, nowhere), Body::Tcp(TcpSegment::default())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sctp::{Chunk, Chunks, Data, GapBlock, IData, NrSack, Sack, Tsn};
+    use crate::{Payload, SctpPacket};
+    use bytes::Bytes;
+    use std::sync::Arc;
+
+    /// Bytes that show when they are released.
+    struct Held(#[expect(dead_code, reason = "its count shows it")] Arc<()>);
+
+    impl AsRef<[u8]> for Held {
+        fn as_ref(&self) -> &[u8] {
+            b"held"
+        }
+    }
+
+    fn sctp(chunks: Chunks) -> Box<Packet> {
+        let ends = [[10, 0, 0, 1], [10, 0, 0, 2]].map(Ipv4Addr::from);
+        let body = Body::Sctp(SctpPacket { chunks, ..SctpPacket::default() });
+        Box::new(Packet::new(ends[0].into(), ends[1].into(), body))
+    }
+
+    #[test]
+    fn discarded_packet_releases_what_it_owns() {
+        let held = Arc::new(());
+        let payload = || Payload::from(Bytes::from_owner(Held(Arc::clone(&held))));
+        let data = || Chunk::Data(Data { payload: payload(), ..Data::default() });
+        let segment = TcpSegment { payload: payload(), ..TcpSegment::default() };
+        let tcp = Packet { body: Body::Tcp(segment), ..*sctp(Chunks::NONE) };
+        for packet in [
+            Box::new(tcp),
+            sctp(Chunks::one(data())),
+            sctp([data(), data()].into()),
+            sctp(Chunks::one(Chunk::IData(IData { payload: payload(), ..IData::default() }))),
+        ] {
+            assert!(Arc::strong_count(&held) > 1);
+            packet.discard();
+        }
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
+
+    #[test]
+    fn packet_in_the_box_of_another_one_is_as_a_new_one() {
+        let block = GapBlock { start: 2, end: 3 };
+        let sack = Sack { gaps: [block].into(), duplicates: [Tsn(5)].into(), ..Sack::default() };
+        let report = NrSack { nr_gaps: [block].into(), ..NrSack::default() };
+        for before in [Chunk::Sack(sack.clone()), Chunk::NrSack(report), Chunk::CookieAck] {
+            for chunk in [Chunk::Data(Data::default()), Chunk::Sack(sack.clone())] {
+                let new = sctp(Chunks::one(chunk.clone()));
+                let old = Packet { ecn: 3, corrupted: true, ..*sctp(Chunks::one(before.clone())) };
+                let old = Box::new(old);
+                let place = &raw const *old;
+                old.discard();
+                let mut next = take();
+                assert_eq!(&raw const *next, place, "the last box is the first");
+                next.fill_sctp(chunk);
+                assert_eq!(next, new);
+            }
+        }
+    }
+}
