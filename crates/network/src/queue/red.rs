@@ -4,7 +4,8 @@
 //! On each arrival `avg <- (1-w) avg + w q`, and after an idle time of m packet times
 //! `avg <- (1-w)^m avg`. Below `min` nothing is dropped, from `max` on everything; between them
 //! with `p_b = max_p (avg-min)/(max-min)` and `p_a = p_b / (1 - count p_b)`, count being the
-//! packets kept since the last drop. The limit of the link still holds.
+//! packets kept since the last drop (the figure counts the arriving packet, too, after a drop). The
+//! limit of the link still holds.
 
 use super::{Arrival, TailDiscipline};
 use base::{DropReason, Duration, Purpose};

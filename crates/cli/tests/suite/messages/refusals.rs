@@ -421,8 +421,7 @@ fn captures() {
 fn arguments_of_live() {
     let mut session = Session::new("live");
     session.file("file", "content");
-    let link = session.scratch.0.join("link");
-    std::os::unix::fs::symlink("nothing", link).expect("a link");
+    std::os::unix::fs::symlink("nothing", session.scratch.0.join("link")).expect("a link");
     let serve = |path: &'static str, listen: &'static str| {
         ["live", "serve", "--dir", ".", "--path", path, "--listen", listen]
     };
