@@ -48,9 +48,6 @@ Exit codes: the program's; before it starts 1 failure, 2 wrong usage, 3 privileg
 const OF_COMPARISONS: [&str; 9] =
     ["out", "pcap", "csv", "json", "markdown", "pairs", "why", "wide", "fail_if"];
 
-/// What the hosts and links of a shell depend on.
-const OF_SHELLS: [Key; 5] = [Key::Path, Key::Seed, Key::Nic, Key::First, Key::Buffers];
-
 /// Options of `emulate`.
 #[derive(Args, Debug)]
 pub(crate) struct EmulateArgs {
@@ -227,7 +224,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
 /// The options given on which only comparisons depend.
 fn idle(given: &CompareArgs) -> Vec<Key> {
     let is_given = |key: Key| given.asked.is_given(key) || given.repeated.options.is_given(key);
-    Key::ALL.iter().copied().filter(|key| is_given(*key) && !OF_SHELLS.contains(key)).collect()
+    Key::ALL.iter().copied().filter(|key| is_given(*key) && !key.is_of_hosts()).collect()
 }
 
 /// The note on these options; `None` without any.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Options that do not affect results.
-const NOT_OF_RESULTS: [&str; 19] = [
+const NOT_OF_RESULTS: [&str; 23] = [
     "matters",
     "metric",
     "packet-metrics",
@@ -18,6 +18,10 @@ const NOT_OF_RESULTS: [&str; 19] = [
     "source",
     "runs-max",
     "pairs",
+    "why",
+    "wide",
+    "fail-if",
+    "markdown",
     "json",
     "out",
     "csv",

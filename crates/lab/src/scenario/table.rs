@@ -56,6 +56,11 @@ impl Key {
         self.row().takes == Takes::Described
     }
 
+    /// Whether emulated hosts and links depend on it, whatever programs run there.
+    pub const fn is_of_hosts(self) -> bool {
+        matches!(self, Key::Path | Key::Seed | Key::Nic | Key::First | Key::Buffers)
+    }
+
     /// Every name, as messages list them.
     pub(super) fn names() -> Vec<&'static str> {
         Key::ALL.iter().map(|key| key.row().name).collect()

@@ -206,8 +206,8 @@ impl Subflow {
             }
             None => self.rtt.on_handshake_timeout(),
         }
-        // RFC 6928 s2: a single lost SYN keeps the initial window, and so does one that was repeated
-        // needlessly (Linux `tcp_try_undo_spurious_syn`).
+        // RFC 6928 s2: a single lost SYN keeps the initial window, and so do needless repetitions
+        // (Linux `tcp_try_undo_spurious_syn`).
         let needless = self.switches.undoes_syn_timeouts && self.handshake.is_answer_to_first(echo);
         let lost_twice = self.handshake.sends() > 2 && !needless;
         let initial_window_segs = if lost_twice { 1 } else { self.switches.initial_window_segs };
