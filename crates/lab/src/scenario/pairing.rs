@@ -89,17 +89,15 @@ mod tests {
         refused(&fork, &[(Key::PairRule, "zip")], "zip");
         refused(&corner, &[], "auto");
         refused(&corner, &[(Key::Primary, "first,b")], "auto");
-        let taken: [(&[&str], &[(Key, &str)]); 7] = [
-            (&apart, &[]),
-            (&apart, &[(Key::PairRule, "zip")]),
-            (&fork, &[]),
-            (&fork, &[(Key::PairRule, "dest")]),
-            (&corner, &[(Key::PathMode, "mesh")]),
-            (&corner, &[(Key::Primary, "b")]),
-            (&corner, &[(Key::Primary, "random")]),
-        ];
-        for (ends, more) in taken {
+        let taken = |ends: &[&str], more: &[(Key, &str)]| {
             assert!(resolved(ends, more).is_ok(), "{ends:?} {more:?}");
-        }
+        };
+        taken(&apart, &[]);
+        taken(&apart, &[(Key::PairRule, "zip")]);
+        taken(&fork, &[]);
+        taken(&fork, &[(Key::PairRule, "dest")]);
+        taken(&corner, &[(Key::PathMode, "mesh")]);
+        taken(&corner, &[(Key::Primary, "b")]);
+        taken(&corner, &[(Key::Primary, "random")]);
     }
 }
