@@ -240,8 +240,8 @@ impl Kernel {
     }
 
     /// The peer announced an address: subflows to it from every `fullmesh` endpoint, or, without
-    /// any, from the address that routing selects. The limit of subflows is only looked at
-    /// afterwards, so that they may exceed it if the host's own endpoints have reached it.
+    /// any, from the address that routing selects. The limit of subflows is checked afterwards, so
+    /// that they may exceed it if the host's own endpoints have reached it.
     fn accept(&mut self, there: Address, known: &Known<'_>) -> Vec<Command> {
         let Limits { subflows, add_addr_accepted } = self.config.limits;
         let is_off = subflows == 0 || add_addr_accepted == 0;

@@ -63,7 +63,7 @@ fn announced_address_comes_before_endpoints() {
     assert_eq!(subflows(client, server), [(0, 0), (1, 0), (2, 1)]);
 }
 
-/// The limit is looked at after an announced address was used.
+/// The limit is checked after an announced address was used.
 #[test]
 fn announced_address_may_exceed_the_limit_of_subflows() {
     let server: Host<'_> = (&[(1, SIGNAL), (2, SIGNAL)], (8, 8));
