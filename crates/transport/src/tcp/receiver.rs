@@ -301,7 +301,8 @@ impl Receiver {
             "the right edge of the window never moves left"
         );
         self.announced_window = window;
-        // A share is rounded up from the last one: it stands once it came out the same.
+        // Without a window scale a share depends on the last one: it is kept once it came out the
+        // same.
         let stands = before == (self.nxt(), window, self.buffer.advertised());
         self.window_stands = stands || self.shared.is_none();
     }
@@ -327,12 +328,11 @@ impl Receiver {
         self.buffer.window(kept, shift).min(65_535 << shift)
     }
 
-    /// The part of the connection's space that this subflow has earned; never less than what is
-    /// left of its window, which counts its own bytes (Linux `tcp_select_window`).
+    /// The part of the connection's space that this subflow has earned, which may be less than what
+    /// is left of its window: with several subflows only the right edge of the connection never
+    /// moves left, and captures of Linux 6.18 show those of subflows that do.
     fn window_of(&mut self, space: Space, shift: u8) -> u32 {
-        let selected = self.buffer.select_of(space.free, space.full, shift);
-        let unit = 1u32 << shift;
-        let window = selected.max(self.own_left().div_ceil(unit).saturating_mul(unit));
+        let window = self.buffer.select_of(space.free, space.full, shift);
         self.buffer.on_announced(window);
         window
     }
@@ -675,6 +675,20 @@ mod tests {
         assert_eq!(part(-100, 100), None);
         assert_eq!(part(0, window + 5).map(|part| part.len), Some(window));
         assert_eq!(part(i64::from(window), 1), None);
+    }
+
+    /// A kernel with 1708 bytes more behind a gap announced 61,696 bytes up to the edge of the
+    /// connection where the subflow itself had 62,964 left.
+    #[test]
+    fn window_of_a_subflow_shrinks_to_the_edge_of_the_connection() {
+        let mut receiver = receiver();
+        let space = |free| Space { free, full: 65_536 };
+        receiver.share_window(SharedWindow::Room { space: space(62_080), left: 63_232 });
+        assert_eq!(receiver.announce_window(7, false), 63_232 / 128);
+        receiver.share_window(SharedWindow::Room { space: space(61_440), left: 61_812 });
+        assert_eq!(receiver.announce_window(7, false), 61_812 / 128);
+        receiver.share_window(SharedWindow::Room { space: space(62_464), left: 61_812 });
+        assert_eq!(receiver.announce_window(7, false), 62_464 / 128, "it opens");
     }
 
     #[test]
