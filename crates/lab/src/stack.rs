@@ -254,7 +254,8 @@ fn kernel_choices(choices: Choices) -> Choices {
     Choices {
         protocols: vec![Protocol::Mptcp],
         schedulers: vec![SchedulerChoice::linux()],
-        path_managers: vec![PathManagerKind::default()],
+        // A subflow on every path, and no announcement, as the emulated kernels are set up.
+        path_managers: vec![PathManagerKind::Kernel],
         primaries: vec![Primary::First],
         policies: vec![PolicyChoice::NONE],
         failovers: Vec::new(),

@@ -127,6 +127,14 @@ impl Variant {
         }
     }
 
+    /// Its path manager, if it is one of MPTCP.
+    pub const fn path_manager(&self) -> Option<PathManagerKind> {
+        match &self.carrier {
+            Carrier::Single { .. } | Carrier::Multihomed { .. } => None,
+            Carrier::Multipath { path_manager, .. } => Some(*path_manager),
+        }
+    }
+
     /// Name of its scheduler, with parameters; `None`: it uses one path at a time.
     pub fn scheduler_name(&self) -> Option<String> {
         match &self.carrier {

@@ -256,7 +256,10 @@ pub(super) fn counterparts(scenario: &Scenario, variants: &[Emulated]) -> Scenar
     let schedulers = variants.iter().filter_map(|v| v.variant.scheduler());
     let mut schedulers: Vec<SchedulerChoice> = schedulers.cloned().collect();
     schedulers.dedup();
-    let choices = Choices { protocols, schedulers, ..scenario.choices.clone() };
+    let mut path_managers: Vec<_> =
+        variants.iter().filter_map(|v| v.variant.path_manager()).collect();
+    path_managers.dedup();
+    let choices = Choices { protocols, schedulers, path_managers, ..scenario.choices.clone() };
     Scenario { choices, ..scenario.clone() }
 }
 

@@ -91,7 +91,7 @@ fn set_read_knows_its_scenarios_and_what_is_common_to_them() {
     );
     assert_eq!(
         names(lossy),
-        ["kernel-tcp/a/reno tcp/a/reno", "kernel-mptcp/default/reno mptcp/linux/reno"]
+        ["kernel-tcp/a/reno tcp/a/reno", "kernel-mptcp/default/reno mptcp/linux/reno/kernel"]
     );
 }
 
