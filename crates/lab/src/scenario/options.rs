@@ -260,9 +260,7 @@ impl Options {
             baseline: Baseline::Best,
             metric,
             goal,
-            matters: Matters(
-                said(self.text(Key::Matters), values::matters)?.unwrap_or(DEFAULT_MATTERS),
-            ),
+            matters: self.matters()?,
             time: said(self.text(Key::Time), values::time_limit)?.flatten(),
             notes,
         };
@@ -272,6 +270,12 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    /// The difference that matters.
+    fn matters(&self) -> Result<Matters, InputError> {
+        let given = said(self.text(Key::Matters), values::matters)?;
+        Ok(Matters(given.unwrap_or(DEFAULT_MATTERS)))
     }
 
     /// What only SCTP has, and what UDP lacks, with the number of streams that a page takes.

@@ -16,7 +16,7 @@ const RECORDED: [(&str, &str); 16] = [
     ("checksum", "3ec55cfd9bb26e78"),
     ("checksum-ipv6", "fc9786be8d2095d0"),
     ("mtu-tcp", "4f1a6226abb1dbb2"),
-    ("mtu-mptcp", "46235b969515184b"),
+    ("mtu-mptcp", "61aa746e7d030ec5"),
     ("ssthresh-tcp", "09c52be071d391e6"),
     ("ssthresh-mptcp", "aaad2959dafc4508"),
     ("nagle-tcp", "a86f1ea6bb6f446d"),

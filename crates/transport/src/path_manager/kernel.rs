@@ -280,11 +280,12 @@ impl Kernel {
         self.used.insert(0);
         let announced: Vec<_> = known.remote.iter().filter(|there| there.id != 0).collect();
         let mut commands = Vec::new();
+        let with = |joins: usize| Known { extra_subflows: known.extra_subflows + joins, ..*known };
         for there in announced {
-            commands.extend(self.accept(*there, known));
+            let joins = self.accept(*there, &with(commands.len()));
+            commands.extend(joins);
         }
-        let known = Known { extra_subflows: known.extra_subflows + commands.len(), ..*known };
-        commands.extend(self.proceed(&known));
+        commands.extend(self.proceed(&with(commands.len())));
         commands
     }
 }

@@ -113,8 +113,8 @@ impl SctpPacket {
     }
 
     /// Several packets in `bytes`, of one length but the last one, which may be shorter: so a host
-    /// captures what it passes to its card, or gets from it, as one datagram (UDP_SEGMENT, UDP_GRO).
-    /// `None` unless all checksums are right.
+    /// captures what it passes to its card, or gets from it, as one datagram (UDP_SEGMENT and
+    /// UDP_GRO). `None` unless all checksums are right.
     pub fn parse_joined(bytes: &[u8]) -> Option<Vec<SctpPacket>> {
         let len = crc::first_len(bytes)?;
         bytes.chunks(len).map(|packet| SctpPacket::parse(packet).ok()).collect()
