@@ -613,11 +613,10 @@ impl Transfer {
     #[cold]
     fn begin_probe(&mut self, cx: &Context<'_>) {
         let Some(path) = self.probe_path() else { return self.arm_stranded(cx.now) };
-        let len = match self.sender.outstanding.next_marked() {
-            Some(marked) => marked.len,
-            None => self.sender.next_new_len(),
+        let is_closed = match self.sender.outstanding.next_marked() {
+            Some(marked) => u64::from(marked.len) > self.sender.peer_rwnd,
+            None => !self.sender.peer_takes(self.sender.next_new_len()),
         };
-        let is_closed = !self.sender.peer_takes(len);
         if let Some(path) = self.paths.get_mut(path.index())
             && is_closed
         {

@@ -44,6 +44,8 @@ pub struct Outstanding<T> {
     kept: RangeSet,
     /// Chunks to be retransmitted.
     marked: BTreeSet<u64>,
+    /// What they take of windows, in bytes.
+    marked_bytes: u64,
     /// By path.
     paths: Vec<OnPath>,
     /// What is in the network on all of them, in bytes.
@@ -206,6 +208,7 @@ impl<T: UserData> Outstanding<T> {
             acked: RangeSet::new(),
             kept: RangeSet::new(),
             marked: BTreeSet::new(),
+            marked_bytes: 0,
             paths: Vec::new(),
             in_flight_bytes: 0,
             held_bytes: 0,
@@ -258,6 +261,12 @@ impl<T: UserData> Outstanding<T> {
     #[inline]
     pub(super) fn has_marked(&self) -> bool {
         !self.marked.is_empty()
+    }
+
+    /// What the chunks marked for retransmission take of windows, in bytes.
+    #[inline]
+    pub(super) const fn marked_bytes(&self) -> u64 {
+        self.marked_bytes
     }
 
     /// The lowest chunk marked for retransmission.
@@ -740,8 +749,10 @@ impl<T: UserData> Outstanding<T> {
     /// Chunk `at` has the state of a marked one.
     fn enter_marked(&mut self, at: u64) {
         let Some(chunk) = self.chunk(at) else { return };
-        let (path, timed_out) = (chunk.path.index(), chunk.timed_out);
-        self.marked.insert(at);
+        let (path, timed_out, len) = (chunk.path.index(), chunk.timed_out, chunk.len);
+        if self.marked.insert(at) {
+            self.marked_bytes += u64::from(len);
+        }
         self.paths[path].marked[usize::from(timed_out)].insert(at);
     }
 
@@ -751,7 +762,8 @@ impl<T: UserData> Outstanding<T> {
             return;
         }
         let Some(chunk) = self.chunk(at) else { return };
-        let (path, timed_out) = (chunk.path.index(), chunk.timed_out);
+        let (path, timed_out, len) = (chunk.path.index(), chunk.timed_out, chunk.len);
+        self.marked_bytes -= u64::from(len);
         let was_there = self.paths[path].marked[usize::from(timed_out)].remove(&at);
         debug_assert!(was_there, "a marked chunk is one of its path");
     }
@@ -816,7 +828,8 @@ impl<T: UserData> Outstanding<T> {
             debug_assert!(acked.last().is_none_or(|range| range.end <= self.end()), "sent");
         }
         debug_assert!(self.marked.first().is_none_or(|at| *at >= self.first), "outstanding");
-        debug_assert!(self.held_bytes >= self.total_in_flight_bytes(), "in flight is held");
+        let wanted = self.total_in_flight_bytes() + self.marked_bytes;
+        debug_assert!(self.held_bytes >= wanted, "in flight or marked is held");
         debug_assert_eq!(
             self.in_flight_bytes,
             self.paths.iter().map(|on_path| on_path.bytes).sum::<u64>(),

@@ -145,13 +145,13 @@ fn data(sender: &Sender) -> DataView<'_> {
     let is_probe = sender.probe == Probe::Due;
     let (segments, snd_nxt, write_end, room) = match sender.binding() {
         None => {
-            let room = if is_probe { queued } else { sender.peer_rwnd };
+            let room = if is_probe { queued } else { sender.room_for_new() };
             (&NONE, sender.bound(), sender.bound() + queued, room)
         }
         Some(binding) => {
             let (next, end) = (binding.next(), binding.end() + queued);
             // Behind what is passed to paths, of which a part is sent.
-            let left = sender.peer_rwnd.saturating_sub(binding.bound_bytes());
+            let left = sender.room_for_new().saturating_sub(binding.bound_bytes());
             // What the peer needs first may be small, and smaller than a segment.
             let fits = binding.is_first_open() && sender.peer_takes(sender.next_new_len());
             let first = if fits { u64::from(sender.setup.fragment) } else { 0 };

@@ -314,7 +314,9 @@ impl Sender {
     fn leaves_room(&self, path: PathId) -> bool {
         let margin = 3 * u64::from(self.setup.fragment + self.header());
         self.probe == Probe::Due
-            || self.binding().is_none_or(|bound| bound.leaves_room(path, self.peer_rwnd, margin))
+            || self
+                .binding()
+                .is_none_or(|bound| bound.leaves_room(path, self.room_for_new(), margin))
     }
 
     /// Whether `path` may send what is bound to it next, although what comes first is bound to no
@@ -504,9 +506,15 @@ impl Sender {
         left > 0 && self.next_len(path).is_none_or(|payload| chunk(payload) > left)
     }
 
-    /// The peer has room for a chunk of `len` bytes, or is probed with it.
+    /// What the peer can take of new data, in bytes of chunks. Chunks marked for retransmission
+    /// come first (RFC 9260 s6.1 C), also if they go on another path, and take their room again.
+    pub(super) const fn room_for_new(&self) -> u64 {
+        self.peer_rwnd.saturating_sub(self.outstanding.marked_bytes())
+    }
+
+    /// The peer has room for a new chunk of `len` bytes, or is probed with it.
     pub(super) fn peer_takes(&self, len: u32) -> bool {
-        u64::from(len) <= self.peer_rwnd || self.probe == Probe::Due
+        u64::from(len) <= self.room_for_new() || self.probe == Probe::Due
     }
 
     /// Whether new data wait for a larger window: it takes neither a full chunk nor all that is

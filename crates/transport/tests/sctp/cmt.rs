@@ -2,10 +2,12 @@
 
 use crate::pair::{Client, Fate, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use transport::InterfaceEvent;
 use transport::sctp::cmt::{
-    CmtConfig, PathBlocking, PathMode, PrimaryFirst, Rescheduling, RttRule, SackPath, Sides,
+    BufferSplit, CmtConfig, PathBlocking, PathMode, PrimaryFirst, Rescheduling, RttRule, SackPath,
+    Sides,
 };
 use transport::sctp::{RtxPolicy, SctpConfig, SendRules};
 use wire::sctp::{Chunk, DataFlags, Features, Tsn};
@@ -212,6 +214,39 @@ fn slow_first(config: CmtConfig, server: SctpConfig) -> Pair {
     });
     pair.pass(Duration::from_secs(1));
     pair
+}
+
+/// Regression: new data on other paths took the room of lost chunks that were about to be sent
+/// again. The peer, whose window was closed, dropped them until the association failed.
+#[test]
+fn new_data_leave_the_room_of_lost_chunks_to_their_retransmission() {
+    let none = BufferSplit { sides: Sides::None, ..BufferSplit::default() };
+    let with = CmtConfig {
+        buffer_split: none,
+        reschedule: Rescheduling::of(Sides::None),
+        ..CmtConfig::default()
+    };
+    let rtx_policy = RtxPolicy::Rtt;
+    let with = SctpConfig { receive_buffer: 30_000, rtx_policy, ..cmt(with) };
+    let mut pair = Pair::open_with(3, with);
+    pair.hosts[Server as usize].paused = true;
+    // Retransmissions take the last path, which is the fastest.
+    pair.rule = Some(Box::new(|passing| match passing.src {
+        src if passing.has_data() && src == local(0) => Fate::Drop,
+        src if src == local(1) => Fate::Late(Duration::from_millis(5)),
+        _ => Fate::Pass,
+    }));
+    let start = pair.now;
+    for _ in 0..60 {
+        pair.send(Client, message(0, FULL));
+    }
+    pair.pass(Duration::from_millis(500));
+    let tsns = |pair: &Pair| data(pair, start).iter().map(|sent| sent.2.0).collect::<BTreeSet<_>>();
+    let before = tsns(&pair);
+    pair.pass(Duration::from_millis(1400));
+    let again = data(&pair, start).len() - before.len();
+    assert!(again >= 2, "{again} chunks of the first path are sent again");
+    assert_eq!(tsns(&pair).len(), before.len(), "the peer has no room for others");
 }
 
 #[test]

@@ -325,6 +325,11 @@ impl Model {
         self.chunks.iter().skip(self.first).filter(kept).map(|chunk| u64::from(chunk.len)).sum()
     }
 
+    fn marked(&self) -> u64 {
+        let chunks = self.chunks.iter().skip(self.first);
+        chunks.filter(|chunk| chunk.state == State::Marked).map(|chunk| u64::from(chunk.len)).sum()
+    }
+
     fn held(&self) -> u64 {
         let held = self.chunks.iter().skip(self.first).filter(|chunk| chunk.state != State::Kept);
         held.map(|chunk| u64::from(chunk.len)).sum()
@@ -398,6 +403,7 @@ fn compare(initial: Tsn, by_path: bool, ops: Vec<Op>) {
             assert_eq!(out.kept_bytes_of(path), model.kept(path));
         }
         assert_eq!(out.held_bytes(), model.held());
+        assert_eq!(out.marked_bytes(), model.marked());
     }
 }
 
