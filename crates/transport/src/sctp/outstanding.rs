@@ -10,6 +10,7 @@ mod last_report;
 mod misses;
 
 use super::offset_set::OffsetSet;
+use super::received::OLD_NUMBERS_FROM;
 use crate::buffer::RangeSet;
 use base::{Duration, Instant, PathId, ring};
 use last_report::{LastReport, Rest, in_order};
@@ -66,6 +67,8 @@ pub struct Outstanding<T> {
     has_unreported: bool,
     /// Vectors for the next answer.
     spare: Option<Box<Acknowledged>>,
+    /// TSNs began anew.
+    renumbered: bool,
     /// SACKs come over several paths, so that one with fewer blocks may only be late: when and
     /// over which one the report comes. `None`: over one path.
     arrival: Option<Arrival>,
@@ -219,6 +222,7 @@ impl<T: UserData> Outstanding<T> {
             last: LastReport::default(),
             has_unreported: false,
             spare: None,
+            renumbered: false,
             arrival: None,
         }
     }
@@ -254,6 +258,7 @@ impl<T: UserData> Outstanding<T> {
     /// The next chunk has the TSN `next` (RFC 6525 s5.2.4). Nothing is outstanding.
     pub fn renumber(&mut self, next: Tsn) {
         debug_assert!(self.is_empty(), "everything is acknowledged");
+        self.renumbered = true;
         self.initial = Tsn(next.0.wrapping_sub(self.end() as u32));
     }
 
@@ -448,7 +453,7 @@ impl<T: UserData> Outstanding<T> {
         let highest = rests.iter().map(Rest::highest).max().unwrap_or(0);
         if highest.max(next) > self.end() {
             self.last = last;
-            return Err(SackError::NeverSent);
+            return Err(self.beyond(next));
         }
         let mut answer = self.spare.take().unwrap_or_default();
         answer.advanced = next > self.first;
@@ -479,13 +484,22 @@ impl<T: UserData> Outstanding<T> {
     /// behind its cumulative TSN counts.
     fn acknowledge_up_to(&mut self, next: u64) -> Result<Box<Acknowledged>, SackError> {
         if next > self.end() {
-            return Err(SackError::NeverSent);
+            return Err(self.beyond(next));
         }
         let mut answer = self.spare.take().unwrap_or_default();
         answer.advanced = next > self.first;
         self.take_cumulative(next, &mut answer);
         self.check();
         Ok(answer)
+    }
+
+    /// What a report is whose cumulative TSN is in front of the offset `next`, and which reaches
+    /// beyond all that was sent: after TSNs began anew, half of the number space further on, it may
+    /// be of before.
+    #[cold]
+    fn beyond(&self, next: u64) -> SackError {
+        let is_far = next > self.end() + OLD_NUMBERS_FROM;
+        if self.renumbered && is_far { SackError::Old } else { SackError::NeverSent }
     }
 
     /// The highest TSN that the report acknowledges which was processed last.

@@ -14,6 +14,9 @@ use wire::sctp::{GapBlock, NrSack, RestOfSack, Sack, Tsn};
 /// Duplicates that one report lists at most: enough to detect a spurious retransmission of a
 /// window's beginning, and a bound on what a hostile sender can make us remember.
 const MAX_DUPLICATES: usize = 64;
+/// Once TSNs have begun anew, half of the number space further on (RFC 6525 s5.2.4), those that
+/// seem to be this far ahead are of before: an old packet was late.
+pub(super) const OLD_NUMBERS_FROM: u64 = 1 << 30;
 
 /// TSNs that have arrived from a peer.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ pub struct ReceivedTsns {
     duplicates: Vec<Tsn>,
     gaps: ReceivedGaps,
     last: LastBlocks,
+    /// TSNs began anew.
+    renumbered: bool,
 }
 
 /// Whether a chunk may be discarded after it was reported (RFC 9260 s6.2).
@@ -64,6 +69,7 @@ impl ReceivedTsns {
             duplicates: Vec::new(),
             gaps: ReceivedGaps::new(structure),
             last: LastBlocks::new(),
+            renumbered: false,
         }
     }
 
@@ -151,8 +157,9 @@ impl ReceivedTsns {
     /// The sender skips what is up to `new_cum_tsn` (RFC 3758 s3.6); returns whether anything was
     /// missing there.
     pub fn skip_to(&mut self, new_cum_tsn: Tsn) -> bool {
+        let is_old = |at: u64| self.renumbered && at > self.next + OLD_NUMBERS_FROM;
         match self.offset(new_cum_tsn) {
-            Some(at) if at >= self.next => {
+            Some(at) if at >= self.next && !is_old(at) => {
                 self.advance(at + 1);
                 self.gaps.on_skipped(at + 1);
                 true
@@ -164,6 +171,7 @@ impl ReceivedTsns {
     /// The peer goes on with the TSN `next` (RFC 6525 s5.2.4). Nothing is missing.
     pub fn renumber(&mut self, next: Tsn) {
         debug_assert!(!self.has_gap(), "everything has arrived");
+        self.renumbered = true;
         self.initial = Tsn(next.0.wrapping_sub(self.next as u32));
         self.duplicates.clear();
     }

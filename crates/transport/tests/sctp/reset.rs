@@ -5,7 +5,7 @@ use base::Duration;
 use transport::SocketEventKind;
 use transport::sctp::streams::{Message, Reliability};
 use transport::sctp::{SctpConfig, StreamChange};
-use wire::sctp::{Chunk, Features, Parameter, ReconfigResult, Request, Ssn, Tsn};
+use wire::sctp::{Chunk, Features, ForwardTsn, Parameter, ReconfigResult, Request, Sack, Ssn, Tsn};
 
 fn change(pair: &mut Pair, change: StreamChange) {
     let socket = pair.socket(Client);
@@ -392,4 +392,27 @@ fn peer_without_reconfig_is_not_asked() {
     let socket = pair.socket(Client);
     let asked = pair.stack(Client).change_streams(socket, StreamChange::AddOutgoing(1));
     assert!(asked.is_err());
+}
+
+/// Regression: half of the number space behind the new numbers, old ones seemed to be as far ahead.
+/// A late SACK aborted the association, and a late FORWARD TSN skipped all data that followed.
+#[test]
+fn late_numbers_of_before_an_association_reset_are_old() {
+    let mut pair = Pair::open(1);
+    let last = pair.first_tsn() + 2;
+    for len in 1..=3 {
+        pair.send(Client, message(1, len));
+    }
+    pair.pass(Duration::from_secs(1));
+    change(&mut pair, StreamChange::ResetAssociation);
+    pair.pass(Duration::from_secs(1));
+    let sack = Sack { cum_tsn: last, a_rwnd: 100_000, ..Sack::default() };
+    pair.forge(Client, vec![Chunk::Sack(sack)]);
+    let forward = ForwardTsn { new_cum_tsn: last, streams: [].into() };
+    pair.forge(Server, vec![Chunk::ForwardTsn(forward)]);
+    for len in 4..=6 {
+        pair.send(Client, message(1, len));
+    }
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(pair.host(Server).lens(), [1, 2, 3, 4, 5, 6]);
 }
