@@ -266,8 +266,13 @@ impl Receiver {
         }
     }
 
-    /// The offset below which everything is skipped; `None` if that is old.
+    /// The offset below which everything is skipped; `None` if that is old, or of numbers that are
+    /// not known: FORWARD TSN comes again, too.
     fn skip(&mut self, new_cum_tsn: Tsn) -> Option<u64> {
+        if self.is_deaf {
+            self.packet.dropped = true;
+            return None;
+        }
         let at = self.tsns.offset(new_cum_tsn)?;
         self.tsns.skip_to(new_cum_tsn).then(|| {
             self.packet.new = true;

@@ -416,3 +416,28 @@ fn late_numbers_of_before_an_association_reset_are_old() {
     pair.pass(Duration::from_secs(1));
     assert_eq!(pair.host(Server).lens(), [1, 2, 3, 4, 5, 6]);
 }
+
+/// Regression: a peer that had begun anew, and whose answer was lost, abandoned its first message.
+/// The message was skipped in the stream of before, and was missing in the one that began with the
+/// answer, for ever.
+#[test]
+fn message_abandoned_before_the_answer_to_a_reset_is_skipped_after_it() {
+    let mut pair = Pair::open(1);
+    let (mut answers, mut data) = (0, 0);
+    pair.rule = Some(Box::new(move |passing| {
+        let is_answer = passing.from == Client && passing.has(is_reconfig);
+        let is_data = passing.from == Client && passing.has_data();
+        (answers, data) = (answers + u32::from(is_answer), data + u32::from(is_data));
+        let is_lost = (is_answer && answers <= 2) || (is_data && data == 1);
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    let socket = pair.socket(Server);
+    pair.stack(Server).change_streams(socket, StreamChange::ResetAssociation).expect("a request");
+    pair.pass(Duration::from_millis(100));
+    pair.send(Client, Message { reliability: Reliability::Retransmissions(0), ..message(3, 10) });
+    pair.pass(Duration::from_millis(1500));
+    assert_eq!(ssns(&pair, 3).len(), 1, "it is abandoned");
+    pair.send(Client, message(3, 20));
+    pair.pass(Duration::from_secs(30));
+    assert_eq!(pair.host(Server).lens(), [20]);
+}
