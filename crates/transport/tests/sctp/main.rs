@@ -11,6 +11,7 @@ mod data;
 mod handshake;
 mod icmp;
 mod pair;
+mod random_ops;
 mod reset;
 mod shutdown;
 mod timers;
