@@ -204,7 +204,8 @@ impl Receiver {
         };
         // A chunk has a byte at least: no TSN of the window is further ahead than that.
         let ahead = i64::from(tsn.distance_from(self.tsns.cum_tsn()));
-        let is_near = ahead <= i64::from(self.setup.buffer);
+        // Behind by half of the number space: the last TSN before a reset of the association.
+        let is_near = (1..=i64::from(self.setup.buffer)).contains(&ahead);
         if self.is_deaf || !is_near || !self.make_room(tsn, len)? {
             self.packet.dropped = true;
             return Ok(None);

@@ -441,3 +441,20 @@ fn message_abandoned_before_the_answer_to_a_reset_is_skipped_after_it() {
     pair.pass(Duration::from_secs(30));
     assert_eq!(pair.host(Server).lens(), [20]);
 }
+
+/// Regression: the last TSN before the reset seemed to be half of the number space behind the new
+/// ones and in front of them, so that a late copy of it was delivered again.
+#[test]
+fn late_copy_of_the_last_chunk_before_an_association_reset_is_dropped() {
+    let mut pair = Pair::open(1);
+    pair.send(Client, Message { unordered: true, ..message(1, 10) });
+    pair.pass(Duration::from_secs(1));
+    let sent: Vec<Chunk> = pair.chunks(Client).map(|(_, chunk)| chunk.clone()).collect();
+    let data = sent.into_iter().find(|chunk| matches!(chunk, Chunk::Data(_))).expect("data");
+    change(&mut pair, StreamChange::ResetAssociation);
+    pair.pass(Duration::from_secs(1));
+    pair.forge(Server, vec![data]);
+    pair.send(Client, message(1, 20));
+    pair.pass(Duration::from_secs(1));
+    assert_eq!(pair.host(Server).lens(), [10, 20]);
+}
