@@ -9,6 +9,7 @@ pub use histogram::{Ccdf, Counted, Histogram};
 use crate::scenario::{Scenario, Variant};
 use harness::{Account, Repeated};
 use network::{LinkStats, PathCounters};
+use std::collections::BTreeSet;
 use traffic::{Measure, Metric, Source};
 
 /// A repetition of a variant.
@@ -152,6 +153,22 @@ impl Run {
         let disturbed = self.failure.as_ref().is_some_and(|why| why.starts_with(DISTURBED));
         disturbed && self.value.is_none()
     }
+}
+
+/// Names of the further numbers of these runs that `is_meant`, each once. A run may lack some, as
+/// of a path that it did not use; the run with most of them comes first, so that its order is kept.
+pub(crate) fn names_of<'a>(
+    runs: &[&'a Run],
+    is_meant: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = &'a str> {
+    let most = runs.iter().max_by_key(|run| run.extra.iter().filter(|of| is_meant(&of.0)).count());
+    let mut known = BTreeSet::new();
+    let mut names = Vec::new();
+    for run in most.into_iter().chain(runs) {
+        let meant = run.extra.iter().map(|(name, _)| name.as_str()).filter(|name| is_meant(name));
+        names.extend(meant.filter(|name| known.insert(*name)));
+    }
+    names.into_iter()
 }
 
 impl Drops {

@@ -7,7 +7,7 @@ use crate::comparison::{Class, Comparison, Difference};
 use crate::failover::{Failovers, is_failover};
 use crate::fairness::{Fairness, is_of_flows};
 use crate::quantity::Scale;
-use crate::run::Run;
+use crate::run::{Run, names_of};
 use crate::scenario::{Scenario, Variant};
 use crate::statistics::{
     FEWEST, Interval, has_heavy_tail, interval_of_several, mean, median, quantile,
@@ -334,7 +334,6 @@ fn dominant_share(runs: &[Run]) -> Option<f64> {
 /// Means over the finished runs of the model's further numbers.
 fn extra(runs: &VariantRuns) -> Vec<(String, f64)> {
     let complete: Vec<&Run> = runs.runs.iter().filter(|run| run.value.is_some()).collect();
-    let Some(first) = complete.first() else { return Vec::new() };
     let mean_of = |name: &str| {
         let of = |run: &&Run| {
             let found = run.extra.iter().find(|(other, _)| other == name);
@@ -342,7 +341,34 @@ fn extra(runs: &VariantRuns) -> Vec<(String, f64)> {
         };
         mean(&complete.iter().filter_map(of).collect::<Vec<f64>>())
     };
-    let names = first.extra.iter().map(|(name, _)| name);
-    let names = names.filter(|name| !is_of_flows(name) && !is_failover(name));
-    names.filter_map(|name| Some((name.clone(), mean_of(name)?))).collect()
+    let names = names_of(&complete, |name| !is_of_flows(name) && !is_failover(name));
+    names.filter_map(|name| Some((name.to_owned(), mean_of(name)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::study_of;
+    use crate::scenario::{Key, Options};
+
+    /// Regression: a path that the first repetition did not use had no round trips in the results.
+    #[test]
+    fn numbers_that_the_first_run_lacks_are_means_of_the_others() {
+        let path = Options::default().with(Key::Path, "a=rate 5mbit");
+        let scenario = path.with(Key::Traffic, "bulk:1MiB").resolve().unwrap();
+        let mut study = study_of(&scenario, &[vec![Some(1.0), Some(1.0), Some(1.0), None]]);
+        let of_runs: [&[(&str, f64)]; 4] = [
+            &[("lost", 0.5)],
+            &[("lost", 0.1), ("rtt/a/mean", 0.2), ("flows/jain", 1.0)],
+            &[("rtt/a/mean", 0.4), ("loss/a", 0.3), ("lost", 0.0)],
+            &[("jitter", 9.0)],
+        ];
+        for (run, numbers) in study.variants[0].runs.iter_mut().zip(of_runs) {
+            run.extra = numbers.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        }
+        let found = Summary::new(&scenario, &study.variants[0]).extra;
+        let found: Vec<(&str, f64)> =
+            found.iter().map(|(name, mean)| (name.as_str(), (mean * 1e9).round() / 1e9)).collect();
+        assert_eq!(found, [("rtt/a/mean", 0.3), ("loss/a", 0.3), ("lost", 0.2)]);
+    }
 }
