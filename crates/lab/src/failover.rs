@@ -5,9 +5,10 @@
 //! of failures after which nothing was delivered, `failovers_unresumed`. They are therefore in
 //! every file of runs.
 
-use crate::run::{FAILOVER_AT_LEAST as AT_LEAST, Run};
+use crate::run::{FAILOVER_AT_LEAST as AT_LEAST, Run, names_of};
 use crate::scenario::Scenario;
 use crate::statistics::{Interval, interval_of_several, mean, median};
+use crate::units::parse_time;
 use base::Duration;
 use harness::{FailoverTime, RunRecord};
 use traffic::Measure;
@@ -32,7 +33,7 @@ pub struct Failovers {
     pub n: usize,
     /// Runs without a delivery after some failure.
     pub unresumed: usize,
-    /// Every failure of a path, in the order of time.
+    /// Every failure of a path that a delivery followed in a run, in the order of time.
     pub events: Vec<FailoverEvent>,
 }
 
@@ -101,14 +102,14 @@ impl Failovers {
             return None;
         }
         let times: Vec<f64> = met.iter().filter_map(|run| run.further(LARGEST)).collect();
-        let mut events: Vec<FailoverEvent> = Vec::new();
-        let single = |name: &&(String, f64)| name.0.starts_with(SINGLE);
-        // The run with the most failures has all.
-        let most = met.iter().max_by_key(|run| run.extra.iter().filter(single).count());
-        for (name, _) in most.into_iter().flat_map(|run| run.extra.iter().filter(single)) {
+        // A run has none of a failure after which nothing was delivered.
+        let event = |name: &str| {
             let times: Vec<f64> = met.iter().filter_map(|run| run.further(name)).collect();
-            events.push(FailoverEvent::new(name[SINGLE.len()..].to_owned(), times));
-        }
+            FailoverEvent::new(name[SINGLE.len()..].to_owned(), times)
+        };
+        let names = names_of(&met, |name| name.starts_with(SINGLE));
+        let mut events: Vec<FailoverEvent> = names.map(event).collect();
+        events.sort_by_key(FailoverEvent::at);
         Some(Failovers {
             mean: mean(&times),
             median: median(&times),
@@ -125,11 +126,17 @@ impl FailoverEvent {
         let interval = interval_of_several(&times);
         FailoverEvent { name, mean: mean(&times), median: median(&times), interval, times }
     }
+
+    /// Its time, from its name.
+    fn at(&self) -> Option<Duration> {
+        self.name.rsplit_once('@').and_then(|(_, at)| parse_time(at).ok())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::tests::study_of;
     use crate::scenario::{Key, Options};
     use harness::{FailureKind, FlowRecord, SimulatedRecord};
     use traffic::{Metric, Outcome, StreamFailure};
@@ -158,6 +165,26 @@ mod tests {
         assert_eq!(numbers_of(&lost), at_least);
         assert_eq!(numbers_of(&[]), []);
         assert!(all.iter().all(|(name, _)| is_failover(name)) && !is_failover("jitter"));
+    }
+
+    /// Regression: of two failures, each of which ended one of the runs, the second was left out.
+    #[test]
+    fn failures_of_all_runs_are_listed_in_the_order_of_time() {
+        let path = Options::default().with(Key::Path, "a=rate 5mbit");
+        let scenario = path.with(Key::Traffic, "bulk:1MiB").resolve().unwrap();
+        let mut study = study_of(&scenario, &[vec![Some(1.0); 3]]);
+        let runs = &mut study.variants[0].runs;
+        let millis = [[None, Some(500)], [Some(300), None], [None, Some(700)]];
+        for (run, [first, second]) in runs.iter_mut().zip(millis) {
+            let of = [(2, first), (5, second), (11, None)];
+            let times = of.map(|(at, millis)| time(FailureKind::Silent, at, millis));
+            run.extra = numbers_on(&["lte", "wlan"], &times, Duration::from_secs(20));
+        }
+        let found = Failovers::of(runs).unwrap();
+        let events: Vec<(&str, Option<f64>, usize)> =
+            found.events.iter().map(|of| (of.name.as_str(), of.mean, of.times.len())).collect();
+        let expected = [("silent:wlan@2s", Some(0.3), 1), ("silent:wlan@5s", Some(0.6), 2)];
+        assert_eq!((events, found.unresumed), (expected.to_vec(), 3));
     }
 
     /// Regression: a connection that was reset had a fail-over time of 0 s, the best of all.
