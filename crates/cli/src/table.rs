@@ -426,12 +426,24 @@ fn senders(report: &Report) -> Option<Table> {
     })
 }
 
+/// The numbers of single messages that a variant has. One without a finished run has none, and only
+/// datagrams can be lost.
+fn names_of_messages(variants: &[Summary]) -> Vec<&str> {
+    let most = variants.iter().max_by_key(|of| of.extra.len());
+    let all = most.into_iter().chain(variants).flat_map(|of| &of.extra);
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in all {
+        // Names with a slash belong to single objects, and are in files only.
+        if !name.contains('/') && name != T3_TIMEOUTS && !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// Table of single messages, for traffic with several in a run.
 fn messages(scenario: &Scenario, report: &Report) -> Option<Table> {
-    // Names with a slash belong to single objects, and are in files only.
-    let names = report.variants.first()?.extra.iter().map(|(name, _)| name.as_str());
-    let names: Vec<&str> =
-        names.filter(|name| !name.contains('/') && *name != T3_TIMEOUTS).collect();
+    let names = names_of_messages(&report.variants);
     if names.is_empty() {
         return None;
     }
