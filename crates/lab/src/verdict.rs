@@ -14,8 +14,10 @@ use traffic::Measure;
 
 /// Largest number of variants named individually.
 const MOST_NAMED: usize = 4;
-/// Smallest share of late messages that is said as a number.
+/// Smallest share of late and of lost messages that is said as a number.
 const LATE: f64 = 0.001;
+/// Metrics of the messages that arrived.
+const DELAYS: [&str; 5] = ["message_delay", "median", "p95", "p99", "interarrival_jitter"];
 
 /// The verdict on a judged study.
 pub(crate) fn verdict(
@@ -46,7 +48,9 @@ pub(crate) fn verdict(
             sentences.extend(words.on_other_family(judged, together));
             sentences
         }
-        (None, Some(winner)) => vec![words.on_winner(best, winner)],
+        (None, Some(winner)) => {
+            [words.on_winner(best, winner)].into_iter().chain(words.on_lost(winner)).collect()
+        }
         (None, None) => words.on_rivals(best, variants),
     };
     sentences.splice(1..1, beside.filter(|_| together.is_some()));
@@ -125,6 +129,18 @@ impl Words<'_> {
         let (name, mean) = (self.name(winner), self.mean(winner));
         let distance = self.distance(winner, &self.name(reference));
         format!("best is {name}: {} {mean}{distance}.", self.metric.info().short)
+    }
+
+    /// Text on messages that the number leaves out, because they did not arrive.
+    fn on_lost(&self, winner: &Summary) -> Option<String> {
+        let leaves_out = DELAYS.contains(&self.metric.name());
+        let (_, lost) = winner.extra.iter().find(|(name, _)| leaves_out && name == "lost")?;
+        let (share, name) = (percent(*lost), self.name(winner));
+        (*lost >= LATE).then(|| {
+            format!(
+                "With {name} {share} of the messages do not arrive; this number leaves them out."
+            )
+        })
     }
 
     /// Text on the best variant, and on the next ones.

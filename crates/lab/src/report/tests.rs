@@ -946,6 +946,31 @@ fn verdict_names_udp_where_it_is_better_than_the_baseline() {
     assert!(worse.verdict.starts_with("Verdict: best is TCP over a: "), "{}", worse.verdict);
 }
 
+/// Regression: UDP that lost a third of the messages was the best without a word on them.
+#[test]
+fn verdict_has_the_messages_that_udp_lost() {
+    let of = |lost: f64| {
+        let scenario = Options::default()
+            .with(Key::Path, "a=rate 5mbit loss 1%")
+            .with(Key::Traffic, "udp:1mbit:10s")
+            .with(Key::Protocols, "tcp,udp")
+            .resolve()
+            .unwrap();
+        let values = [noisy(4.0, 0.2, 1), noisy(1.0, 0.2, 2)];
+        let mut study = study(&scenario, Metric::MessageDelay, &values);
+        for (of, lost) in study.variants.iter_mut().zip([0.0, lost]) {
+            of.runs.iter_mut().for_each(|run| run.extra.push(("lost".to_owned(), lost)));
+        }
+        let report = Report::new(&scenario, &study).unwrap();
+        assert_eq!(report.answer.winner.as_deref(), Some("udp/a"), "{}", report.verdict);
+        report.verdict
+    };
+    let said = " With UDP over a 33 % of the messages do not arrive; this number leaves them out.";
+    let verdict = of(0.33);
+    assert!(verdict.contains(&format!("significant.{said}")), "{verdict}");
+    assert!(!of(0.0).contains("arrive"));
+}
+
 /// Regression: beside MPTCP alone UDP became the baseline.
 #[test]
 fn udp_is_the_baseline_of_udp_alone() {

@@ -177,6 +177,9 @@ fn datagrams_and_background() {
     session.call(&[&paths[..], &["--traffic", "bulk:1MiB", "--protocols", "tcp,udp"]].concat());
     let call = ["--traffic", "call:4s", "--protocols", "tcp,udp", "--runs", "2", "--quiet"];
     session.call(&[&paths[..], &call].concat());
+    let fails = ["compare", "--path", "a=rate 8mbit delay 20ms silent @2s..300s", "--path"];
+    let lost = ["b=rate 1mbit delay 30ms", "--traffic", "udp:100kbit:5s", "--protocols", "tcp,udp"];
+    session.call(&[&fails[..], &lost, &["--runs", "4", "--quiet"]].concat());
     session.file("turns.csv", "0,up,60\n0.02,down,1200\n0.05,up,80\n");
     let turns = ["--traffic", "table:turns.csv", "--protocols", "udp"];
     session.call(&[&paths[..], &turns].concat());
