@@ -258,7 +258,12 @@ mod tests {
     #[test]
     fn interval_of_positive_values_is_not_below_zero() {
         let of = |values: [f64; 3]| {
-            mean_of(&Series { variant: "tcp/a/cubic", values: values.to_vec(), share_above: None })
+            mean_of(&Series {
+                variant: "tcp/a/cubic",
+                values: values.to_vec(),
+                repetitions: vec![0, 1, 2],
+                share_above: None,
+            })
         };
         let (mean, low, high) = of([0.0, 0.1, 9.0]);
         assert!(low == 0.0 && high > 2.0 * mean, "{low} to {high}");

@@ -52,6 +52,8 @@ pub struct Series<'a> {
     pub variant: &'a str,
     /// The number of every finished repetition.
     pub values: Vec<f64>,
+    /// The numbers of these repetitions.
+    pub repetitions: Vec<u64>,
     /// Of `packets`: the share of a repetition's packets above its number.
     pub share_above: Option<f64>,
 }
@@ -140,11 +142,11 @@ impl Drawn<'_> {
         let has_shares = self.figure.draw == Draw::Packets;
         let each = self.groups.iter().flat_map(|of| of.series.iter().map(move |one| (of, one)));
         each.flat_map(move |(group, series)| {
-            series.values.iter().enumerate().map(move |(run, value)| {
+            series.repetitions.iter().zip(&series.values).map(move |(run, value)| {
                 let mut cells = vec![
                     Cell::Text(group.name.to_owned()),
                     Cell::Text(series.variant.to_owned()),
-                    Cell::Whole(run as u64),
+                    Cell::Whole(*run),
                     Cell::Number(Some(*value)),
                 ];
                 cells.extend(has_shares.then_some(Cell::Number(series.share_above)));
@@ -259,10 +261,11 @@ fn series_of<'a>(
 ) -> Vec<Series<'a>> {
     let Some((column, _)) = values.column(metric) else { return Vec::new() };
     let shown = values.variants.iter().filter(|of| is_shown(figure, &of.name));
-    let series = shown.map(|of| Series {
-        variant: &of.name,
-        values: of.columns[column].iter().copied().flatten().collect(),
-        share_above: *share_above,
+    let series = shown.map(|of| {
+        let finished =
+            (0..).zip(&of.columns[column]).filter_map(|(run, value)| Some((run, (*value)?)));
+        let (repetitions, values) = finished.unzip();
+        Series { variant: &of.name, values, repetitions, share_above: *share_above }
     });
     series.filter(|of| !of.values.is_empty()).collect()
 }

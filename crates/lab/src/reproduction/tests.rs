@@ -485,6 +485,24 @@ fn studies_with_the_same_draws_are_paired() {
     assert_eq!(holds(["1/20/fast,slow/", "1/20/fast,other/"]), None);
 }
 
+/// Regression: repetitions after one that did not finish had the number of the one before, so that
+/// rows of variants with the same number were not those of the same draws.
+#[test]
+fn data_of_figures_have_the_number_of_each_repetition() {
+    let figure = "[[figure]]\nid = \"fig1\"\ncaption = \"bursts\"\ndraw = \"bars\"\n\
+        experiments = [\"burst/10\"]\nclaims = [\"009-C1\"]\n";
+    let part = part(&format!("{ORDER}values = [\"tcp/fast/cubic\", \"tcp/slow/cubic\"]"));
+    let plan = Plan::new(vec![read(&(claim(&part) + figure)).unwrap()], asked("all", false));
+    let (plan, mut results) = (plan.unwrap(), Results::default());
+    let mut found = values(0.010, 0.020, 1.0, 1.0);
+    found.variants[0].columns[0] = vec![Some(0.5), None, None, Some(0.25)];
+    let unit = Unit { paper: 0, column: Column::Paper, experiment: 0 };
+    results.add(&unit, &plan.scenario(&unit).unwrap(), found);
+    let csv = plan.drawn(&results)[0].1.csv();
+    let fast: Vec<&str> = csv.lines().filter(|line| line.contains("tcp/fast")).collect();
+    assert_eq!(fast, ["burst/10,\"tcp/fast/cubic\",0,0.5", "burst/10,\"tcp/fast/cubic\",3,0.25"]);
+}
+
 #[test]
 fn numbers_of_a_paper_are_beside_ours() {
     let number = "[[number]]\nsource = \"Table 1\"\nsays = \"a burst\"\n\
