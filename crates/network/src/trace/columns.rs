@@ -35,12 +35,12 @@ struct Signs {
 pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<(CapacityTrace, Unit), TraceError> {
     let mut rows = lines(text).peekable();
     let header = rows.next_if(|(_, line)| is_header(line));
-    let heading = |place| header.and_then(|(_, line)| fields(line).nth(place)).unwrap_or_default();
-    let line = header.map_or(1, |(number, _)| number);
-    let seconds = headings::seconds(heading(0)).map_err(|fault| fault.at(line))?;
+    let (line, [times, values]) =
+        header.map_or((1, [""; 2]), |(number, line)| (number, headings(line)));
+    let seconds = headings::seconds(times).map_err(|fault| fault.at(line))?;
     let named = match unit {
         Some(unit) => Some((unit, 1.0)),
-        None => headings::unit(heading(1)).map_err(|fault| fault.at(line))?,
+        None => headings::unit(values).map_err(|fault| fault.at(line))?,
     };
     let mut signs = Signs { comma: false, decimals: false, largest: 0.0 };
     let longest = MAX_SECS * 10.0 / seconds;
@@ -71,6 +71,33 @@ pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> {
 fn is_header(line: &str) -> bool {
     fields(line).all(|field| field.parse::<f64>().is_err())
         && line.starts_with(|c: char| c.is_alphabetic() || c == '"')
+}
+
+/// The headings of the two columns: in quotation marks, between tabs, or as the fields of a row. In
+/// `time (ms) rate (kbit/s)` a bracket belongs to the word before it. Otherwise both headings are
+/// the whole line.
+fn headings(line: &str) -> [&str; 2] {
+    let quoted = two(line.split('"').skip(1).step_by(2));
+    let between_tabs = || two(line.split('\t').filter(|field| !field.trim().is_empty()));
+    let as_row = || two(fields(line));
+    let with_brackets = || {
+        let is_end = |(at, c): (usize, char)| {
+            (c.is_whitespace() && !line[at..].trim_start().starts_with(['(', '['])).then_some(at)
+        };
+        let [at] = line.char_indices().filter_map(is_end).collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        Some(<[&str; 2]>::from(line.split_at(at)))
+    };
+    quoted.or_else(between_tabs).or_else(as_row).or_else(with_brackets).unwrap_or([line; 2])
+}
+
+/// The items if they are two.
+fn two<'a>(mut items: impl Iterator<Item = &'a str>) -> Option<[&'a str; 2]> {
+    match (items.next(), items.next(), items.next()) {
+        (Some(first), Some(second), None) => Some([first, second]),
+        _ => None,
+    }
 }
 
 /// A row whose time is at most `longest`, in the unit of the column.
@@ -144,4 +171,41 @@ fn steps(rows: &[Row], unit: Unit) -> Result<Vec<(Duration, Rate)>, TraceError> 
         steps.push((length.unwrap_or(last), rate(row.value, unit).ok_or_else(too_fast)?));
     }
     Ok(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: headings were split at every blank, so that neither of a file with tabs had its
+    /// unit: kbit/s were read as Mbit/s, and milliseconds as seconds.
+    #[test]
+    fn headings_have_their_units_whatever_separates_them() {
+        for heading in [
+            "Time (ms)\tRate (kbit/s)",
+            "Time in ms\tRate in kbit/s",
+            "\"Time (ms)\" \"Rate (kbit/s)\"",
+            "\"Time, ms\",\"Rate, kbit/s\"",
+            "Time (ms),Rate (kbit/s)",
+            "time (ms) rate (kbit/s)",
+            "time_ms rate_kbit",
+        ] {
+            let comma = if heading.contains(',') { "," } else { "\t" };
+            let text = format!("{heading}\n0{comma}4030.5\n1000{comma}5030.5\n");
+            let (trace, unit) = read(&text, None).unwrap_or_else(|why| panic!("{heading}: {why}"));
+            assert_eq!((unit, trace.period()), (Unit::Kbit, Duration::from_secs(2)), "{heading}");
+            assert_eq!(trace.mean_rate(), Rate::from_bps(4_530_500), "{heading}");
+        }
+    }
+
+    #[test]
+    fn headings_of_more_words_than_columns_are_read_as_a_whole() {
+        let of = |heading: &str, unit| read(&format!("{heading}\n0 4.5\n1 5.5\n"), unit);
+        let (trace, unit) = of("time rate in Mbit/s", None).unwrap();
+        assert_eq!((unit, trace.period()), (Unit::Mbit, Duration::from_secs(2)));
+        let ambiguous = of("time in ms rate in kbit/s", None).unwrap_err();
+        assert!(matches!(ambiguous.fault, TraceFault::Ambiguous { .. }), "{ambiguous:?}");
+        let (trace, _) = of("time in ms rate in kbit/s", Some(Unit::Kbit)).unwrap();
+        assert_eq!(trace.period(), Duration::from_millis(2));
+    }
 }
