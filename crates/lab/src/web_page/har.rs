@@ -146,11 +146,11 @@ pub(super) fn read(log: &Tree, which: Views) -> Result<Recording, String> {
     note_version(log, &mut notes);
     let chosen = chosen_views(log, all, which, &mut notes)?;
     let (mut repairs, mut hosts) = (Repairs::default(), BTreeMap::new());
-    let ssl = Ssl::of(all);
+    let fields = Fields { ssl: Ssl::of(all), body: BodySize::of(all) };
     let mut views = Vec::new();
     let mut late = Vec::new();
     for (number, (page, entries)) in chosen.iter().enumerate() {
-        match view(page, entries, ssl, &mut hosts, &mut repairs, &mut late) {
+        match view(page, entries, fields, &mut hosts, &mut repairs, &mut late) {
             Ok(har) => views.push(har),
             Err(problem) if number + 1 == chosen.len() && views.is_empty() => return Err(problem),
             Err(problem) => {
@@ -167,7 +167,7 @@ pub(super) fn read(log: &Tree, which: Views) -> Result<Recording, String> {
 fn view(
     page: &Tree,
     entries: &[&Tree],
-    ssl: Ssl,
+    fields: Fields,
     hosts: &mut BTreeMap<String, u32>,
     repairs: &mut Repairs,
     notes: &mut Vec<String>,
@@ -178,7 +178,7 @@ fn view(
     };
     let mut entries: Vec<Entry> = raw
         .iter()
-        .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), ssl, hosts, repairs))
+        .map(|(start, tree)| entry(tree, (start - zero).min(LONGEST), fields, hosts, repairs))
         .collect();
     entries.sort_by(|a, b| a.start.total_cmp(&b.start));
     has_sizes(&raw)?;
@@ -367,7 +367,7 @@ fn no_exchange(entry: &Tree) -> Option<&'static str> {
 fn entry(
     tree: &Tree,
     start: f64,
-    ssl: Ssl,
+    fields: Fields,
     hosts: &mut BTreeMap<String, u32>,
     repairs: &mut Repairs,
 ) -> Entry {
@@ -377,7 +377,7 @@ fn entry(
     let next = hosts.len() as u32;
     let number = *hosts.entry(host.clone()).or_insert(next);
     let server = tree.get("serverIPAddress").text().map_or(host, str::to_owned);
-    let times = Times::of(tree, ssl, repairs);
+    let times = Times::of(tree, fields.ssl, repairs);
     let fetched = is_fetched(tree);
     if !fetched {
         repairs.count("from a cache: their time passes, but nothing is fetched");
@@ -398,7 +398,7 @@ fn entry(
         is_stream: is_stream(response),
         wait: times.wait.filter(|_| !is_cached(tree)),
         request_bytes: request_bytes(request),
-        response_bytes: if fetched { response_bytes(tree, repairs) } else { 0 },
+        response_bytes: if fetched { response_bytes(tree, fields.body, repairs) } else { 0 },
         fetched,
         in_clear: url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http:")),
         urgency: urgency(tree, kind),
@@ -412,6 +412,42 @@ fn entry(
 fn is_stream(response: &Tree) -> bool {
     let version = response.get("httpVersion").text().unwrap_or_default().to_ascii_lowercase();
     ["h2", "h3", "http/2", "http/3", "spdy", "quic"].iter().any(|name| version.starts_with(name))
+}
+
+/// What the program that wrote a file puts into some of its fields.
+#[derive(Clone, Copy)]
+struct Fields {
+    ssl: Ssl,
+    body: BodySize,
+}
+
+/// What `bodySize` of a response has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum BodySize {
+    /// The body (HAR 1.2, "response"; Chrome, Safari).
+    Body,
+    /// Head and body (Firefox).
+    Message,
+}
+
+impl BodySize {
+    /// What it equals in most of the entries: the content, or that and the head. Where the body was
+    /// compressed, it equals neither.
+    fn of(entries: &[Tree]) -> BodySize {
+        let has_head = |entry: &Tree| {
+            let response = entry.get("response");
+            let head = response.get("headersSize").number().filter(|head| *head > 0.0)?;
+            let content = positive(response.get("content").get("size"))?;
+            match positive(response.get("bodySize"))? - content {
+                0.0 => Some(false),
+                more if more == head => Some(true),
+                _ => None,
+            }
+        };
+        let known: Vec<bool> = entries.iter().filter_map(has_head).collect();
+        let with = known.iter().filter(|has_head| **has_head).count();
+        if 2 * with > known.len() { BodySize::Message } else { BodySize::Body }
+    }
 }
 
 /// Place of the TLS handshake in the timings of a file.
@@ -548,34 +584,44 @@ fn says_cached(value: &Tree) -> bool {
     value.is_true() || value.text().is_some_and(|text| matches!(text, "memory" | "disk" | "push"))
 }
 
+/// Whether a size includes the header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Header {
+    Included,
+    LeftOut,
+    /// As in every `bodySize` of the file.
+    AsInBodySize,
+}
+
 /// The size on the network, and whether it includes the header.
-fn bytes_of(entry: &Tree) -> Option<(u64, bool)> {
+fn bytes_of(entry: &Tree) -> Option<(u64, Header)> {
     let response = entry.get("response");
     let sizes = [
-        (response.get("_transferSize"), true),
-        (response.get("bodySize"), false),
-        (entry.get("_objectSize"), false),
-        (entry.get("_bytesIn"), true),
-        (response.get("content").get("size"), false),
+        (response.get("_transferSize"), Header::Included),
+        (response.get("bodySize"), Header::AsInBodySize),
+        (entry.get("_objectSize"), Header::LeftOut),
+        (entry.get("_bytesIn"), Header::Included),
+        (response.get("content").get("size"), Header::LeftOut),
     ];
     // Unchanged and empty responses had no content on the network.
     let has_content = !matches!(response.get("status").number(), Some(204.0 | 304.0));
     let known = if has_content { sizes.len() } else { sizes.len() - 1 };
-    sizes.into_iter().take(known).find_map(|(size, with_head)| {
+    sizes.into_iter().take(known).find_map(|(size, header)| {
         let size = size.number().filter(|size| *size > 0.0 && *size <= LARGEST)?;
-        Some((size as u64, with_head))
+        Some((size as u64, header))
     })
 }
 
-fn response_bytes(entry: &Tree, repairs: &mut Repairs) -> u64 {
+fn response_bytes(entry: &Tree, body_size: BodySize, repairs: &mut Repairs) -> u64 {
     let response = entry.get("response");
     let body = response.get("bodySize").number().unwrap_or(-1.0);
     if !(-1.0..=LARGEST).contains(&body) {
         repairs.count("with an impossible size: taken as unknown");
     }
     match bytes_of(entry) {
-        Some((bytes, true)) => bytes,
-        Some((bytes, false)) => bytes + head_bytes(response, RESPONSE_HEAD),
+        Some((bytes, Header::Included)) => bytes,
+        Some((bytes, Header::AsInBodySize)) if body_size == BodySize::Message => bytes,
+        Some((bytes, _)) => bytes + head_bytes(response, RESPONSE_HEAD),
         None => {
             let content = positive(response.get("content").get("size"));
             let status = response.get("status").number().unwrap_or_default();

@@ -225,6 +225,30 @@ fn many_pages_are_read_in_one_pass() {
     assert_eq!(page(&text).objects().len(), 1);
 }
 
+/// Regression: the head of a response was added to `bodySize` in files of Firefox, too, which has
+/// it there already.
+#[test]
+fn head_is_added_to_the_size_of_a_body_only() {
+    let sizes = |sizes: [(i64, i64); 3]| {
+        let of = |(body, content): (i64, i64)| {
+            format!(
+                r#", "response": {{"status": 200, "headersSize": 400, "bodySize": {body},
+                     "content": {{"size": {content}}}}}"#
+            )
+        };
+        let page = page(&har(&[
+            entry("", 0, 40, 10, 0, &of(sizes[0])),
+            entry("a.png", 60, 40, 10, 0, &of(sizes[1])),
+            entry("b.gif", 60, 40, 10, 0, &of(sizes[2])),
+        ]));
+        page.objects().iter().map(|object| object.response_bytes).collect::<Vec<_>>()
+    };
+    // The document is compressed.
+    assert_eq!(sizes([(9_000, 30_000), (7_000, 7_000), (43, 43)]), [9_400, 7_400, 443]);
+    assert_eq!(sizes([(9_400, 30_000), (7_400, 7_000), (443, 43)]), [9_400, 7_400, 443]);
+    assert_eq!(sizes([(9_000, 30_000), (7_400, 7_000), (43, 43)]), [9_400, 7_800, 443]);
+}
+
 /// Regression: Safari and Firefox name no size of what was transferred, and their cached entries
 /// were fetched over the network.
 #[test]
