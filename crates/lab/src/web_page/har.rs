@@ -691,14 +691,15 @@ pub(super) fn kind_of_mime(mime: &str, url: &str) -> Kind {
 }
 
 /// Urgency as recorded by the browser, else the usual one for such objects (RFC 9218 s4.1 has eight
-/// steps, the names are Chromium's).
+/// steps, the names are Chromium's; Safari writes them in lower case, WebPageTest in upper case).
 fn urgency(entry: &Tree, kind: Kind) -> u8 {
-    match entry.get("_priority").text() {
-        Some("VeryHigh" | "Highest") => 0,
-        Some("High") => 1,
-        Some("Medium") => 3,
-        Some("Low") => 5,
-        Some("VeryLow" | "Lowest") => 6,
+    let recorded = entry.get("_priority").text().map(str::to_ascii_lowercase);
+    match recorded.as_deref() {
+        Some("veryhigh" | "highest") => 0,
+        Some("high") => 1,
+        Some("medium") => 3,
+        Some("low") => 5,
+        Some("verylow" | "lowest") => 6,
         _ => usual_urgency(kind),
     }
 }

@@ -111,6 +111,18 @@ fn tls_handshake_is_within_or_beside_connect_as_the_sum_of_the_file_shows() {
     }
 }
 
+/// Regression: of the priorities only the spelling of Chromium was read.
+#[test]
+fn priorities_are_read_as_every_browser_writes_them() {
+    for (name, urgency) in
+        [("High", 1), ("high", 1), ("low", 5), ("LOWEST", 6), ("medium", 3), ("other", 3)]
+    {
+        let more = format!(r#", "_priority": "{name}""#);
+        let page = page(&har(&[entry("", 0, 22, 5, 9_000, &more)]));
+        assert_eq!(page.objects()[0].urgency, urgency, "{name}");
+    }
+}
+
 #[test]
 fn without_initiators_the_last_response_that_can_ask_is_the_cause() {
     let page = page(&har(&[
