@@ -134,7 +134,7 @@ struct Causes<'e> {
     by_url: BTreeMap<&'e str, Vec<usize>>,
     /// The redirect that leads to each entry.
     redirects: Vec<Option<usize>>,
-    /// The first document.
+    /// The first document that is no redirect.
     document: Option<usize>,
     /// Entries by their end: all possible initiators, and scripts and style sheets.
     askers: Ends,
@@ -169,13 +169,15 @@ impl<'e> Causes<'e> {
                 by_url.entry(bare).or_default().push(index);
             }
         }
+        // A redirect has a document, too, which is not shown.
+        let is_document = |entry: &Entry| entry.kind == Kind::Document && entry.redirect.is_none();
         let can_ask = |kind| !matches!(kind, Kind::Image | Kind::Media | Kind::Font);
         let is_gate = |kind| matches!(kind, Kind::Script | Kind::Style);
         Causes {
             entries,
             by_url,
             redirects: redirects(entries),
-            document: entries.iter().position(|entry| entry.kind == Kind::Document),
+            document: entries.iter().position(is_document),
             askers: Ends::of(entries, |entry| can_ask(entry.kind)),
             gates: Ends::of(entries, |entry| is_gate(entry.kind)),
         }

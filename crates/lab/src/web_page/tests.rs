@@ -141,6 +141,20 @@ fn without_initiators_the_last_response_that_can_ask_is_the_cause() {
     assert_eq!(waits(&page, 4), [wait(3, Trigger::End, 230)]);
 }
 
+/// Regression: the document of a redirect was taken for that of the page, and what begins while the
+/// page is received waited for the redirect only.
+#[test]
+fn document_of_a_redirect_is_not_the_page() {
+    let moved = r#", "response": {"status": 301, "redirectURL": "/start", "headersSize": 150,
+        "bodySize": 0, "content": {"size": 0, "mimeType": "text/html"}}"#;
+    let page = page(&har(&[
+        entry("", 0, 40, 0, 0, moved),
+        entry("start.html", 40, 60, 100, 50_000, ""),
+        entry("a.css", 150, 40, 20, 1_000, ""),
+    ]));
+    assert_eq!(waits(&page, 2), [wait(1, Trigger::Received { ppm: 500_000 }, 0)]);
+}
+
 #[test]
 fn redirects_lead_to_their_target() {
     let moved = |to: &str| {
