@@ -4,7 +4,7 @@
 //! chunks of which all but user data was captured. Other packets, and unreadable ones, are counted.
 
 use super::sctp::Unit;
-use super::talkers::Counts;
+use super::talkers::{Counts, Ip};
 use base::Instant;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -284,34 +284,26 @@ fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Unit, Parse
 
 /// Bytes of the datagram when it was sent; 0 if its headers were cut.
 fn whole_len(datagram: &[u8]) -> usize {
-    // The TCP header with all options must be there: IPv4 with options takes at most 60 + 60.
-    match datagram {
-        [first, _, high, low, ..] if first >> 4 == 4 && has_headers(datagram, first, 9) => {
-            usize::from(u16::from_be_bytes([*high, *low]))
-        }
-        [first, _, _, _, high, low, ..] if first >> 4 == 6 && has_headers(datagram, first, 6) => {
-            40 + usize::from(u16::from_be_bytes([*high, *low]))
-        }
-        _ => 0,
-    }
+    let whole = Ip::read(datagram).filter(|ip| has_headers(datagram, ip));
+    whole.and_then(|ip| usize::try_from(ip.len).ok()).unwrap_or(0)
 }
 
 /// Whether the datagram has an IP header followed by a complete TCP header, or by the common header
 /// of SCTP and a chunk header, or by those in UDP.
-fn has_headers(datagram: &[u8], first: &u8, protocol_at: usize) -> bool {
+fn has_headers(datagram: &[u8], ip: &Ip) -> bool {
     const COMMON_AND_CHUNK: usize = 16;
-    let ip = if first >> 4 == 4 { usize::from(first & 15) * 4 } else { 40 };
+    let end = ip.end;
     let port =
         |at: usize| datagram.get(at..at + 2).map(|port| u16::from_be_bytes([port[0], port[1]]));
-    match datagram.get(protocol_at) {
-        Some(&TCP) => {
-            let tcp = datagram.get(ip + 12).map(|offset| usize::from(offset >> 4) * 4);
-            tcp.is_some_and(|tcp| datagram.len() >= ip + tcp)
+    match ip.protocol {
+        TCP => {
+            let tcp = datagram.get(end + 12).map(|offset| usize::from(offset >> 4) * 4);
+            tcp.is_some_and(|tcp| datagram.len() >= end + tcp)
         }
-        Some(&SCTP) => datagram.len() >= ip + COMMON_AND_CHUNK,
-        Some(&UDP) => {
-            let named = [port(ip), port(ip + 2)].contains(&Some(SCTP_OVER_UDP));
-            named && datagram.len() >= ip + 8 + COMMON_AND_CHUNK
+        SCTP => datagram.len() >= end + COMMON_AND_CHUNK,
+        UDP => {
+            let named = [port(end), port(end + 2)].contains(&Some(SCTP_OVER_UDP));
+            named && datagram.len() >= end + 8 + COMMON_AND_CHUNK
         }
         _ => false,
     }

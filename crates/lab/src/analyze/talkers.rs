@@ -10,6 +10,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+/// Extension headers of IPv6 that begin with the next header and their own length (RFC 8200 s4.3,
+/// s4.4 and s4.6).
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const DESTINATION_OPTIONS: u8 = 60;
 /// The fragment header of IPv6 (RFC 8200 s4.5).
 const FRAGMENT: u8 = 44;
 const ICMPV6: u8 = 58;
@@ -43,11 +48,11 @@ pub struct Talkers {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     conversations: BTreeMap<(SocketAddr, SocketAddr, u8), Conversation>,
-    /// Ports of the first fragments of datagrams.
-    fragments: BTreeMap<Datagram, [u16; 2]>,
+    /// Protocol and ports of the first fragments of datagrams.
+    fragments: BTreeMap<Datagram, (u8, [u16; 2])>,
 }
 
-/// Addresses, protocol and identification of a datagram in fragments.
+/// Addresses, protocol of the fragments and identification of a datagram in fragments.
 type Datagram = (IpAddr, IpAddr, u8, u32);
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,19 +82,21 @@ impl Counts {
         of.known |= joined;
     }
 
-    /// Gives a later fragment the ports of the first one; whether they are known.
+    /// Gives a later fragment the protocol and the ports of the first one; whether they are known.
     fn join(&mut self, header: &mut Header<'_>) -> bool {
         let Some(fragment) = header.fragment else { return true };
-        let id = (header.src.ip(), header.dst.ip(), header.protocol, fragment.identification);
+        let (src, dst) = (header.src.ip(), header.dst.ip());
+        let id = (src, dst, fragment.protocol, fragment.identification);
         if !fragment.is_later {
-            self.fragments.insert(id, [header.src.port(), header.dst.port()]);
+            let ports = [header.src.port(), header.dst.port()];
+            self.fragments.insert(id, (header.protocol, ports));
             return true;
         }
-        let ports = self.fragments.get(&id);
-        let [src, dst] = ports.copied().unwrap_or_default();
+        let Some(&(protocol, [src, dst])) = self.fragments.get(&id) else { return false };
+        header.protocol = protocol;
         header.src.set_port(src);
         header.dst.set_port(dst);
-        ports.is_some()
+        true
     }
 
     /// Packets by protocol, most bytes first.
@@ -158,6 +165,8 @@ pub(super) struct Header<'a> {
 /// A part of a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
+    /// That of the datagram, or of an extension header of its first fragment.
+    protocol: u8,
     identification: u32,
     /// Not the first one: it has no ports.
     pub is_later: bool,
@@ -165,24 +174,27 @@ pub(super) struct Fragment {
 
 impl Fragment {
     /// `None` unless the field of flags and offset (in units of 8 bytes) is that of a fragment.
-    fn of(offset: u16, is_last: bool, identification: u32) -> Option<Fragment> {
-        (offset > 0 || !is_last).then_some(Fragment { identification, is_later: offset > 0 })
+    fn of(offset: u16, is_last: bool, protocol: u8, identification: u32) -> Option<Fragment> {
+        let is_later = offset > 0;
+        (is_later || !is_last).then_some(Fragment { protocol, identification, is_later })
     }
 }
 
-/// The IP header of a datagram.
-struct Ip {
+/// The IP header of a datagram, extension headers included.
+pub(super) struct Ip {
     src: IpAddr,
     dst: IpAddr,
-    protocol: u8,
-    len: u64,
-    /// Bytes of the header.
-    end: usize,
+    pub protocol: u8,
+    /// Bytes of the datagram when it was sent.
+    pub len: u64,
+    /// Bytes of the headers.
+    pub end: usize,
     fragment: Option<Fragment>,
 }
 
 impl Ip {
-    fn read(datagram: &[u8]) -> Option<Ip> {
+    /// `None` if the header was cut.
+    pub(super) fn read(datagram: &[u8]) -> Option<Ip> {
         match datagram.first()? >> 4 {
             4 => Ip::v4(datagram),
             6 => Ip::v6(datagram),
@@ -195,15 +207,15 @@ impl Ip {
             let octets: [u8; 4] = datagram.get(at..at + 4)?.try_into().ok()?;
             Some(octets.into())
         };
-        let place = short(datagram, 6)?;
-        let identification = short(datagram, 4)?.into();
+        let (place, protocol) = (short(datagram, 6)?, *datagram.get(9)?);
+        let (is_last, identification) = (place & 0x2000 == 0, short(datagram, 4)?.into());
         Some(Ip {
             src: address(12)?.into(),
             dst: address(16)?.into(),
-            protocol: *datagram.get(9)?,
+            protocol,
             len: short(datagram, 2)?.into(),
             end: usize::from(datagram[0] & 15) * 4,
-            fragment: Fragment::of(place & 0x1fff, place & 0x2000 == 0, identification),
+            fragment: Fragment::of(place & 0x1fff, is_last, protocol, identification),
         })
     }
 
@@ -213,12 +225,23 @@ impl Ip {
             Some(octets.into())
         };
         let (mut protocol, mut end, mut fragment) = (*datagram.get(6)?, 40, None);
-        if let (FRAGMENT, Some([next, _, high, low, id @ ..])) =
-            (protocol, datagram.get(40..48).and_then(|header| header.first_chunk::<8>()))
+        while let Some([next, units, high, low, id @ ..]) =
+            datagram.get(end..).and_then(|header| header.first_chunk::<8>())
         {
-            let place = u16::from_be_bytes([*high, *low]);
-            fragment = Fragment::of(place >> 3, place & 1 == 0, u32::from_be_bytes(*id));
-            (protocol, end) = (*next, 48);
+            match protocol {
+                HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS => end += 8 + usize::from(*units) * 8,
+                FRAGMENT => {
+                    let (place, id) = (u16::from_be_bytes([*high, *low]), u32::from_be_bytes(*id));
+                    fragment = Fragment::of(place >> 3, place & 1 == 0, *next, id);
+                    end += 8;
+                }
+                _ => break,
+            }
+            protocol = *next;
+            // What follows the header of a later fragment is payload.
+            if fragment.is_some_and(|fragment| fragment.is_later) {
+                break;
+            }
         }
         let len = 40 + u64::from(short(datagram, 4)?);
         Some(Ip { src: address(8)?.into(), dst: address(24)?.into(), protocol, len, end, fragment })
@@ -340,6 +363,38 @@ mod tests {
         let shown = counts.protocols();
         let [udp] = &shown[..] else { panic!("{shown:?}") };
         assert_eq!((udp.protocol.as_str(), udp.packets, udp.conversations), ("UDP", 2, 1));
+    }
+
+    /// Regression: the options of IPv6 before TCP, UDP or a fragment were a protocol of their own.
+    #[test]
+    fn extension_headers_of_ipv6_are_passed_over() {
+        let datagram = |headers: &[u8]| {
+            let mut bytes = vec![0x60, 0, 0, 0, 0, headers.len() as u8 + 8, HOP_BY_HOP, 64];
+            bytes.extend([1; 16]);
+            bytes.extend([2; 16]);
+            bytes.extend(headers);
+            bytes.extend([0x13, 0x88, 0, 53, 0, 200, 0, 0]);
+            bytes
+        };
+        let options = |next: u8, units: u8| {
+            let mut header = vec![next, units, 1, 4 + 8 * units];
+            header.resize(8 + 8 * usize::from(units), 0);
+            header
+        };
+        let fragment = |next: u8, place: u16| {
+            let [high, low] = place.to_be_bytes();
+            vec![next, 0, high, low, 0, 0, 0, 9]
+        };
+        let whole = [options(DESTINATION_OPTIONS, 1), options(UDP, 0)].concat();
+        let first = [options(FRAGMENT, 0), fragment(DESTINATION_OPTIONS, 1), options(UDP, 0)];
+        let later = [options(FRAGMENT, 0), fragment(DESTINATION_OPTIONS, 3 << 3)].concat();
+        let mut counts = Counts::default();
+        for headers in [whole, first.concat(), later] {
+            counts.packet(&datagram(&headers), false);
+        }
+        let shown = counts.protocols();
+        let [udp] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!((udp.protocol.as_str(), udp.packets, udp.conversations), ("UDP", 3, 1));
     }
 
     #[test]
