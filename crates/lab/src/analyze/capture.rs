@@ -166,13 +166,18 @@ enum Found {
 }
 
 /// The datagram with its length in the header. Offloading hardware fills it in later, so that a
-/// capture at the sender has zero; the header's checksum is not filled in then, either.
+/// capture at the sender has zero; the checksum of an IPv4 header is not filled in then, either.
 fn with_length(datagram: &[u8]) -> Cow<'_, [u8]> {
     match (datagram, u16::try_from(datagram.len())) {
         ([first, _, 0, 0, ..], Ok(len)) if first >> 4 == 4 && len >= 20 => {
             let mut filled = datagram.to_vec();
             filled[2..4].copy_from_slice(&len.to_be_bytes());
             filled[10..12].fill(0);
+            Cow::Owned(filled)
+        }
+        ([first, _, _, _, 0, 0, ..], Ok(len)) if first >> 4 == 6 && len > 40 => {
+            let mut filled = datagram.to_vec();
+            filled[4..6].copy_from_slice(&(len - 40).to_be_bytes());
             Cow::Owned(filled)
         }
         _ => Cow::Borrowed(datagram),

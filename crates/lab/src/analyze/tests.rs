@@ -305,6 +305,33 @@ fn packets_cut_to_their_headers_keep_their_lengths() {
     assert_eq!(only(&cut.into_inner()), only(whole));
 }
 
+/// A segment of IPv6 with options for each hop.
+fn with_extension_header(payload: u8) -> Vec<u8> {
+    let mut bytes = vec![0x60, 0, 0, 0, 0, 8 + 20 + payload, 0, 64];
+    bytes.extend([1; 16]);
+    bytes.extend([2; 16]);
+    // Padding.
+    bytes.extend([6, 0, 1, 4, 0, 0, 0, 0]);
+    bytes.extend([0, 7, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 0, 9, 0, 0, 0, 0]);
+    bytes.resize(bytes.len() + usize::from(payload), 0);
+    bytes
+}
+
+/// Regression: segments with options of IPv6 that were cut to their headers were left out, and so
+/// were those without a length.
+#[test]
+fn segments_of_ipv6_are_read_as_those_of_ipv4() {
+    let (cut, mut without_length) = (with_extension_header(100), with_extension_header(100));
+    without_length[4..6].fill(0);
+    for datagram in [&cut[..68], &without_length] {
+        let mut file = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+        file.write_datagram(0, Instant::ZERO, datagram).unwrap();
+        let analysis = analyze(&file.into_inner()).unwrap();
+        assert_eq!(analysis.notes, [""; 0]);
+        assert_eq!(analysis.connections[0].subflows[0].down.bytes, 100);
+    }
+}
+
 #[test]
 fn packets_without_a_length_have_that_of_their_frame() {
     let (record, _) = download(Carrier::Single(Protocol::Tcp), &[link(10, 5, 0.01)]);

@@ -103,12 +103,16 @@ fn behind_ethertype(frame: &[u8], at: usize, header_len: usize) -> Content<'_> {
     }
 }
 
+/// In place of a protocol, for a datagram of IPv6 that is nothing but a header (RFC 8200 s4.7).
+const NOTHING: u8 = 59;
+
 /// The datagram cut to the length it names itself; left as it is if it was cut shorter.
 fn without_padding(content: &[u8]) -> Option<&[u8]> {
     let len = match content.first()? >> 4 {
         // Offloading hardware fills the length in later.
         4 if content.len() >= 20 && be16(content, 2) == 0 => content.len(),
         4 if content.len() >= 20 => usize::from(be16(content, 2)).max(20),
+        6 if content.len() >= 40 && be16(content, 4) == 0 && content[6] != NOTHING => content.len(),
         6 if content.len() >= 40 => 40 + usize::from(be16(content, 4)),
         4 | 6 => content.len(),
         _ => return None,
