@@ -65,6 +65,7 @@ impl Connections {
     /// Processes the next segment in time order.
     pub(super) fn segment(&mut self, segment: &Segment) {
         let index = self.flow_of(segment);
+        self.turn(index, segment);
         self.flows[index].note(segment);
         let end = self.flows[index].sender(segment);
         self.flows[index].sides[end].half.begin(segment, || self.origins.before(segment));
@@ -98,6 +99,21 @@ impl Connections {
             self.newest.insert(key, flow);
             flow
         })
+    }
+
+    /// The sender of an MP_CAPABLE with both keys is the client (RFC 8684 s3.1): turns a flow whose
+    /// SYNs are not in the capture, if the other end was assumed to be it.
+    fn turn(&mut self, index: usize, segment: &Segment) {
+        let has_both_keys = matches!(
+            segment.options.mptcp.capable(),
+            Some(Capable::V1 { form: CapableForm::Ack { .. } | CapableForm::Data { .. }, .. })
+        );
+        let flow = &mut self.flows[index];
+        if has_both_keys && flow.sender(segment) == 1 && flow.turn() {
+            let opened = &mut self.connections[flow.connection];
+            opened.data.swap(0, 1);
+            opened.sequences.swap(0, 1);
+        }
     }
 
     fn on_handshake(&mut self, index: usize, segment: &Segment) {

@@ -78,6 +78,16 @@ impl Flow {
         usize::from(segment.src != self.ends[0])
     }
 
+    /// Exchanges the ends, unless a SYN showed which one opened the flow; whether it did.
+    pub(super) fn turn(&mut self) -> bool {
+        let is_assumed = self.handshake.syn.is_none() && self.handshake.syn_ack.is_none();
+        if is_assumed {
+            self.ends.swap(0, 1);
+            self.sides.swap(0, 1);
+        }
+        is_assumed
+    }
+
     /// Side of the connection of this end; 0 is the client.
     pub(super) fn side_of(&self, end: usize) -> usize {
         end ^ usize::from(self.flipped)

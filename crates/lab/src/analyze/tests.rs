@@ -293,6 +293,41 @@ fn capture_that_begins_in_the_middle_is_shown_with_what_it_has() {
     }
 }
 
+/// The capture with its packets, numbered from 0, as `change` leaves them; without those for which
+/// it returns false.
+fn changed(file: &[u8], mut change: impl FnMut(usize, &mut [u8]) -> bool) -> Vec<u8> {
+    let mut written = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+    let packets = wire::CaptureReader::new(file).unwrap().map(Result::unwrap);
+    for (number, packet) in packets.enumerate() {
+        let mut datagram = packet.datagram.to_vec();
+        // A checksum that the hardware fills in.
+        datagram[36..38].fill(0);
+        if change(number, &mut datagram) {
+            written.write_datagram(packet.interface, packet.time, &datagram).unwrap();
+        }
+    }
+    written.into_inner()
+}
+
+/// Regression: the end with the lower port was taken for the server although MP_CAPABLE showed that
+/// it is the client, so that its key was that of the other end.
+#[test]
+fn sender_of_both_keys_is_the_client_whatever_its_port() {
+    let (record, _) = download(Multipath::default().into(), &[link(10, 5, 0.01)]);
+    let whole = &captures(&record).sender;
+    let expected = only(&changed(whole, |number, _| number > 1));
+    assert!(expected.client.port() > expected.server.port());
+    let found = only(&changed(whole, |number, datagram| {
+        // Exchanges the ports of the ends.
+        datagram[20..24].rotate_left(2);
+        number > 1
+    }));
+    assert_eq!(found.spoken, Spoken::Of(Protocol::Mptcp));
+    assert_eq!(found.client.ip(), expected.client.ip());
+    assert_eq!(found.subflows[0].down, expected.subflows[0].down);
+    assert_eq!(found.subflows[0].up, expected.subflows[0].up);
+}
+
 #[test]
 fn packets_cut_to_their_headers_keep_their_lengths() {
     let (record, _) = download(Carrier::Single(Protocol::Tcp), &[link(10, 5, 0.01)]);
