@@ -4,7 +4,7 @@
 //! must have been seen. Leaves sequence spaces to `half` and `data`.
 
 use super::capture::Segment;
-use super::data::Data;
+use super::data::{Data, Mappings};
 use super::flow::Flow;
 use super::origin::Origins;
 use super::{Connection, Sending, SentAt, Sequence, Spoken, Subflow};
@@ -36,6 +36,8 @@ struct Opened {
     offered: bool,
     /// A subflow joined that names a connection whose keys were not seen.
     unmatched: bool,
+    /// Number of subflows that joined.
+    joins: usize,
     /// Data sent by each side.
     data: [Data; 2],
     /// When they sent it, with indices and times of the capture.
@@ -49,6 +51,7 @@ impl Default for Opened {
             spoken: Spoken::Of(Protocol::Tcp),
             offered: false,
             unmatched: false,
+            joins: 0,
             data,
             sequences: Default::default(),
         }
@@ -176,6 +179,7 @@ impl Connections {
             Some(&(connection, joined)) => {
                 flow.connection = connection;
                 flow.flipped = joined == 0;
+                self.connections[connection].joins += 1;
             }
             None => {
                 let own = &mut self.connections[flow.connection];
@@ -217,12 +221,9 @@ impl Connections {
         }
         let (range, resent) = (carrier.half.range(segment), carrier.half.resent_segments);
         let new = carrier.half.sent(segment);
-        if !new.is_empty() && carrier.mappings.is_empty() {
-            // Data before any mapping make a connection TCP (RFC 8684 s3.7).
-            if opened.spoken == Spoken::Of(Protocol::Mptcp) && !opened.unmatched {
-                opened.spoken = Spoken::FellBack;
-            }
-            carrier.mappings.become_plain();
+        if let Some(first) = new.first() {
+            let is_next = carrier.half.is_next(first.start);
+            opened.on_unmapped(segment, first.start, is_next, &mut carrier.mappings);
         }
         let (reinjected, first) = (carrier.reinjected_bytes, carrier.first_bytes);
         for range in new {
@@ -342,6 +343,34 @@ fn subflow_position(flow: &Flow, end: usize, segment: &Segment, mapping: &Mappin
 }
 
 impl Opened {
+    /// Data without a mapping make a connection TCP (RFC 8684 s3.7): those before any mapping, and
+    /// those behind the last one, from `start`, which are the next in order (`is_next`), so that
+    /// no mapping of theirs can be missing. Linux sends no infinite mapping then.
+    fn on_unmapped(
+        &mut self,
+        segment: &Segment,
+        start: u64,
+        is_next: bool,
+        mappings: &mut Mappings,
+    ) {
+        let is_matched = self.spoken == Spoken::Of(Protocol::Mptcp) && !self.unmatched;
+        if mappings.is_empty() {
+            if is_matched {
+                self.spoken = Spoken::FellBack;
+            }
+            mappings.become_plain();
+        } else if self.joins == 0 && !mappings.covers(start) {
+            let behind = is_next && mappings.covers(start.saturating_sub(1));
+            if is_matched && behind && segment.options.mptcp.dss.is_none() {
+                self.spoken = Spoken::FellBack;
+            }
+            if self.spoken == Spoken::FellBack {
+                // Only with equal positions in the subflow and the connection.
+                mappings.become_plain();
+            }
+        }
+    }
+
     /// Result of a connection; `None` if it has no flow.
     fn finish(&self, flows: &[&Flow], start: Instant, names: &[String]) -> Option<Connection> {
         let (first, vantage) = (*flows.first()?, flows.first()?.vantage());

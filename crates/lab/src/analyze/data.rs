@@ -120,6 +120,11 @@ impl Mappings {
         !self.any && !self.plain
     }
 
+    /// Whether a byte of the subflow has or had a mapping.
+    pub(super) fn covers(&self, position: u64) -> bool {
+        self.plain || self.covered.contains(position)
+    }
+
     /// Bytes of the subflow from `position` are bytes of the connection from `data`.
     pub(super) fn add(&mut self, position: u64, len: u64, data: u64) {
         self.any = true;

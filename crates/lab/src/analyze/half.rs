@@ -250,6 +250,11 @@ impl Half {
         }
     }
 
+    /// Whether all bytes before `position` are in order, and this one is not.
+    pub(super) fn is_next(&self, position: u64) -> bool {
+        self.in_order == position
+    }
+
     /// The next bytes in order.
     pub(super) fn next_in_order(&mut self) -> Option<(u64, Piece)> {
         let (&start, &piece) = self.waiting.first_key_value()?;

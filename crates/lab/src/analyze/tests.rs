@@ -309,6 +309,38 @@ fn changed(file: &[u8], mut change: impl FnMut(usize, &mut [u8]) -> bool) -> Vec
     written.into_inner()
 }
 
+/// Regression: behind a middlebox that removes options, Linux falls back without an infinite
+/// mapping, and only the mapped bytes of a capture had a place in the connection.
+#[test]
+fn data_behind_the_last_mapping_are_those_of_tcp() {
+    const MPTCP: u8 = 30;
+    let (record, _) = download(Multipath::default().into(), &[link(10, 5, 0.01)]);
+    let whole = &captures(&record).sender;
+    let without_options = changed(whole, |number, datagram| {
+        let end = 20 + usize::from(datagram[32] >> 4) * 4;
+        let mut at = 40;
+        while number > 40 && at < end {
+            match datagram[at] {
+                1 => at += 1,
+                kind => {
+                    let option = at..at + usize::from(datagram[at + 1]);
+                    at = option.end;
+                    if kind == MPTCP {
+                        datagram[option].fill(1);
+                    }
+                }
+            }
+        }
+        true
+    });
+    let (found, expected) = (only(&without_options), only(whole));
+    assert_eq!((found.spoken, expected.spoken), (Spoken::FellBack, Spoken::Of(Protocol::Mptcp)));
+    let (found, expected) = (&found.subflows[0].down, &expected.subflows[0].down);
+    assert_eq!(found.bytes, expected.bytes);
+    assert_eq!(found.first_bytes, expected.bytes - expected.resent_bytes);
+    assert_eq!(found.reinjected_bytes, 0);
+}
+
 /// Regression: the end with the lower port was taken for the server although MP_CAPABLE showed that
 /// it is the client, so that its key was that of the other end.
 #[test]
