@@ -8,6 +8,7 @@ use super::talkers::{Counts, Ip};
 use base::Instant;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use wire::sctp::{Chunk, Data, IData, UdpPorts};
 use wire::{
@@ -102,8 +103,15 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
                 captured.segments.push(Segment { time, interface, ..segment });
             }
             Ok(Found::Units(units)) => {
-                let units = units.into_iter().map(|unit| Unit { time, interface, ..unit });
-                captured.units.extend(units);
+                let (identification, contents) = (identification(&datagram), contents(&datagram));
+                let units = units.into_iter().zip(contents);
+                captured.units.extend(units.map(|(unit, content)| Unit {
+                    time,
+                    interface,
+                    identification,
+                    content,
+                    ..unit
+                }));
             }
             // Counted as the others.
             Ok(Found::Other) => {}
@@ -224,7 +232,19 @@ fn found(datagram: &[u8]) -> Result<Found, ParseError> {
     }
 }
 
-fn identification(datagram: &[u8]) -> u16 {
+/// For each place in a datagram, a hash of that and of what follows the IP header.
+pub(super) fn contents(datagram: &[u8]) -> impl Iterator<Item = u64> {
+    let end = Ip::read(datagram).map_or(0, |ip| ip.end);
+    let content = datagram.get(end..).unwrap_or_default();
+    (0_usize..).map(move |place| {
+        let mut hash = DefaultHasher::new();
+        (place, content).hash(&mut hash);
+        hash.finish()
+    })
+}
+
+/// Identification of the IPv4 header, 0 for IPv6.
+pub(super) fn identification(datagram: &[u8]) -> u16 {
     match datagram {
         [first, _, _, _, high, low, ..] if first >> 4 == 4 => u16::from_be_bytes([*high, *low]),
         _ => 0,
@@ -284,7 +304,8 @@ fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Unit, Parse
         *payload = Payload::virtual_range(0, 0, payload.len());
     }
     let (src, dst) = (packet.src(), packet.dst());
-    Ok(Unit { time: Instant::ZERO, interface: 0, src, dst, packet: sctp })
+    let (time, interface, identification, content) = (Instant::ZERO, 0, 0, 0);
+    Ok(Unit { time, interface, src, dst, identification, content, packet: sctp })
 }
 
 /// Bytes of the datagram when it was sent; 0 if its headers were cut.

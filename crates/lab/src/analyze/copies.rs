@@ -1,57 +1,82 @@
-//! Segments that were captured more than once, such as with `-i any` on a router.
+//! Segments, SCTP packets and datagrams that were captured more than once, such as with `-i any` on
+//! a router.
 //!
-//! A copy has the sequence number, length, timestamps and IPv4 identification of a segment of the
-//! milliseconds before. A retransmission is a packet of its own, with another identification; where
-//! that is 0 (DF, and IPv6), the segments must have timestamps.
+//! A copy has the IPv4 identification of a segment or packet of the milliseconds before, and what
+//! it carries. A retransmission is a packet of its own, with another identification; where that is
+//! 0 (DF, and IPv6), segments must have timestamps, and packets of SCTP and UDP cannot be told
+//! apart.
 
 use super::capture::Segment;
+use super::sctp::Unit;
 use base::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
 
 /// Longest time between a segment and its copy.
 const NEAR: Duration = Duration::from_millis(5);
 
-/// The equal fields of a segment and its copy.
-type Key = (SocketAddr, SocketAddr, u32, u64, u16, Option<(u32, u32)>);
-
 /// Removes the copies from segments in the order of time; a note on them, if any.
 pub(super) fn remove(segments: &mut Vec<Segment>) -> Option<String> {
-    let before = segments.len();
-    let mut newest: BTreeMap<Key, Instant> = BTreeMap::new();
-    let mut recent: VecDeque<(Instant, Key)> = VecDeque::new();
-    segments.retain(|segment| {
-        while let Some((time, key)) = recent.front().filter(|(time, _)| *time + NEAR < segment.time)
-        {
+    let copies = remove_equal(segments, |segment| (segment.time, key(segment)));
+    note(copies, ["segment", "segments"])
+}
+
+/// The same for SCTP packets.
+pub(super) fn remove_packets(units: &mut Vec<Unit>) -> Option<String> {
+    let copies = remove_equal(units, |unit| {
+        let key = (unit.src, unit.dst, unit.identification, unit.content);
+        (unit.time, (unit.identification != 0).then_some(key))
+    });
+    note(copies, ["SCTP packet", "SCTP packets"])
+}
+
+/// The same for datagrams of UDP, with `of` as in `remove_equal`.
+pub(super) fn remove_datagrams<T, K: Ord + Clone>(
+    datagrams: &mut Vec<T>,
+    of: impl Fn(&T) -> (Instant, Option<K>),
+) -> Option<String> {
+    note(remove_equal(datagrams, of), ["datagram", "datagrams"])
+}
+
+fn note(copies: usize, [one, many]: [&str; 2]) -> Option<String> {
+    let (what, are) = if copies == 1 { (one, "is") } else { (many, "are") };
+    let note = "in the capture again within milliseconds, from another interface or duplicated by \
+                the network: left out, not counted as sent again";
+    (copies > 0).then(|| format!("{copies} {what} {are} {note}"))
+}
+
+/// Removes items in the order of time whose key is that of a near one; returns their number. `of`
+/// gives the time and the key, `None` for items that cannot be told from a repetition by the
+/// sender.
+fn remove_equal<T, K: Ord + Clone>(
+    items: &mut Vec<T>,
+    of: impl Fn(&T) -> (Instant, Option<K>),
+) -> usize {
+    let before = items.len();
+    let mut newest: BTreeMap<K, Instant> = BTreeMap::new();
+    let mut recent: VecDeque<(Instant, K)> = VecDeque::new();
+    items.retain(|item| {
+        let (now, key) = of(item);
+        while let Some((time, key)) = recent.front().filter(|(time, _)| *time + NEAR < now) {
             if newest.get(key) == Some(time) {
                 newest.remove(key);
             }
             recent.pop_front();
         }
-        let Some(key) = key(segment) else { return true };
-        let is_first = newest.insert(key, segment.time).is_none();
-        recent.push_back((segment.time, key));
+        let Some(key) = key else { return true };
+        let is_first = newest.insert(key.clone(), now).is_none();
+        recent.push_back((now, key));
         is_first
     });
-    let copies = before - segments.len();
-    let are = if copies == 1 { "segment is" } else { "segments are" };
-    let note = "in the capture again within milliseconds, from another interface or duplicated by \
-                the network: left out, not counted as sent again";
-    (copies > 0).then(|| format!("{copies} {are} {note}"))
+    before - items.len()
 }
 
-/// `None` for segments that cannot be told from a repetition by the sender.
-fn key(segment: &Segment) -> Option<Key> {
+/// The equal fields of a segment and its copy.
+fn key(segment: &Segment) -> Option<impl Ord + Clone + use<>> {
     let stamps = segment.options.timestamps.map(|stamps| (stamps.value, stamps.echo));
     let is_known = segment.identification != 0 || stamps.is_some();
-    (segment.len > 0 && is_known).then_some((
-        segment.src,
-        segment.dst,
-        segment.seq.0,
-        segment.len,
-        segment.identification,
-        stamps,
-    ))
+    let key =
+        (segment.src, segment.dst, segment.seq.0, segment.len, segment.identification, stamps);
+    (segment.len > 0 && is_known).then_some(key)
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 //! SCTP over UDP (RFC 6951) is left to the analysis of associations. The client is the end that
 //! sent the first datagram.
 
+use super::capture::{contents, identification};
+use super::copies;
 use super::talkers::Header;
 use base::Instant;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use wire::{CaptureError, CaptureReader};
+use wire::{CaptureError, CaptureReader, CapturedPacket};
 
 const UDP: u8 = 17;
 /// UDP port of SCTP (RFC 6951 s5.1).
@@ -22,9 +24,20 @@ pub struct Datagrams {
     pub server: SocketAddr,
     /// Payload bytes of both directions.
     pub bytes: u64,
+    /// On datagrams that were captured twice.
+    pub copies: Option<String>,
     /// When each was captured, whether the client sent it, and its payload in bytes; in the order
     /// of time.
     pub sent: Vec<(Instant, bool, u64)>,
+}
+
+/// A datagram of the conversation.
+struct Sent {
+    time: Instant,
+    src: SocketAddr,
+    len: u64,
+    identification: u16,
+    content: u64,
 }
 
 /// Reads the conversation up to the first damage; `None` without UDP payload.
@@ -35,18 +48,29 @@ pub fn datagrams(file: &[u8]) -> Result<Option<Datagrams>, CaptureError> {
     })?;
     // The first of equal ones.
     let most = bytes.iter().rev().max_by_key(|(_, bytes)| **bytes);
-    let Some((ends, bytes)) = most.filter(|(_, bytes)| **bytes > 0) else { return Ok(None) };
+    let Some((ends, _)) = most.filter(|(_, bytes)| **bytes > 0) else { return Ok(None) };
     let mut sent = Vec::new();
-    each(file, |time, header| {
+    each(file, |packet, header| {
         if ends_of(header) == *ends && header.payload_bytes > 0 {
-            sent.push((time, header.src, header.payload_bytes));
+            sent.push(Sent {
+                time: packet.time,
+                src: header.src,
+                len: header.payload_bytes,
+                identification: identification(packet.datagram),
+                content: contents(packet.datagram).next().unwrap_or_default(),
+            });
         }
     })?;
-    sent.sort_by_key(|(time, ..)| *time);
-    let Some(&(_, client, _)) = sent.first() else { return Ok(None) };
+    sent.sort_by_key(|one| one.time);
+    let copies = copies::remove_datagrams(&mut sent, |one| {
+        let is_known = one.identification != 0;
+        (one.time, is_known.then_some((one.src, one.identification, one.content)))
+    });
+    let Some(&Sent { src: client, .. }) = sent.first() else { return Ok(None) };
     let server = if ends[0] == client { ends[1] } else { ends[0] };
-    let sent = sent.into_iter().map(|(time, src, len)| (time, src == client, len)).collect();
-    Ok(Some(Datagrams { client, server, bytes: *bytes, sent }))
+    let bytes = sent.iter().map(|one| one.len).sum();
+    let sent = sent.into_iter().map(|one| (one.time, one.src == client, one.len)).collect();
+    Ok(Some(Datagrams { client, server, bytes, copies, sent }))
 }
 
 /// Both ends, the lower address first.
@@ -55,7 +79,10 @@ fn ends_of(header: &Header<'_>) -> [SocketAddr; 2] {
 }
 
 /// Visits every UDP datagram of a capture.
-fn each(file: &[u8], mut visit: impl FnMut(Instant, &Header<'_>)) -> Result<(), CaptureError> {
+fn each(
+    file: &[u8],
+    mut visit: impl FnMut(&CapturedPacket<'_>, &Header<'_>),
+) -> Result<(), CaptureError> {
     for packet in CaptureReader::new(file)? {
         let packet = match packet {
             Ok(packet) => packet,
@@ -70,7 +97,7 @@ fn each(file: &[u8], mut visit: impl FnMut(Instant, &Header<'_>)) -> Result<(), 
         }
         let is_sctp = [header.src.port(), header.dst.port()].contains(&SCTP_OVER_UDP);
         if header.protocol == UDP && !is_sctp {
-            visit(packet.time, &header);
+            visit(&packet, &header);
         }
     }
     Ok(())

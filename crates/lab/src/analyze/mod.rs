@@ -67,8 +67,9 @@ fn with(file: &[u8], sequences: bool) -> Result<Analysis, CaptureError> {
     units.sort_by_key(|unit| unit.time);
     let times = [segments.first().map(|first| first.time), units.first().map(|first| first.time)];
     let start = times.into_iter().flatten().min();
-    let tcp_segments = segments.len() as u64;
+    let (tcp_segments, sctp_packets) = (segments.len() as u64, units.len() as u64);
     notes.extend(copies::remove(&mut segments));
+    notes.extend(copies::remove_packets(&mut units));
     let mut connections = Connections::new(Origins::of(&segments), sequences);
     segments.iter().for_each(|segment| connections.segment(segment));
     let mut associations = Associations::new(sequences);
@@ -86,7 +87,7 @@ fn with(file: &[u8], sequences: bool) -> Result<Analysis, CaptureError> {
     Ok(Analysis {
         packets,
         tcp_segments,
-        sctp_packets: units.len() as u64,
+        sctp_packets,
         adler32_packets,
         duration,
         protocols: counts.protocols(),

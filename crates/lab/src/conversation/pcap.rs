@@ -148,7 +148,8 @@ fn of_datagrams(udp: &Datagrams) -> Result<Chosen, Fault> {
         Turn { from, start, end: start, bytes }
     };
     let note = format!("UDP, {} to {}: each datagram at its time", udp.client, udp.server);
-    Ok((udp.sent.iter().map(turn).collect(), Timing::Paced, vec![note]))
+    let notes = [note].into_iter().chain(udp.copies.clone()).collect();
+    Ok((udp.sent.iter().map(turn).collect(), Timing::Paced, notes))
 }
 
 fn of_connection(one: &Connection, number: usize) -> Result<Chosen, Fault> {

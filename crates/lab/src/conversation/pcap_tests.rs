@@ -206,6 +206,32 @@ fn datagrams_are_messages_at_their_times() {
     assert_eq!(messages(&read(&file[..], Wanted::Largest).unwrap()).len(), 3);
 }
 
+/// Regression: datagrams that a router had captured at both of its interfaces were sent twice.
+#[test]
+fn datagram_that_was_captured_twice_is_one_message() {
+    let (up, down) = (|at| (at, 7, 9, 100), |at| (at, 9, 7, 300));
+    let mut file = udp(&[up(0), up(80), down(500), up(20_000), down(20_030), up(20_090)]);
+    // The last pair is two datagrams of equal lengths.
+    for (packet, identification) in [1, 1, 2, 3, 4, 5].into_iter().enumerate() {
+        let datagram = 24 + packet * (16 + 28) + 16;
+        file[datagram + 5] = identification;
+        file[datagram + 8] -= packet as u8;
+    }
+    let recorded = read(&file[..], Wanted::Udp).unwrap();
+    assert_eq!(
+        messages(&recorded),
+        [
+            (Role::Client, 100),
+            (Role::Server, 300),
+            (Role::Client, 100),
+            (Role::Server, 300),
+            (Role::Client, 100)
+        ]
+    );
+    let copies = "1 datagram is in the capture again within milliseconds";
+    assert!(recorded.notes[1].starts_with(copies), "{:?}", recorded.notes);
+}
+
 /// Regression: fragments were conversations of their own, with ports from the payload.
 #[test]
 fn datagram_in_fragments_is_one_message_of_its_length() {

@@ -38,6 +38,11 @@ pub(super) struct Unit {
     pub interface: usize,
     pub src: IpAddr,
     pub dst: IpAddr,
+    /// Identification of the IPv4 header, 0 for IPv6.
+    pub identification: u16,
+    /// Hash of what follows the IP header, as far as it was captured, and of the place of the
+    /// packet in it.
+    pub content: u64,
     /// Payloads have their lengths only.
     pub packet: SctpPacket,
 }

@@ -4,7 +4,7 @@ use super::{Association, Change, End, Known, Retransmissions, State};
 use crate::analyze::tests::{check_shares, mangled};
 use crate::analyze::{Analysis, Connection, Sending, Spoken, Vantage};
 use crate::analyze::{analysis_document, analyze, analyze_sequences};
-use base::Instant;
+use base::{Duration, Instant};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -128,6 +128,48 @@ fn sack(nth: u32, gaps: &[(u16, u16)]) -> Sack {
 
 fn of(connection: &Connection) -> &Association {
     connection.sctp.as_ref().expect("an association")
+}
+
+/// The capture with each packet a second time 200 us later, a hop further; `copied`: whether that
+/// has the identification of the first one.
+fn twice(file: &[u8], copied: bool) -> Vec<u8> {
+    let mut written = PcapngWriter::new(Vec::new(), &["wlan", "lte"]).unwrap();
+    let packets = wire::CaptureReader::new(file).unwrap().map(Result::unwrap);
+    for (packet, number) in packets.zip((1_u16..).step_by(2)) {
+        let mut datagram = packet.datagram.to_vec();
+        let numbers = [number, number + u16::from(!copied)];
+        for (identification, late) in numbers.into_iter().zip([0, 200]) {
+            datagram[4..6].copy_from_slice(&identification.to_be_bytes());
+            // Time to live, and a checksum that the hardware fills in.
+            datagram[8] -= 1;
+            datagram[10..12].fill(0);
+            let time = packet.time + Duration::from_micros(late);
+            written.write_datagram(packet.interface, time, &datagram).unwrap();
+        }
+    }
+    written.into_inner()
+}
+
+/// Regression: an association that was captured at both interfaces of a router had a loss of 50 %.
+#[test]
+fn packets_captured_twice_count_once() {
+    for udp in [None, Some(UdpPorts { src: 9899, dst: 9899 })] {
+        let mut made = Made { udp, ..Made::new() };
+        made.handshake();
+        (0..8).for_each(|nth| made.data(100 + u64::from(nth), 0, 0, nth));
+        made.sack(130, 1, 0, sack(7, &[]));
+        let file = made.writer.into_inner();
+        let expected = analyze(&file).unwrap();
+        let found = analyze(&twice(&file, true)).unwrap();
+        assert_eq!(found.connections, expected.connections);
+        assert_eq!((expected.sctp_packets, found.sctp_packets), (13, 26));
+        let [note] = &found.notes[..] else { panic!("{:?}", found.notes) };
+        assert!(note.starts_with("13 SCTP packets are in the capture again within"), "{note}");
+        // Other packets with the same chunks are retransmissions.
+        let found = analyze(&twice(&file, false)).unwrap();
+        assert_eq!(found.connections[0].subflows[0].up.resent_segments, 8);
+        assert_eq!(found.notes, [""; 0]);
+    }
 }
 
 #[test]
