@@ -18,7 +18,7 @@ use crate::path_manager::{Address, Command, Ending, JoinKind, PathEvent};
 use crate::scheduler::PathChange;
 use crate::socket::SocketError;
 use crate::tcp::receiver::SharedWindow;
-use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId, PathId};
+use base::{Blocked, Context, Duration, EventMask, Instant, InterfaceId};
 use std::hint::cold_path;
 use std::net::IpAddr;
 use wire::mptcp::{AddAddr, MptcpOption, ResetReason};
@@ -583,9 +583,8 @@ fn inform(
 ) {
     entry.informed = receive.version();
     entry.tcp.share_window(window);
-    // Linux sets SO_RCVLOWAT of subflows to 0, but not of the first one that was accepted.
-    let leaves = keys.is_client() || entry.path != PathId(0);
-    entry.tcp.leave_acks_to_reader(leaves && config.mainline_limits && !is_plain);
+    // Linux sets SO_RCVLOWAT of subflows to 0 (`mptcp_sockopt_sync_locked`).
+    entry.tcp.leave_acks_to_reader(config.mainline_limits && !is_plain);
     if let Some(mp) = entry.tcp.multipath() {
         let known = keys.remote().is_some() && !is_plain;
         mp.set_data_ack(known.then_some(receive.data_ack()));

@@ -329,8 +329,9 @@ impl Receiver {
     }
 
     /// The part of the connection's space that this subflow has earned, which may be less than what
-    /// is left of its window: with several subflows only the right edge of the connection never
-    /// moves left, and captures of Linux 6.18 show those of subflows that do.
+    /// is left of its window: Linux forgets what a subflow announced before each packet with a
+    /// DATA_ACK (`mptcp_established_options_dss`), so that `tcp_select_window` may shrink it. Only
+    /// the right edge of the connection never moves left (`mptcp_set_rwin`).
     fn window_of(&mut self, space: Space, shift: u8) -> u32 {
         let window = self.buffer.select_of(space.free, space.full, shift);
         self.buffer.on_announced(window);
