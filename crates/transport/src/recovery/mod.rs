@@ -18,7 +18,7 @@ mod tlp;
 pub(crate) use drs::Sizing;
 pub(crate) use drs::{ReceiveBuffer, Received, received_tail_room, received_truesize};
 pub(crate) use dup_thresh::DupThresh;
-pub(crate) use pacing::{Pacer, burst_segs, pacing_rate};
+pub(crate) use pacing::{MAX_BURST_BYTES, Pacer, burst_segs, pacing_rate};
 pub(crate) use prr::{Prr, PrrVariant};
 pub(crate) use rack::{Rack, RackSample};
 pub(crate) use rtt::{MinRttFilter, RttEstimator};

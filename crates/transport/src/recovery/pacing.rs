@@ -7,8 +7,9 @@
 
 use base::{Duration, Instant};
 
-/// Largest burst sent at once, in bytes (Linux's segmentation offload limit).
-const MAX_BURST_BYTES: u64 = 65_215;
+/// Largest burst sent at once and largest offload buffer, in bytes: 64 KiB less the longest headers
+/// (Linux `sk_setup_caps`).
+pub(crate) const MAX_BURST_BYTES: u64 = 65_215;
 /// A path with an RTT below a few times 2^9 us may burst more.
 const RTT_SHIFT: u32 = 9;
 /// Smallest burst, in segments.

@@ -252,6 +252,11 @@ impl Multipath {
         self.mappings.are_joined() && !self.fallen_back
     }
 
+    /// The number of offload buffers from `offset` on, but at least one.
+    pub(crate) fn buffers_from(&self, offset: u64) -> u8 {
+        if self.is_buffered() { self.mappings.buffers_from(offset).max(1) } else { 1 }
+    }
+
     /// Everything below `offset` is acknowledged.
     pub fn forget_below(&mut self, offset: u64) {
         self.mappings.forget_below(offset);

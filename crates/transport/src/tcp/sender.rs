@@ -14,7 +14,7 @@ pub(super) use cwnd_validation::Usage;
 use super::config::Buffers;
 use super::sent_mappings::SizeGoal;
 use crate::buffer::SendBuffer;
-use crate::recovery::{Pacer, sent_truesize};
+use crate::recovery::{MAX_BURST_BYTES, Pacer, sent_truesize};
 use base::{Blocked, prefetch};
 use bursts::Bursts;
 use cwnd_validation::CwndValidation;
@@ -230,7 +230,7 @@ impl Sender {
     /// Payload of one offload buffer: what the offload takes, but at most half of the largest
     /// window.
     pub(super) fn size_goal(&self) -> SizeGoal {
-        let most = self.window.offload_bound().min(u64::from(u16::MAX)) as u16;
+        let most = self.window.offload_bound().min(MAX_BURST_BYTES) as u16;
         SizeGoal { most, mss: self.mss }
     }
 
@@ -316,7 +316,7 @@ mod tests {
             sender.window.set(SeqNumber(1), largest);
             sender.size_goal().bytes()
         };
-        assert_eq!(goal(0), 46 * 1420);
+        assert_eq!(goal(0), 45 * 1420);
         assert_eq!(goal(64_256), 22 * 1420, "as 6.18 does in its first flight");
         assert_eq!(goal(2000), 1420, "a segment at least");
     }

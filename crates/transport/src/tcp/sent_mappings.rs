@@ -101,6 +101,13 @@ impl SentMappings {
         self.find(offset).map(|mapping| mapping.end() - offset)
     }
 
+    /// The number of mappings with payload that begin at or after `offset`.
+    pub(crate) fn buffers_from(&self, offset: u64) -> u8 {
+        let later = self.mappings.iter().rev().take_while(|mapping| mapping.offset >= offset);
+        let count = later.filter(|mapping| mapping.bytes() > 0).count();
+        u8::try_from(count).unwrap_or(u8::MAX)
+    }
+
     /// Whether mappings are offload buffers.
     pub(crate) const fn are_joined(&self) -> bool {
         self.joined
@@ -202,6 +209,15 @@ mod tests {
 
     fn goal(most: u16) -> SizeGoal {
         SizeGoal { most, mss: 1 }
+    }
+
+    #[test]
+    fn buffers_from_an_offset_are_those_that_begin_there_or_later() {
+        let goal = SizeGoal { most: 4000, mss: 1000 };
+        let mut mappings = SentMappings::default();
+        mappings.push_joined(map(0, 9000), 0, goal);
+        let counts = [0, 1, 4000, 8000, 8001].map(|offset| mappings.buffers_from(offset));
+        assert_eq!(counts, [3, 2, 2, 1, 0]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) struct CwndValidation {
     round_sent: u32,
     /// The congestion window was the limit when the use was last judged (Linux `is_cwnd_limited`).
     limited: bool,
+    /// Buffers queued in the present silence for which the controller was told of it.
+    told: u8,
     /// Largest number of outstanding segments in the present round.
     max_packets_out: u32,
     /// Largest number of outstanding segments since the window was last full.
@@ -50,6 +52,7 @@ impl CwndValidation {
         CwndValidation {
             round_sent: 0,
             limited: false,
+            told: 0,
             max_packets_out: 0,
             used: 0,
             round_end: 0,
@@ -134,25 +137,70 @@ impl CwndValidation {
     }
 
     /// Reports silence to the controller before data are sent again: after an RTO the window is out
-    /// of date (RFC 5681 s4.1). Nothing is outstanding. Silence is reported once.
+    /// of date (RFC 5681 s4.1). Nothing is outstanding. Linux considers silence for each of the
+    /// `buffers` that are queued before the first of them is sent (`tcp_skb_entail`,
+    /// `tcp_slow_start_after_idle_check`).
     pub(crate) fn on_send_after_idle(
         &mut self,
-        now: Instant,
-        rto: Duration,
+        (now, rto): (Instant, Duration),
+        buffers: u8,
         cc: &mut Controller,
         path: PathId,
     ) {
-        if self.idle_since == self.last_data_sent {
-            return;
-        }
+        debug_assert!(buffers > 0, "there are data to send");
         let Some(last) = self.last_data_sent else { return };
-        self.idle_since = Some(last);
-        let idle = now - last;
-        if idle > rto {
-            cc.on_idle_restart(path, idle, rto, now);
-            self.stamp = now;
-            self.used = 0;
+        let begins = self.idle_since != Some(last);
+        if begins {
+            self.idle_since = Some(last);
+            self.told = 0;
         }
-        cc.on_transmit_start(path, idle, now);
+        let idle = now - last;
+        while self.told < buffers {
+            self.told += 1;
+            if idle > rto {
+                cc.on_idle_restart(path, idle, rto, now);
+                self.stamp = now;
+                self.used = 0;
+            }
+        }
+        if begins {
+            cc.on_transmit_start(path, idle, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{Options, PathStart, by_name};
+
+    /// Linux 6.18 over two paths: a window of 56 segments was 14 when 65,456 bytes in two buffers
+    /// were sent after 270 ms of silence with an RTO of 236 ms.
+    #[test]
+    fn each_buffer_queued_in_silence_halves_the_window() {
+        let ms = Duration::from_millis;
+        let path = PathId(0);
+        let mut cc = by_name("reno", &Options::LINUX).expect("a known name");
+        let start = PathStart {
+            now: Instant::ZERO,
+            mss: 1424,
+            initial_window_bytes: 10 * 1424,
+            initial_ssthresh_bytes: None,
+            srtt: Duration::ZERO,
+        };
+        cc.on_path_added(path, &start);
+        cc.set_recovery_window(path, 56);
+        let mut validation = CwndValidation::new();
+        validation.on_data_sent(Instant::from_secs(1));
+        let mut window_after = |waited, buffers| {
+            let silence = (Instant::from_secs(1) + ms(waited), ms(236));
+            validation.on_send_after_idle(silence, buffers, &mut cc, path);
+            cc.cwnd_segs(path)
+        };
+        assert_eq!(window_after(230, 2), 56, "no silence");
+        assert_eq!(window_after(270, 2), 56, "considered already");
+        assert_eq!(window_after(270, 3), 28);
+        assert_eq!(window_after(270, 4), 14);
+        assert_eq!(window_after(270, 4), 14);
     }
 }

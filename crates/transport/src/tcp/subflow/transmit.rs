@@ -480,8 +480,10 @@ impl Subflow {
         let is_idle = self.loss.is_idle();
         if is_idle {
             cold_path();
-            let rto = self.rtt.rto();
-            self.tx.validation.on_send_after_idle(cx.now, rto, cc, self.id.path);
+            let nxt = self.tx.nxt();
+            let buffers = self.mp.as_ref().map_or(1, |mp| mp.buffers_from(nxt));
+            let silence = (cx.now, self.rtt.rto());
+            self.tx.validation.on_send_after_idle(silence, buffers, cc, self.id.path);
         }
         is_idle
     }
