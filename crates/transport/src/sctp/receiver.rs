@@ -216,16 +216,19 @@ impl Receiver {
     }
 
     /// Whether `len` bytes more can be held. Higher chunks that may be discarded make room for
-    /// lower ones (RFC 9260 s6.2).
+    /// lower ones (RFC 9260 s6.2), except those of messages that were delivered.
     fn make_room(&mut self, tsn: Tsn, len: u32) -> Result<bool, Answer> {
         let buffer = u64::from(self.setup.buffer);
         while self.streams.held_bytes() + u64::from(len) > buffer {
             let highest = self.tsns.highest_renegable().filter(|highest| *highest > tsn);
             let Some(highest) = highest else { return self.overrun(tsn, len) };
-            if let Some(at) = self.tsns.offset(highest) {
-                self.streams.discard(at);
+            let discarded = self.tsns.offset(highest).map_or(0, |at| self.streams.discard(at));
+            if discarded > 0 {
+                self.tsns.discard(highest);
+            } else {
+                // It is delivered: when the peer sends it again, it is a duplicate.
+                self.tsns.keep_forever(highest);
             }
-            self.tsns.discard(highest);
         }
         Ok(true)
     }

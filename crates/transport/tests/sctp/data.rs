@@ -4,7 +4,7 @@ use crate::pair::{Client, DELAY, Fate, Pair, Passing, Server, address, config, m
 use base::Duration;
 use transport::sctp::SctpConfig;
 use transport::sctp::streams::Message;
-use wire::sctp::{Chunk, Parameter, Tsn, UdpPorts};
+use wire::sctp::{Chunk, Data, DataFlags, Features, IData, Mid, Parameter, Ssn, Tsn, UdpPorts};
 
 fn tsns(passing: &Passing) -> Vec<Tsn> {
     let tsn = |chunk: &Chunk| match chunk {
@@ -142,4 +142,58 @@ fn client_that_is_answered_without_udp_goes_on_without() {
     assert!(pair.sent(Client).last().is_some_and(|passing| passing.packet.udp.is_none()));
     pair.pass(Duration::from_secs(1));
     assert_eq!(pair.host(Server).lens(), [5000]);
+}
+
+/// A message in one chunk, whose TSN is `ahead` after the `first` one.
+fn single(first: Tsn, ahead: u32, stream: u16, number: u16, len: usize, ordered: bool) -> Data {
+    let order = if ordered { DataFlags(0) } else { DataFlags::UNORDERED };
+    let (flags, tsn, payload) = (DataFlags::WHOLE | order, first + ahead, vec![0; len].into());
+    Data { flags, tsn, stream, ssn: Ssn(number), payload, ..Data::default() }
+}
+
+/// The same message in I-DATA.
+fn interleaved(data: Data) -> IData {
+    let Data { flags, tsn, stream, ssn, payload, .. } = data;
+    IData { flags, tsn, stream, mid: Mid(ssn.0.into()), payload, ..IData::default() }
+}
+
+/// Regression: TSNs of messages that the application had not taken yet were given up to make room.
+/// It got the unordered message twice; the repetition of the ordered one stayed in the buffer, and
+/// aborted the association with I-DATA.
+#[test]
+fn receiver_that_reneges_discards_only_what_waits() {
+    let without = config().features.0 & !Features::NR_SACK.0;
+    for with in [Features(0), Features::NR_SACK, Features::INTERLEAVING] {
+        let client = SctpConfig { features: Features(without | with.0), ..config() };
+        let server = SctpConfig { receive_buffer: 4000, reneging: true, ..client.clone() };
+        let mut pair = Pair::new([1, 1], [client, server]);
+        pair.run_until("establishment", Duration::from_secs(1), |pair| {
+            pair.hosts.iter().all(crate::pair::Host::is_open)
+        });
+        // The peer is made by hand.
+        pair.rule = Some(Box::new(|_| Fate::Drop));
+        pair.hosts[1].paused = true;
+        let first = pair.first_tsn();
+        let sent = [
+            single(first, 0, 0, 0, 1400, true),
+            single(first, 1, 0, 1, 1001, true),
+            single(first, 2, 0, 0, 1002, false),
+            single(first, 3, 1, 0, 1003, true),
+        ];
+        let sent = sent.map(|data| match with {
+            Features::INTERLEAVING => Chunk::IData(interleaved(data)),
+            _ => Chunk::Data(data),
+        });
+        // There is room for three: the second one is discarded, as it waits for the first.
+        for at in [1, 2, 3, 0] {
+            pair.forge(Server, vec![sent[at].clone()]);
+        }
+        pair.hosts[1].paused = false;
+        pair.receive(Server);
+        for chunk in &sent[1..] {
+            pair.forge(Server, vec![chunk.clone()]);
+        }
+        assert_eq!(pair.host(Server).lens(), [1002, 1003, 1400, 1001], "{with:?}");
+        assert_eq!(pair.info(Server).held_bytes, 0, "{with:?}");
+    }
 }
