@@ -20,6 +20,8 @@ pub(super) struct DataTimer {
     tries: u32,
     /// The interval of the rule `stale`, set when a path was last looked for.
     pub stale_interval: Duration,
+    /// It was started in the present round of decisions: the last interval of the round holds.
+    pub begun: bool,
     /// A path is looked for even if the window is closed: something was written, or the timer
     /// expired.
     pub looks_anyway: bool,
@@ -34,6 +36,7 @@ impl Default for DataTimer {
             at: Instant::FAR_FUTURE,
             tries: 0,
             stale_interval: MIN_INTERVAL,
+            begun: false,
             looks_anyway: false,
             given: None,
         }

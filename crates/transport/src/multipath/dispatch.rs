@@ -38,6 +38,7 @@ impl Sender {
             return false;
         }
         self.timer.given = None;
+        self.timer.begun = false;
         if !self.arrivals.is_empty() {
             cold_path();
             self.report_acks(cx.now, paths);
@@ -169,6 +170,7 @@ impl Sender {
             return Dispatched::Single;
         }
         self.refresh(cx, paths, path);
+        self.note_last_interval(cx.now, paths, path);
         self.are_views_current = looked;
         Dispatched::Again
     }

@@ -5,7 +5,7 @@ use super::failover::{Failover, PROBE_SLACK, Signs, Verdict};
 use super::paths::{Paths, Prompt};
 use super::sender::{Sender, path_id};
 use crate::buffer::FRAGMENT_BYTES;
-use crate::scheduler::{PathChange, Scheduler, What};
+use crate::scheduler::{PathChange, PathView, Scheduler, What};
 use base::{Blocked, Context, Duration, Instant, PathId};
 use std::hint::cold_path;
 
@@ -161,6 +161,16 @@ impl Sender {
         }
     }
 
+    /// Note the interval when the last data that were written went to `path`, of whose buffer some is
+    /// free: Linux sets it after each fragment while the burst lasts (`__subflow_push_pending`).
+    pub(super) fn note_last_interval(&mut self, now: Instant, paths: &impl Paths, path: PathId) {
+        let has_room = |view: &PathView| view.id == path && view.queue.room_bytes() > 0;
+        if self.is_stale_rule() && self.queue.is_drained() && self.views.iter().any(has_room) {
+            cold_path();
+            self.look_for_interval(now, paths);
+        }
+    }
+
     #[inline(never)]
     fn look_for_interval(&mut self, now: Instant, paths: &impl Paths) {
         let ids = (0..paths.count()).map(path_id);
@@ -168,6 +178,9 @@ impl Sender {
         let given = self.timer.given;
         let left = trusted.filter_map(|id| paths.timer_left(id, now, Some(id) != given)).max();
         self.timer.stale_interval = left.filter(|left| !left.is_zero()).unwrap_or(MIN_INTERVAL);
+        if self.timer.begun {
+            self.set_timer(now, paths);
+        }
     }
 
     /// Data were moved or acknowledged: restarts the data timer, or stops it if nothing is left to
@@ -176,6 +189,7 @@ impl Sender {
     pub fn restart_timer(&mut self, now: Instant, paths: &impl Paths) {
         self.timer.reset_tries();
         self.timer.given = None;
+        self.timer.begun = false;
         if self.queue.has_window() {
             self.note_stale_interval(now, paths);
         }
@@ -185,6 +199,7 @@ impl Sender {
     /// Starts the data timer if data are left to send or to be acknowledged.
     pub(super) fn ensure_timer(&mut self, now: Instant, paths: &impl Paths) {
         if !self.timer.is_set() {
+            self.timer.begun = true;
             self.set_timer(now, paths);
         }
     }

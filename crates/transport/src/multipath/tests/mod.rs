@@ -225,6 +225,19 @@ fn data_timer_has_the_time_that_is_left_when_a_path_is_looked_for() {
     assert_eq!(bench.timer_ms(), 60, "a write looks for one: its time-out is 20 ms");
 }
 
+/// Regression: the interval was that of before the round, so that data on a slow path were copied to
+/// an idle one 145 ms later than Linux does.
+#[test]
+fn data_timer_has_the_time_that_is_left_when_the_last_data_are_given() {
+    let mut bench = Bench::new("rr", Failover::Stale, &[(10, 9000), (50, 9000)]);
+    bench.write(1);
+    assert_eq!(bench.timer_ms(), 200, "what was just given is not sent");
+    bench.acknowledge(FAST, 1000);
+    bench.write(2);
+    assert_eq!([bench.given(FAST), bench.given(SLOW)], [2000, 1000]);
+    assert_eq!(bench.timer_ms(), 100, "the slow path was given data first, which are sent");
+}
+
 /// Regression: a DATA_ACK that was lost after the path had acknowledged everything was never asked
 /// for, where no copy may be sent.
 #[test]
