@@ -1,5 +1,6 @@
-//! The simulator beside the kernel over networks that a rule drew and that were recorded before
-//! anybody compared them (`scenarios/kernel-grid-unseen.toml`).
+//! The simulator beside the kernel over networks that a rule drew: downloads that were recorded
+//! before anybody compared them (`scenarios/kernel-grid-unseen.toml`), and uploads
+//! (`scenarios/kernel-uploads.toml`).
 
 use crate::anabranch;
 use serde_json::Value;
@@ -10,7 +11,16 @@ use serde_json::Value;
 /// at most in one network of ten is only one of them decided. TCP: median within 0.4 %.
 #[test]
 fn drawn_networks_agree_with_the_kernel() {
-    let output = anabranch(&["validate", "scenarios/kernel-grid-unseen.toml", "--json", "--quiet"]);
+    agrees_with_the_kernel("scenarios/kernel-grid-unseen.toml", 40.0);
+}
+
+#[test]
+fn drawn_uploads_agree_with_the_kernel() {
+    agrees_with_the_kernel("scenarios/kernel-uploads.toml", 20.0);
+}
+
+fn agrees_with_the_kernel(set: &str, least: f64) {
+    let output = anabranch(&["validate", set, "--json", "--quiet"]);
     let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(document["left_out"], Value::Array(Vec::new()));
     let overall = &document["overall"];
@@ -25,7 +35,7 @@ fn drawn_networks_agree_with_the_kernel() {
     for (stack, key, limit) in most {
         assert!(of(stack, key) <= limit, "{stack} {key}: {} of {limit}", of(stack, key));
     }
-    assert!(of("kernel-mptcp", "n") >= 40.0 && of("kernel-mptcp", "too_few_runs") == 0.0);
+    assert!(of("kernel-mptcp", "n") >= least && of("kernel-mptcp", "too_few_runs") == 0.0);
     let shares = of("kernel-mptcp", "shares_within") / of("kernel-mptcp", "with_shares");
     assert!(shares >= 0.95, "{shares}");
     assert_eq!(overall["contradict"], 0);
