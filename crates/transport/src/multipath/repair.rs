@@ -161,8 +161,8 @@ impl Sender {
         }
     }
 
-    /// Note the interval when the last data that were written went to `path`, of whose buffer some is
-    /// free: Linux sets it after each fragment while the burst lasts (`__subflow_push_pending`).
+    /// Note the interval when the last data that were written went to `path`, whose buffer has
+    /// room: Linux sets it after each fragment while the burst lasts (`__subflow_push_pending`).
     pub(super) fn note_last_interval(&mut self, now: Instant, paths: &impl Paths, path: PathId) {
         let has_room = |view: &PathView| view.id == path && view.queue.room_bytes() > 0;
         if self.is_stale_rule() && self.queue.is_drained() && self.views.iter().any(has_room) {

@@ -225,8 +225,8 @@ fn data_timer_has_the_time_that_is_left_when_a_path_is_looked_for() {
     assert_eq!(bench.timer_ms(), 60, "a write looks for one: its time-out is 20 ms");
 }
 
-/// Regression: the interval was that of before the round, so that data on a slow path were copied to
-/// an idle one 145 ms later than Linux does.
+/// Regression: the interval was that of before the round, so that data on a slow path were copied
+/// to an idle one 145 ms later than Linux does.
 #[test]
 fn data_timer_has_the_time_that_is_left_when_the_last_data_are_given() {
     let mut bench = Bench::new("rr", Failover::Stale, &[(10, 9000), (50, 9000)]);
