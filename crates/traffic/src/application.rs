@@ -67,8 +67,8 @@ pub trait StreamHost {
     fn write(&mut self, socket: SocketId, payload: &Payload) -> u32;
     /// Read at most `max` in-order bytes; empty if nothing is available.
     fn read(&mut self, socket: SocketId, max: u32) -> Payload;
-    /// Bytes of the stream that the peer has acknowledged, its end counted as one; `None` where the
-    /// host does not know.
+    /// Bytes of the stream that the peer has acknowledged, its end counted as one (not after a
+    /// fallback of MPTCP to TCP, which has no DATA_FIN); `None` where the host does not know.
     fn acknowledged(&self, _socket: SocketId) -> Option<u64> {
         None
     }

@@ -157,6 +157,30 @@ fn options_that_vanish_in_mid_stream_leave_plain_tcp() {
     }
 }
 
+/// The engine used to end a second after the kernel had closed, whatever it still had queued.
+#[test]
+fn stream_of_plain_tcp_that_outlasts_the_peers_by_seconds_arrives_whole() {
+    let distant = Conditions { delay: Duration::from_millis(50), drop_every: 0 };
+    for role in ROLES {
+        let Some(world) = world(&[distant]) else { return };
+        *world.control(0).strip.lock().expect("no panic") = Some(Stage::AfterSyn);
+        let case = Case::new(role, Family::V4);
+        let (size, kernel_sends) = (MIB / 16, Some(1000));
+        let case = Case { size, kernel_sends, becomes_tcp: true, ..case };
+        thread::scope(|scope| {
+            // In parallel to both halves: the kernel's last byte waits for what `transfer` carries
+            // out meanwhile.
+            scope.spawn(|| {
+                wait_until(|| world.carried(0) > 20_000);
+                world.control(0).cut.store(true, Ordering::Relaxed);
+                thread::sleep(Duration::from_millis(1500));
+                world.control(0).cut.store(false, Ordering::Relaxed);
+            });
+            transfer(&world, &case, |_| {});
+        });
+    }
+}
+
 /// Options vanish after some bytes; `take_away` returns whether it could remove them.
 ///
 /// What we send must arrive whole. What the kernel sends is whole in most attempts: Linux 6.18

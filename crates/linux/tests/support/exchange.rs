@@ -18,6 +18,8 @@ use wire::Payload;
 const CHUNK: u32 = 1 << 16;
 /// What is written before a pause (the kernel's `mptcp_connect -j`).
 const PROLOGUE: u32 = 100;
+/// Time between two reads of what the peer has acknowledged.
+const REREAD: base::Duration = base::Duration::from_millis(10);
 
 /// When an end closes its direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +45,8 @@ pub(crate) struct Exchange {
     pub closed: bool,
     /// Resets the connection after receiving this many bytes.
     pub abort_at: Option<usize>,
-    /// Plain TCP is closed only after TIME-WAIT: the exchange is over when both ends have closed.
+    /// Plain TCP is closed only after TIME-WAIT: the exchange is over when both ends have closed
+    /// and the peer has acknowledged everything.
     pub is_tcp: bool,
     /// Time to wait after the first bytes.
     pub pause: Duration,
@@ -52,6 +55,10 @@ pub(crate) struct Exchange {
     connected_at: Option<Instant>,
     /// When the peer had closed and everything was written.
     over_at: Option<Instant>,
+    /// The peer has acknowledged everything.
+    acknowledged: bool,
+    /// When the acknowledgements are to be read again.
+    rereads_at: Option<Instant>,
 }
 
 impl Exchange {
@@ -73,6 +80,8 @@ impl Exchange {
             socket: None,
             connected_at: None,
             over_at: None,
+            acknowledged: false,
+            rereads_at: None,
         }
     }
 
@@ -101,6 +110,11 @@ impl Exchange {
         }
         if self.peer_closed {
             self.over_at.get_or_insert(host.now());
+            // A peer may close while much of ours is still queued, and nothing tells of the last
+            // acknowledgement.
+            let acknowledged = host.acknowledged(socket);
+            self.acknowledged = acknowledged.is_none_or(|bytes| bytes >= self.content.len().into());
+            self.rereads_at = (!self.acknowledged).then(|| host.now() + REREAD);
         }
     }
 
@@ -172,7 +186,8 @@ impl Application for Exchange {
     }
 
     fn poll_deadline(&self) -> Option<Instant> {
-        self.resumes_at.filter(|_| self.sent <= PROLOGUE)
+        let resumes_at = self.resumes_at.filter(|_| self.sent <= PROLOGUE);
+        [resumes_at, self.rereads_at].into_iter().flatten().min()
     }
 
     fn on_timeout(&mut self, host: &mut dyn StreamHost) {
@@ -182,7 +197,7 @@ impl Application for Exchange {
     }
 
     fn is_done(&self) -> bool {
-        let over = self.is_tcp && self.shut && self.peer_closed;
+        let over = self.is_tcp && self.shut && self.peer_closed && self.acknowledged;
         self.closed || self.failure.is_some() || over
     }
 }
