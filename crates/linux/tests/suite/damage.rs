@@ -104,6 +104,17 @@ fn damage_to_one_of_two_subflows_is_told_by_the_engine_and_ends_it_alone() {
     }
 }
 
+/// Takes a probe of Linux (6.18) out of what came after damage: where all data are acknowledged and
+/// the window is closed, it sends the last byte again (`mptcp_sendmsg_frag`), and between the
+/// MP_FAIL and its own infinite mapping this byte has no mapping, so that it counts as data.
+fn take_probe_out(came: &mut Vec<u8>, sent: &[u8]) {
+    if came.len() == sent.len() + 1 {
+        let same = came.iter().rev().zip(sent.iter().rev()).take_while(|(one, other)| one == other);
+        let place = came.len() - 1 - same.count();
+        assert_eq!(came.remove(place), sent[place - 1], "not the last byte again");
+    }
+}
+
 /// Of the bytes that came one differs.
 fn assert_one_differs(came: &[u8], sent: &[u8]) {
     assert_eq!(came.len(), sent.len());
@@ -131,11 +142,14 @@ fn falls_back(role: Role, way: Way) -> Option<World> {
     let what = format!("{role:?} {way:?}, {:?}", counts(&world));
     let engine = engine.unwrap_or_else(|failure| panic!("engine: {failure:?} ({what})"));
     let kernel = kernel.unwrap_or_else(|failure| panic!("kernel: {failure:?} ({what})"));
-    let (whole, damaged) = match way {
+    let (whole, mut damaged) = match way {
         Way::FromEngine => (engine, kernel),
         Way::ToEngine => (kernel, engine),
     };
     assert!(whole == content, "{role:?} {way:?}: contents differ");
+    if way == Way::ToEngine {
+        take_probe_out(&mut damaged, &content);
+    }
     assert_one_differs(&damaged, &content);
     Some(world)
 }

@@ -15,6 +15,7 @@ use crate::strip::Stage;
 use crate::timekeeping;
 use crate::world::{Family, PATIENCE, World, comes_true, wait_until};
 use linux::PathSwitch;
+use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -185,9 +186,13 @@ fn stream_of_plain_tcp_that_outlasts_the_peers_by_seconds_arrives_whole() {
 ///
 /// What we send must arrive whole. What the kernel sends is whole in most attempts: Linux 6.18
 /// loses the end of its own stream now and then when it falls back so late, between two kernels
-/// too, and closes as if nothing were missing. Then it is tried again. So it is after a reset: a
-/// host that retransmitted data on the level of the connection may not fall back (RFC 8684 s3.7,
-/// `allow_infinite_fallback` in the kernel), and on a busy machine that happens.
+/// too, and closes as if nothing were missing. Then it is tried again. In one of some thousand
+/// attempts on a busy machine its application then waits for good, to write and to read, though
+/// it acknowledged everything that we sent and our FIN: this is tried again, too.
+///
+/// So it is after a reset: a host that retransmitted data on the level of the connection may not
+/// fall back (RFC 8684 s3.7, `allow_infinite_fallback` in the kernel), and on a busy machine that
+/// happens.
 pub(crate) fn vanish_in_mid_stream(role: Role, take_away: impl Fn(&World) -> bool + Sync) {
     timekeeping::attempt(ATTEMPTS, || vanish_once(role, &take_away));
 }
@@ -216,10 +221,15 @@ fn vanish_once(role: Role, take_away: &(impl Fn(&World) -> bool + Sync)) -> Resu
     if again > 0 && !content.starts_with(&engine) {
         return Err(format!("{role:?}: the kernel retransmitted {again} times and fell back"));
     }
-    let kernel = ends.kernel.expect("no failure");
-    assert!(kernel == content, "{role:?}: what the kernel received differs");
     assert!(content.starts_with(&engine), "{role:?}: what the engine received differs");
     let lost = content.len() - engine.len();
+    match ends.kernel {
+        Err(error) if lost > 0 && error.kind() == ErrorKind::WouldBlock => {}
+        kernel => {
+            let kernel = kernel.expect("no failure");
+            assert!(kernel == content, "{role:?}: what the kernel received differs");
+        }
+    }
     (lost == 0)
         .then_some(())
         .ok_or(format!("{role:?}: the kernel closed before its last {lost} bytes"))

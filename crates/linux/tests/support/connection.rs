@@ -195,10 +195,11 @@ fn engine(
     }
     ready.send(live.path_switch()).expect("somebody who waits");
     let patience = PATIENCE + Duration::from_secs((case.size / (4 * MIB)) as u64);
-    run_for(&mut live, patience).expect("a run");
+    let end = run_for(&mut live, patience).expect("a run");
     let application = live.into_application();
     let took = application.took();
-    (application.failure.map_or(Ok(application.received), Err), took)
+    let late = (end == End::Stopped).then_some(StreamFailure::TimedOut);
+    (application.failure.or(late).map_or(Ok(application.received), Err), took)
 }
 
 /// Run an engine to its end, or to the end of patience.
