@@ -105,13 +105,14 @@ fn damage_to_one_of_two_subflows_is_told_by_the_engine_and_ends_it_alone() {
 }
 
 /// Takes a probe of Linux (6.18) out of what came after damage: where all data are acknowledged and
-/// the window is closed, it sends the last byte again (`mptcp_sendmsg_frag`), and between the
-/// MP_FAIL and its own infinite mapping this byte has no mapping, so that it counts as data.
+/// the window is closed, it sends the next byte with the number of the last one
+/// (`mptcp_sendmsg_frag`), and between the MP_FAIL and its own infinite mapping without any
+/// mapping, so that the byte counts as data.
 fn take_probe_out(came: &mut Vec<u8>, sent: &[u8]) {
     if came.len() == sent.len() + 1 {
         let same = came.iter().rev().zip(sent.iter().rev()).take_while(|(one, other)| one == other);
         let place = came.len() - 1 - same.count();
-        assert_eq!(came.remove(place), sent[place - 1], "not the last byte again");
+        assert_eq!(came.remove(place), sent[place], "not the next byte");
     }
 }
 
