@@ -137,12 +137,16 @@ impl<A: Application> Host<A> {
         self.counters
     }
 
-    /// Payload bytes first sent on each interface, over all sockets.
+    /// Payload bytes first sent on each interface, over all sockets, and those that wait to be sent
+    /// there.
     pub(crate) fn first_sent(&self) -> Vec<u64> {
         let mut sent = SentRecord::default();
         for socket in (0..self.owners.0.len() as u32).map(SocketId) {
             if let Some(info) = self.stack.info(socket) {
                 sent.add(&info, InterfaceId::index);
+                for path in &info.paths {
+                    sent.first_sent_bytes[path.interface.index()] += path.queued_bytes;
+                }
             }
         }
         sent.first_sent_bytes

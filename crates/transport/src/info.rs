@@ -130,6 +130,8 @@ pub struct PathInfo {
     pub is_over: bool,
     /// Payload bytes sent first on this path.
     pub first_sent_bytes: u64,
+    /// Payload bytes that MPTCP's scheduler passed to this path alone and that wait to be sent.
+    pub queued_bytes: u64,
     /// Retransmissions on this path, in segments.
     pub segs_retrans: u64,
     /// Retransmissions that a D-SACK showed to be unnecessary, in segments (RFC 3708).

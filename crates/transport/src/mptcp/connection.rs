@@ -442,9 +442,10 @@ impl Endpoint for Connection {
 
     fn info(&self) -> ConnectionInfo {
         let queue = &self.sender.queue;
+        let numbers = (!self.is_plain()).then_some(&self.numbers);
         ConnectionInfo {
             protocol: Protocol::Mptcp,
-            paths: self.subflows.infos(&self.sender, &self.controller),
+            paths: self.subflows.infos(&self.sender, numbers, &self.controller),
             retired: self.subflows.retired().to_vec(),
             fallback: self.is_plain(),
             snd_una: self.numbers.una(queue.una()),

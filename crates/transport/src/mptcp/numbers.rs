@@ -62,6 +62,11 @@ impl SendNumbers {
         dsn.wrapping_sub(self.first_dsn)
     }
 
+    /// The offset of a number that is to be sent, which is near `una`.
+    pub(super) const fn offset_near(&self, number: DataNumber, una: u64) -> u64 {
+        self.offset(number.expand(self.dsn(una)))
+    }
+
     /// Whether the last data acknowledgement was the same, so that this one says nothing new.
     #[inline]
     pub(super) fn is_repeated(&self, ack: DataNumber, window: u64) -> bool {

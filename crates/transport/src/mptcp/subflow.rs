@@ -2,19 +2,20 @@
 
 use super::fallback::Announcement;
 use super::mappings::ReceivedMappings;
+use super::numbers::SendNumbers;
 use super::opening::SYN_REPETITIONS;
 use super::priority::Priority;
 use super::remove_addr::RemovalCheck;
 use super::stage::{Handshake, Stage};
 use crate::congestion::Controller;
 use crate::info::PathInfo;
-use crate::multipath::{PathAccount, Signs};
+use crate::multipath::{PathAccount, SendQueue, Signs};
 use crate::path_manager::Ending;
 use crate::socket::SocketError;
 use crate::tcp::multipath::{SegmentInfo, TimerSignals};
 use crate::tcp::subflow::Subflow;
 use base::{Instant, InterfaceId, PathId};
-use wire::mptcp::{Mapping, MptcpOption};
+use wire::mptcp::{DataNumber, Mapping, MptcpOption};
 use wire::{Flags, Payload, TcpSegment};
 
 /// The address identifiers of a subflow (RFC 8684 s3.2).
@@ -260,9 +261,26 @@ impl SubflowEntry {
         (unmapped || segment.fin || pending).then_some(Announcement::Nothing)
     }
 
-    /// Its state, for measurement; `sent`: what was passed to it.
-    pub fn info(&self, controller: &Controller, sent: PathAccount) -> PathInfo {
+    /// Bytes of `queue` that were passed to it alone and wait to be sent. `numbers`: `None` after a
+    /// fallback.
+    fn queued_bytes(&self, queue: &SendQueue, numbers: Option<&SendNumbers>) -> u64 {
+        let Some(numbers) = numbers else { return self.tcp.unsent() };
+        let bytes = |(number, len): (DataNumber, u16)| {
+            let offset = numbers.offset_near(number, queue.una());
+            queue.bytes_on_only(self.path, offset..offset.saturating_add(len.into()))
+        };
+        self.tcp.unsent_data().map(bytes).sum()
+    }
+
+    /// Its state, for measurement; `sent`: what was passed to it of `queue`.
+    pub(super) fn info(
+        &self,
+        controller: &Controller,
+        sent: PathAccount,
+        (queue, numbers): (&SendQueue, Option<&SendNumbers>),
+    ) -> PathInfo {
         let tcp = self.tcp.info(controller);
+        let queued_bytes = self.queued_bytes(queue, numbers).min(sent.first_sent_bytes);
         PathInfo {
             path: self.path,
             interface: self.interface,
@@ -271,7 +289,8 @@ impl SubflowEntry {
             backup: self.is_backup(),
             probing: false,
             is_over: tcp.is_over(),
-            first_sent_bytes: sent.first_sent_bytes,
+            first_sent_bytes: sent.first_sent_bytes - queued_bytes,
+            queued_bytes,
             segs_retrans: tcp.segs_retrans,
             spurious_retrans: tcp.spurious_retrans,
             reinjected_bytes: sent.reinjected_bytes,

@@ -1,6 +1,7 @@
 //! All subflows of a connection by their path numbers, and which of them may have something to
 //! send.
 
+use super::numbers::SendNumbers;
 use super::remove_addr::RemovalCheck;
 use super::stage::Stage;
 use super::subflow::SubflowEntry;
@@ -250,11 +251,17 @@ impl Subflows {
         self.queue.is_empty()
     }
 
-    /// Their state, for measurement.
-    pub fn infos(&self, sender: &Sender, controller: &Controller) -> Vec<PathInfo> {
+    /// Their state, for measurement. `numbers`: `None` after a fallback.
+    pub(super) fn infos(
+        &self,
+        sender: &Sender,
+        numbers: Option<&SendNumbers>,
+        controller: &Controller,
+    ) -> Vec<PathInfo> {
+        let data = (&sender.queue, numbers);
         let info = |entry: &SubflowEntry| {
-            let probing = sender.is_probing(entry.path);
-            PathInfo { probing, ..entry.info(controller, sender.account(entry.path)) }
+            let (probing, sent) = (sender.is_probing(entry.path), sender.account(entry.path));
+            PathInfo { probing, ..entry.info(controller, sent, data) }
         };
         self.entries.iter().map(info).collect()
     }

@@ -169,6 +169,19 @@ impl SendQueue {
         self.segments.front().map(|head| head.offset.max(self.una))
     }
 
+    /// Bytes of `range` that were passed to `path` alone and are not acknowledged.
+    pub fn bytes_on_only(&self, path: PathId, range: Range<u64>) -> u64 {
+        let only = PathSet::EMPTY.with(path);
+        let first = self.segments.partition_point(|segment| segment.end() <= range.start);
+        let within = self.segments.range(first..).take_while(|known| known.offset < range.end);
+        let ours = within.filter(|segment| segment.paths == only);
+        let bytes = |segment: &DataSegment| {
+            let start = segment.offset.max(range.start).max(self.una);
+            segment.end().min(range.end).saturating_sub(start)
+        };
+        ours.map(bytes).sum()
+    }
+
     /// Everything below `up_to` is acknowledged. Whether anything new is.
     pub fn on_ack(&mut self, up_to: u64) -> bool {
         debug_assert!(up_to <= self.nxt, "acknowledged before it was sent");

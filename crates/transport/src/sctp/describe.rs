@@ -82,6 +82,7 @@ fn path_info(ends: &Ends, pair: &Pair, path: PathId, tcp: TcpInfo) -> PathInfo {
         probing: false,
         is_over: tcp.is_over(),
         first_sent_bytes: 0,
+        queued_bytes: 0,
         segs_retrans: 0,
         spurious_retrans: 0,
         reinjected_bytes: 0,

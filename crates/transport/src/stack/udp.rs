@@ -141,6 +141,7 @@ impl Stack {
             probing: false,
             is_over: false,
             first_sent_bytes: udp.sent_bytes,
+            queued_bytes: 0,
             segs_retrans: 0,
             spurious_retrans: 0,
             reinjected_bytes: 0,

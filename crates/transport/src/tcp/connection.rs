@@ -225,6 +225,7 @@ impl Endpoint for Connection {
             probing: false,
             is_over: tcp.is_over(),
             first_sent_bytes: tcp.bytes_sent.saturating_sub(tcp.bytes_retrans),
+            queued_bytes: 0,
             segs_retrans: tcp.segs_retrans,
             spurious_retrans: tcp.spurious_retrans,
             reinjected_bytes: 0,

@@ -247,6 +247,12 @@ impl Multipath {
         self.mappings.left_from(offset)
     }
 
+    /// The data of the connection that are mapped at or after `offset`, last ones first: their
+    /// first number and their length.
+    pub(crate) fn data_from(&self, offset: u64) -> impl Iterator<Item = (DataNumber, u16)> {
+        self.mappings.data_from(offset)
+    }
+
     /// Whether mappings are offload buffers.
     pub const fn is_buffered(&self) -> bool {
         self.mappings.are_joined() && !self.fallen_back

@@ -108,6 +108,17 @@ impl SentMappings {
         u8::try_from(count).unwrap_or(u8::MAX)
     }
 
+    /// The data of the connection that are mapped at or after `offset`, last ones first: their
+    /// first number and their length.
+    pub(crate) fn data_from(&self, offset: u64) -> impl Iterator<Item = (DataNumber, u16)> {
+        let later = self.mappings.iter().rev().take_while(move |mapping| mapping.end() > offset);
+        later.map(move |mapping| {
+            // The part before it is shorter than the mapping.
+            let before = offset.saturating_sub(mapping.offset) as u16;
+            (advanced(mapping.dsn, before), mapping.bytes() - before)
+        })
+    }
+
     /// Whether mappings are offload buffers.
     pub(crate) const fn are_joined(&self) -> bool {
         self.joined
@@ -218,6 +229,20 @@ mod tests {
         mappings.push_joined(map(0, 9000), 0, goal);
         let counts = [0, 1, 4000, 8000, 8001].map(|offset| mappings.buffers_from(offset));
         assert_eq!(counts, [3, 2, 2, 1, 0]);
+    }
+
+    #[test]
+    fn data_from_an_offset_begin_within_a_mapping() {
+        let mut mappings = SentMappings::default();
+        for (offset, len) in [(0, 1000), (1000, 500), (1500, 700)] {
+            mappings.push(map(offset, len));
+        }
+        mappings.push(SentMapping { len: 1, fin: true, ..map(2200, 1) });
+        let from = |offset| mappings.data_from(offset).collect::<Vec<_>>();
+        let long = DataNumber::Long;
+        assert_eq!(from(1200), [(long(8500), 700), (long(8200), 300)]);
+        assert_eq!(from(1500), [(long(8500), 700)]);
+        assert_eq!(from(2200), []);
     }
 
     #[test]

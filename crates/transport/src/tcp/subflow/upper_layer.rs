@@ -13,7 +13,7 @@ use crate::tcp::sender::SEGS_PER_BUFFER;
 use crate::tcp::sent_mappings::SentMapping;
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
-use wire::mptcp::MptcpOption;
+use wire::mptcp::{DataNumber, MptcpOption};
 use wire::{Packet, Payload};
 
 /// Calls of a socket.
@@ -144,6 +144,12 @@ impl Subflow {
     /// Queued bytes that were never sent.
     pub fn unsent(&self) -> u64 {
         self.tx.unsent()
+    }
+
+    /// Queued data of the connection that were never sent here, last ones first: their first number
+    /// and their length.
+    pub fn unsent_data(&self) -> impl Iterator<Item = (DataNumber, u16)> {
+        self.mp.iter().flat_map(|mp| mp.data_from(self.tx.nxt()))
     }
 
     /// Offset of the next byte to be queued.
