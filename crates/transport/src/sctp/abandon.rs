@@ -253,15 +253,19 @@ impl Sender {
                 last = Some(data);
             }
         }
-        if let Some(Sent { fragment: Fragment { stream, ppid, .. }, .. }) = last {
-            self.abandonment.failed.push(SendFailure { stream, ppid, sent: true });
-        }
         let bound = self.cmt.as_mut().and_then(|cmt| cmt.binding.as_mut());
-        let left = self.streams.abandon(message) + bound.map_or(0, |bound| bound.remove(message));
+        let bound = bound.and_then(|bound| bound.remove(message));
+        let rest = self.streams.abandon(message).or(bound);
+        // What was sent may be acknowledged beyond a gap for good.
+        let any = last.as_ref().map(|sent| &sent.fragment).or(rest.as_ref());
+        if let Some(Fragment { stream, ppid, .. }) = any {
+            let failure = SendFailure { stream: *stream, ppid: *ppid, sent: true };
+            self.abandonment.failed.push(failure);
+        }
         // All that was sent may have arrived: FORWARD TSN must skip a TSN more to be heard. With
         // DATA the receiver would otherwise take the next message for the rest of this one.
-        if let (true, Some(last)) = (left > 0, last) {
-            let fragment = Fragment { payload: Payload::default(), ..last.fragment };
+        if let Some(rest) = rest {
+            let fragment = Fragment { payload: Payload::default(), ..rest };
             self.consume(now, PathId(0), fragment);
         }
     }

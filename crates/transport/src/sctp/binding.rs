@@ -380,8 +380,9 @@ impl Binding {
         }
     }
 
-    /// Drops the fragments of a message that is given up; returns their bytes.
-    pub(super) fn remove(&mut self, message: MessageKey) -> u64 {
+    /// Drops the fragments of a message that is given up; returns one of them.
+    pub(super) fn remove(&mut self, message: MessageKey) -> Option<Fragment> {
+        let removed = self.fragments().find(|fragment| fragment.message == message).cloned();
         let (mut bytes, mut count) = (0, 0);
         for queue in &mut self.queues {
             let before = (queue.bytes, queue.waiting.len());
@@ -404,7 +405,7 @@ impl Binding {
             self.begun = None;
         }
         self.find_ahead();
-        bytes
+        removed
     }
 
     /// All fragments, in no order.

@@ -429,3 +429,50 @@ proptest! {
         replay(&world, &ops)?;
     }
 }
+
+/// Regression: the first fragment of a message arrived behind a gap, was acknowledged for good, and
+/// the message was abandoned before its rest was sent. No TSN was skipped for it, and the receiver
+/// refused the next message.
+#[test]
+fn message_whose_sent_part_is_acknowledged_for_good_is_given_up_with_a_tsn_more() {
+    let world = World {
+        paths: 3,
+        cmt: Some((24_620, 0, 2, 1)),
+        interleaving: false,
+        nr_sack: true,
+        order: 4,
+        buffers: (15_167, 16_286),
+        nagle: true,
+        reneging: false,
+    };
+    let of = |side: Side, stream: u16, len: usize, reliability: Reliability| Op::Send {
+        side,
+        stream,
+        len,
+        unordered: false,
+        reliability,
+    };
+    let reliable = |side, stream, len| of(side, stream, len, Reliability::Full);
+    let ops = [
+        Op::Address(false),
+        reliable(Client, 0, 2),
+        reliable(Client, 0, 2),
+        reliable(Client, 0, 2),
+        Op::Reading(Client, false),
+        reliable(Server, 0, 2143),
+        Op::Next(Server, 1, None, 2),
+        reliable(Server, 0, 4880),
+        Op::Advance(320),
+        Op::Advance(394),
+        Op::Advance(546),
+        Op::Next(Server, 0, None, 4),
+        reliable(Server, 1, 5069),
+        reliable(Server, 0, 1205),
+        reliable(Server, 1, 1000),
+        of(Server, 0, 4244, Reliability::Priority(0)),
+        reliable(Server, 0, 1309),
+        Op::Advance(40),
+        reliable(Server, 0, 5245),
+    ];
+    replay(&world, &ops).unwrap();
+}

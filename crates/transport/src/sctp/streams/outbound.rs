@@ -343,20 +343,20 @@ impl OutboundStreams {
         Some(Dropped { message: key, stream: id, ppid: queued.ppid, bytes })
     }
 
-    /// Drops the rest of a message that has begun; returns its bytes.
+    /// Drops the rest of a message that has begun; returns it as one fragment.
     ///
     /// With DATA the association then skips one TSN with the message: for the receiver a first
     /// fragment next to one that is not the last would be a protocol violation.
-    pub fn abandon(&mut self, message: MessageKey) -> u64 {
-        let Some(id) = self.begun.remove(&message) else { return 0 };
-        let Some(stream) = self.streams.get_mut(id) else { return 0 };
-        let Some(head) = stream.queue.pop_front_if(|head| head.key == message) else { return 0 };
-        let left = u64::from(head.left());
-        self.queued_bytes -= left;
+    pub fn abandon(&mut self, message: MessageKey) -> Option<Fragment> {
+        let id = self.begun.remove(&message)?;
+        let stream = self.streams.get_mut(id)?;
+        let mut head = stream.queue.pop_front_if(|head| head.key == message)?;
+        let (rest, _) = head.cut(id, head.left());
+        self.queued_bytes -= u64::from(rest.payload.len());
         self.started = None;
         let head = stream.head();
         self.scheduler.served(id, &mut stream.share, 0, head);
-        left
+        Some(rest)
     }
 
     /// Priority of a stream for [`StreamOrder::Priority`]: the lowest value is served first.

@@ -299,10 +299,11 @@ fn rest_of_an_abandoned_message_is_dropped() {
     let mut out = fcfs(Framing::Data);
     out.push(message(0, 100)).unwrap();
     out.push(message(1, 10)).unwrap();
-    assert_eq!(out.abandon(MessageKey(0)), 0, "it has not begun");
+    assert!(out.abandon(MessageKey(0)).is_none(), "it has not begun");
     out.take(30);
-    assert_eq!(out.abandon(MessageKey(0)), 70);
-    assert_eq!(out.abandon(MessageKey(0)), 0);
+    let rest = out.abandon(MessageKey(0)).expect("a rest");
+    assert_eq!((rest.message, rest.payload.len(), rest.is_last()), (MessageKey(0), 70, true));
+    assert!(out.abandon(MessageKey(0)).is_none());
     out.push(message(0, 5)).unwrap();
     let rest = drain(&mut out, 100);
     assert_eq!(order_of(&rest), [1, 0]);
