@@ -112,6 +112,7 @@ impl SentMappings {
     /// first number and their length.
     pub(crate) fn data_from(&self, offset: u64) -> impl Iterator<Item = (DataNumber, u16)> {
         let later = self.mappings.iter().rev().take_while(move |mapping| mapping.end() > offset);
+        let later = later.filter(|mapping| mapping.bytes() > 0);
         later.map(move |mapping| {
             // The part before it is shorter than the mapping.
             let before = offset.saturating_sub(mapping.offset) as u16;
