@@ -318,7 +318,7 @@ impl Receiver {
                 self.buffer.on_announced(window);
                 window
             }
-            Some(SharedWindow::Room { space, left }) => self.window_of(space, shift).max(left),
+            Some(SharedWindow::Room { space, left }) => self.window_of(space, left, shift),
             None => self.own_window(shift),
         }
     }
@@ -331,9 +331,10 @@ impl Receiver {
     /// The part of the connection's space that this subflow has earned, which may be less than what
     /// is left of its window: Linux forgets what a subflow announced before each packet with a
     /// DATA_ACK (`mptcp_established_options_dss`), so that `tcp_select_window` may shrink it. Only
-    /// the right edge of the connection never moves left (`mptcp_set_rwin`).
-    fn window_of(&mut self, space: Space, shift: u8) -> u32 {
-        let window = self.buffer.select_of(space.free, space.full, shift);
+    /// the right edge of the connection never moves left, `left` bytes from here
+    /// (`mptcp_set_rwin`); a window that is raised to it is the subflow's (`rcv_wnd`).
+    fn window_of(&mut self, space: Space, left: u32, shift: u8) -> u32 {
+        let window = self.buffer.select_of(space.free, space.full, shift).max(left);
         self.buffer.on_announced(window);
         window
     }
@@ -692,20 +693,42 @@ mod tests {
         assert_eq!(receiver.announce_window(7, false), 62_464 / 128, "it opens");
     }
 
+    /// Regression: the second subflow of a kernel that had announced 331,760 bytes, the rest of the
+    /// connection's window, had earned them with its first segment (`tcp_set_window_clamp`); ours
+    /// had the 64 kB of its handshake.
+    #[test]
+    fn first_segment_of_a_subflow_earns_the_window_raised_to_the_edge_of_the_connection() {
+        let mut receiver = receiver();
+        let space = Space { free: 600_000, full: 700_000 };
+        receiver.on_connection_read(400_000);
+        receiver.share_window(SharedWindow::Room { space, left: 331_776 });
+        assert_eq!(receiver.announce_window(7, false), (331_776 / 128) as u16);
+        let whole = Accepted { offset: 0, skipped: 0, len: 1424 };
+        let payload = Payload::virtual_range(1, 0, 1424);
+        assert_eq!(receiver.insert(arrived(1424, 2304), whole, payload), Inserted::InOrder);
+        receiver.share_window(SharedWindow::Room { space, left: 100_000 });
+        let window = u32::from(receiver.announce_window(7, false)) * 128;
+        assert!((331_776..340_000).contains(&window), "{window}");
+    }
+
+    fn arrived(len: u32, truesize: u32) -> ArrivedData {
+        ArrivedData {
+            now: Instant::ZERO,
+            segment_len: len,
+            truesize,
+            sack_bytes: 0,
+            push: false,
+            acks_held: false,
+            rto: Duration::ZERO,
+        }
+    }
+
     #[test]
     fn fin_is_reached_once_the_gap_before_it_is_filled() {
         let mut receiver = receiver();
         receiver.on_fin(5);
         assert!(!receiver.reaches_fin());
-        let arrived = ArrivedData {
-            now: Instant::ZERO,
-            segment_len: 5,
-            truesize: 500,
-            sack_bytes: 0,
-            push: false,
-            acks_held: false,
-            rto: Duration::ZERO,
-        };
+        let arrived = arrived(5, 500);
         let payload = || Payload::virtual_range(1, 0, 5);
         let whole = Accepted { offset: 0, skipped: 0, len: 5 };
         assert_eq!(receiver.insert(arrived, whole, payload()), Inserted::InOrder);
