@@ -232,10 +232,20 @@ impl Fabric {
             attached.link.take(cx, packet, len);
         }
         self.queue.set_at(attached.target, attached.next_poll());
-        let attached = &self.links[up.index()];
-        let now = (!proxy.to_server.is_empty()).then_some(cx.now);
-        let next = attached.next_poll();
-        let next = [now, proxy.deadline()].into_iter().flatten().fold(next, Instant::min);
+        let up = *up;
+        self.schedule(cx.now, up);
+    }
+
+    /// Schedules the next event of a link. Of the link to a proxy it is also when a timer of the
+    /// proxy is due or a packet for the server waits there.
+    fn schedule(&mut self, now: Instant, link: LinkId) {
+        let attached = &self.links[link.index()];
+        let mut next = attached.next_poll();
+        if let ProxyEnd::Far(number) = attached.proxy {
+            let proxy = &self.proxies[number as usize].proxy;
+            let waiting = (!proxy.to_server.is_empty()).then_some(now);
+            next = [waiting, proxy.deadline()].into_iter().flatten().fold(next, Instant::min);
+        }
         self.queue.set_at(attached.target, next);
     }
 
@@ -306,7 +316,7 @@ impl Fabric {
             return self.pass_on(cx, link, packet, len);
         }
         attached.link.take(cx, packet, len);
-        self.queue.set_at(attached.target, attached.next_poll());
+        self.schedule(cx.now, link);
     }
 
     /// Forward a packet that came out of `link` at the router there.
@@ -614,7 +624,7 @@ impl Fabric {
         attached.is_wire = false;
         attached.check_special();
         attached.link.apply(cx, change);
-        self.queue.set_at(attached.target, attached.next_poll());
+        self.schedule(cx.now, link);
     }
 
     /// Capture the packets that pass interfaces of a host, or no longer. Returns the last capture.

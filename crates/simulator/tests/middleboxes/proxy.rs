@@ -2,8 +2,10 @@
 
 use base::{Duration, Rate};
 use harness::RunRecord;
-use network::{Capacity, Limit, LinkConfig, LossConfig};
-use simulator::{Carrier, Multipath, PathSetup, RunSetup, SharedLink, simulate};
+use network::{Capacity, Limit, LinkChange, LinkConfig, LossConfig};
+use simulator::{
+    Carrier, Direction, Multipath, PathEvent, PathSetup, RunSetup, SharedLink, simulate,
+};
 use traffic::Traffic;
 use transport::Protocol;
 
@@ -52,5 +54,33 @@ fn mptcp_is_tcp_on_the_first_path_and_does_not_join_another_one() {
         assert!(record.outcome.is_complete() && record.measured().failure.is_none(), "{proxies:?}");
         let sent = &record.measured().sent.first_sent_bytes;
         assert_eq!(sent.get(carries).copied(), Some(BYTES), "{proxies:?}: {sent:?}");
+    }
+}
+
+/// The delay of a burst after an idle time over a path with a proxy, on which `p` of the packets to
+/// the proxy are lost.
+fn burst(p: f64, seed: u64, events: Vec<PathEvent>) -> f64 {
+    let down = LinkConfig {
+        capacity: Capacity::Rate(Rate::from_mbit(2)),
+        delay: Duration::from_millis(10),
+        ..LinkConfig::default()
+    };
+    let up = LinkConfig { loss: LossConfig::Bernoulli { p }, ..down.clone() };
+    let path = PathSetup { name: "p".to_owned(), down, up, events };
+    let traffic = Traffic::Burst { segments: 12, segment_bytes: 1420 };
+    let mut setup = RunSetup::new(vec![path], Carrier::Single(Protocol::Tcp), traffic);
+    setup.network.proxies = vec![0];
+    setup.seed = seed;
+    simulate(&setup).unwrap().outcome.value.unwrap()
+}
+
+#[test]
+fn timers_of_a_proxy_outlast_changes_of_its_link_and_lost_packets() {
+    let same = LinkChange::Delay(Duration::from_millis(10));
+    let at = Duration::from_millis(300);
+    let changed = burst(0.0, 1, vec![PathEvent { at, direction: Direction::Both, change: same }]);
+    assert_eq!(changed, burst(0.0, 1, Vec::new()), "the same delay again changes nothing");
+    for seed in 1..=20 {
+        assert!(burst(0.3, seed, Vec::new()) < 60.0, "seed {seed}");
     }
 }
