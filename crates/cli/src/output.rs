@@ -1,5 +1,6 @@
 //! Writing to standard output and standard error without ever failing on a closed pipe.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +34,7 @@ pub(crate) fn is_unprinted() -> bool {
 
 /// A message on standard error.
 pub(crate) fn message(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text));
 }
 
 /// An error message.
@@ -44,6 +45,16 @@ pub(crate) fn error(text: &impl std::fmt::Display) {
 /// Columns that the text takes on a terminal.
 pub(crate) fn width_of(text: &str) -> usize {
     console::measure_text_width(text)
+}
+
+/// Text without control characters, except line breaks: names and titles in input do not control
+/// a terminal.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    let is_harmful = |c: char| c.is_control() && c != '\n';
+    match text.contains(is_harmful) {
+        true => Cow::Owned(text.replace(is_harmful, "\u{fffd}")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// `1 run`, `2 runs`.
@@ -153,7 +164,8 @@ impl Screen {
     pub(crate) fn wrap(&self, text: &mut String, first: &str, content: &str, style: &str) {
         let indent = width_of(first);
         let width = self.width.filter(|width| *width > indent + LEAST_ROOM).unwrap_or(usize::MAX);
-        let mut rest = content;
+        let content = harmless(content);
+        let mut rest = content.as_ref();
         let mut prefix = first.to_owned();
         loop {
             let at = break_at(rest, width - indent);
@@ -194,6 +206,11 @@ mod tests {
         assert_eq!(wrapped(23, "note: ", content), "note: one two three\n      four five\n");
         assert_eq!(wrapped(80, "note: ", "short"), "note: short\n");
         assert_eq!(wrapped(20, "", ""), "\n");
+    }
+
+    #[test]
+    fn input_does_not_control_the_terminal() {
+        assert_eq!(wrapped(80, "note: ", "e\u{1b}[31m.csv"), "note: e\u{fffd}[31m.csv\n");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::columns::{Column, Table};
 use crate::exit::{FAILED, USAGE};
 use crate::meanings::kernel;
 use crate::options::ScenarioArgs;
-use crate::output::{Screen, error, message, print};
+use crate::output::{Screen, error, harmless, message, print};
 use crate::progress::real_time;
 use crate::save::{Overwrite, provenance, tell_of_copies, write_captures, write_folder};
 use crate::table::{paths, protocols};
@@ -197,7 +197,7 @@ fn save(
 pub(crate) fn table(scenario: &Scenario, study: &Study, number: u64, screen: Screen) -> String {
     let mut text = String::new();
     if let Some(title) = &scenario.about.title {
-        text.push_str(&format!("{}\n", screen.styled("1", title)));
+        text.push_str(&format!("{}\n", screen.styled("1", &harmless(title))));
     }
     let heading = format!(
         "{}; {}, hosts like {}; repetition {number}, seed {}",

@@ -1,7 +1,7 @@
 //! The table on standard output, as wide as the terminal allows; the verdict is its last line.
 
 use crate::columns::{Column, Table};
-use crate::output::{Screen, counted};
+use crate::output::{Screen, counted, harmless};
 use crate::{fairness, meanings, metrics, packets, why};
 use lab::answer::Stopped;
 use lab::comparison::Class;
@@ -97,7 +97,7 @@ fn heading(
     screen: Screen,
 ) {
     if let Some(title) = &scenario.about.title {
-        line(text, &screen.styled("1", title));
+        line(text, &screen.styled("1", &harmless(title)));
     }
     let (runs, stopped) = match (report.interrupted, scenario.runs) {
         (false, _) => (report.runs, String::new()),

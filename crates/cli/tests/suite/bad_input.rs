@@ -155,6 +155,23 @@ fn folder_that_cannot_be_written_is_refused_before_the_runs() {
 }
 
 #[test]
+fn control_characters_of_a_scenario_do_not_reach_the_terminal() {
+    let scratch = Scratch::new("controls");
+    scratch.file("a\u{1b}[2J.csv", "0,512000\n1,600000\n");
+    let title = "title = \"t\\u001b[31m\"\ntraffic = \"bulk:16KiB\"\nruns = 1\n";
+    let file =
+        scratch.file("study.toml", &format!("{title}[path.a]\ntrace = \"a\\u001b[2J.csv\"\n"));
+    for verb in ["compare", "run"] {
+        for more in [&[][..], &["--json"]] {
+            let output = anabranch(&[&[verb, &file], more].concat());
+            let said = stdout(&output) + &stderr(&output);
+            assert!(output.status.success() && said.contains("[2J.csv"), "{said}");
+            assert!(!said.contains('\u{1b}'), "{said}");
+        }
+    }
+}
+
+#[test]
 fn hostile_arguments_never_panic() {
     let long = "9".repeat(100_000);
     let strange =
