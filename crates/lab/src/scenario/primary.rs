@@ -61,12 +61,18 @@ impl Primary {
     }
 
     fn by_name(word: &str, paths: &[PathSpec]) -> Result<Primary, Complaint> {
+        let own = WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
         let exact = paths.iter().position(|path| path.name == word);
         let is_it = |path: &PathSpec| path.name.eq_ignore_ascii_case(word);
         if let Some(place) = exact.or_else(|| paths.iter().position(is_it)) {
-            return Ok(Primary::Path(place));
+            return match own {
+                None => Ok(Primary::Path(place)),
+                Some(_) => Err((
+                    format!("`{word}` may be the path of that name or the rule `{word}`"),
+                    "give the path another name".to_owned(),
+                )),
+            };
         }
-        let own = WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
         own.map(|(_, primary)| *primary).ok_or_else(|| {
             let names = paths.iter().map(|path| path.name.as_str());
             let known: Vec<&str> = WORDS.iter().map(|(name, _)| *name).chain(names).collect();

@@ -135,6 +135,9 @@ fn primaries_that_are_none() {
     ] {
         session.call(&[&paths[..], &["--traffic", "bulk:1s"], &more].concat());
     }
+    let paths = ["compare", "--path", "first=rate 5mbit", "--path", "b=rate 3mbit"];
+    let more = ["--traffic", "bulk:1s", "--protocols", "mptcp", "--primary", "first"];
+    session.call(&[&paths[..], &more].concat());
     session.end();
 }
 
