@@ -357,7 +357,11 @@ fn when(at: &Token) -> Result<(Duration, Option<Duration>), Refusal> {
         return Ok((time(text, 1)?, None));
     };
     let (begin, finish) = (time(start, 1)?, time(end, start.len() + 3)?);
-    if finish <= begin {
+    if finish == begin {
+        let help = "write a later end, or none: `@20s..35s`, `@20s`";
+        return Err(at.refuse(format!("`{}` ends when it begins", at.text), help));
+    }
+    if finish < begin {
         return Err(at.refuse(
             format!("`{}` ends before it begins", at.text),
             format!("write the earlier time first: `@{finish}..{begin}`"),

@@ -135,6 +135,7 @@ fn events_and_contradictions() {
             "rate 5mbit down",
             "rate 5mbit silent",
             "rate 5mbit down @35s..20s",
+            "rate 5mbit down @20s..20s",
             "rate 5mbit limit 10p @20s",
             "rate 5mbit down @700s",
             "rate 5mbit down @0s",
