@@ -82,26 +82,26 @@ impl Word {
     }
 }
 
+// Without a blank between a number and its unit, which would be two words of a path.
 const RATE: Form = Form::Regex(concat!(
-    r"^[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?",
-    r"((\.\.|\+-)[0-9.]+ ?[kKmMgGtT]?[bB][iI][tT](/s)?)?$"
+    r"^[0-9.]+[kKmMgGtT]?[bB][iI][tT](/s)?",
+    r"((\.\.|\+-)[0-9.]+[kKmMgGtT]?[bB][iI][tT](/s)?)?$"
 ));
 const DELAY: Form = Form::Regex(concat!(
-    r"^[0-9.]+ ?[a-zA-Z]+",
-    r"((\.\.|\+-)[0-9.]+ ?[a-zA-Z]+)?",
-    r"( [0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?%?)?",
+    r"^[0-9.]+[a-zA-Z]+",
+    r"((\.\.|\+-)[0-9.]+[a-zA-Z]+)?",
+    r"( [0-9.]+[a-zA-Z]+( [0-9.]+%?)?",
     r"( distribution (uniform|normal))?( unordered)?)?$"
 ));
-const JITTER: Form = Form::Regex(
-    r"^[0-9.]+ ?[a-zA-Z]+( [0-9.]+ ?%?)?( distribution (uniform|normal))?( unordered)?$",
-);
+const JITTER: Form =
+    Form::Regex(r"^[0-9.]+[a-zA-Z]+( [0-9.]+%?)?( distribution (uniform|normal))?( unordered)?$");
 const LIMIT: Form = Form::Regex(concat!(
-    r"^[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s)",
-    r"((\.\.|\+-)[0-9.]+ ?(p|[kKmMgG]?i?[bB]|[mun]?s))?$"
+    r"^[0-9.]+(p|[kKmMgG]?i?[bB]|[mun]?s)",
+    r"((\.\.|\+-)[0-9.]+(p|[kKmMgG]?i?[bB]|[mun]?s))?$"
 ));
 const STRIP: Form = Form::Regex(r"^mptcp( at (syn|synack|ack|data))?$");
-const NAT: Form = Form::Regex(r"^timeout [0-9.]+ ?[a-zA-Z]+( rebind @[0-9.]+ ?[a-zA-Z]+)?$");
-const PROMOTION: Form = Form::Regex(r"^[0-9.]+ ?[a-zA-Z]+ [0-9.]+ ?[a-zA-Z]+$");
+const NAT: Form = Form::Regex(r"^timeout [0-9.]+[a-zA-Z]+( rebind @[0-9.]+[a-zA-Z]+)?$");
+const PROMOTION: Form = Form::Regex(r"^[0-9.]+[a-zA-Z]+ [0-9.]+[a-zA-Z]+$");
 const REWRITE: Form = Form::Regex(r"^sequence$");
 const QUEUE: Form = Form::Regex(network::queue::PATTERN);
 
@@ -221,7 +221,7 @@ pub(super) const OF_DIRECTION: usize = 9;
 pub(super) const OFFERED: usize = 26;
 
 /// Keywords of items, those of one direction first.
-pub(super) fn item_words() -> Vec<&'static str> {
+pub(crate) fn item_words() -> Vec<&'static str> {
     let mut words: Vec<&Word> = WORDS.iter().filter(|word| word.place > 0).collect();
     words.sort_by_key(|word| word.place);
     words.into_iter().map(|word| word.name).collect()

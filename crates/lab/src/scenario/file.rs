@@ -148,7 +148,18 @@ impl Reader<'_> {
         match option.row().takes {
             Takes::Switch => to.set_switch(option, self.yes_or_no(key, value)?),
             Takes::Text => to.set_texts(option, vec![self.text(key, value)?]),
-            Takes::List => to.set_texts(option, self.list(key, value)?),
+            Takes::List => {
+                let texts = self.list(key, value)?;
+                if texts.is_empty() {
+                    let problem = format!("`{name}` is an empty list");
+                    return Err(self.refuse(
+                        value.span(),
+                        problem,
+                        "name a value, or leave it out",
+                    ));
+                }
+                to.set_texts(option, texts);
+            }
             Takes::Described if option == OptionKey::Flow => {
                 to.set_described(option, self.flows(value)?);
             }
@@ -211,13 +222,18 @@ impl Reader<'_> {
                 Some(table) => {
                     let mut spec = Given::empty_in_file(self.file);
                     self.path_items(table, "", &mut spec)?;
-                    spec
+                    self.placed(spec, key)
                 }
                 None => self.text(key, value)?,
             };
             Ok(PathOption::Named { name, spec })
         };
         in_order(table).into_iter().map(path).collect()
+    }
+
+    /// The items of a table; without any, a message is about its name.
+    fn placed(&self, spec: Given, key: &Key) -> Given {
+        if spec.text.is_empty() { Given::in_file(self.file, key.span(), "") } else { spec }
     }
 
     fn flows(&self, value: &Value) -> Result<Vec<PathOption>, InputError> {
@@ -228,7 +244,7 @@ impl Reader<'_> {
         let flow = |(key, value): (&Key, &Value)| {
             let name = Given::in_file(self.file, key.span(), key.get_ref());
             let spec = match value.get_ref().as_table() {
-                Some(table) => self.flow_items(table)?,
+                Some(table) => self.placed(self.flow_items(table)?, key),
                 None => self.text(key, value)?,
             };
             Ok(PathOption::Named { name, spec })

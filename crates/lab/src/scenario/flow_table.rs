@@ -96,8 +96,17 @@ impl Reader<'_> {
                     spec.push(&text, self.inside(value, &text));
                 }
                 "path" | "paths" => {
-                    spec.push("on", key.span());
                     let names = self.list(key, value)?;
+                    let word = key.get_ref();
+                    if names.is_empty() {
+                        let problem = format!("`{word}` is an empty list");
+                        return Err(self.refuse(value.span(), problem, "name a path"));
+                    }
+                    if word == "paths" && table.contains_key("path") {
+                        let problem = "a flow has `path` and `paths`".to_owned();
+                        return Err(self.refuse(key.span(), problem, "keep one"));
+                    }
+                    spec.push("on", key.span());
                     for (number, name) in names.iter().enumerate() {
                         let comma = if number + 1 < names.len() { "," } else { "" };
                         let place = self.inside(value, &name.text);

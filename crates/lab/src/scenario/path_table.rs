@@ -6,7 +6,7 @@
 
 use super::file::{Key, Reader, Value, in_order};
 use crate::error::{Given, InputError, sanitised};
-use crate::path_spec::words::path_keys;
+use crate::path_spec::words::{item_words, path_keys};
 use crate::words::nearest_help;
 use std::ops::Range;
 use toml::de::DeTable;
@@ -35,7 +35,14 @@ impl Reader<'_> {
                 }
                 "events" => {
                     for event in self.list(key, value)? {
+                        if !event.text.contains('@') {
+                            let problem = format!("the event `{}` has no time", event.text);
+                            let help = "write `down @20s..35s`, for example; what applies to the \
+                                        whole run is a key of its own";
+                            return Err(event.refuse_whole(problem, help));
+                        }
                         push(spec, direction, &key.span());
+                        self.one_item(direction, &event)?;
                         spec.push(&event.text, self.inside(value, &event.text));
                     }
                 }
@@ -77,13 +84,17 @@ impl Reader<'_> {
         direction: &str,
         spec: &mut Given,
     ) -> Result<(), InputError> {
-        let (word, text) = (key.get_ref().as_ref(), self.text(key, value)?.text);
+        let given = self.text(key, value)?;
+        let (word, text) = (key.get_ref().as_ref(), &given.text);
         push(spec, direction, &key.span());
         spec.push(word, key.span());
         let is_file = word == "trace" || word == "trace-up";
         // Names of files may have blanks.
         let quoted = is_file && text.contains(char::is_whitespace);
-        let text = if quoted { format!("\"{text}\"") } else { text };
+        if !is_file {
+            self.one_item(direction, &given)?;
+        }
+        let text = if quoted { format!("\"{text}\"") } else { text.clone() };
         spec.push(&text, self.inside(value, &text));
         let beside = if is_file { "unit" } else { "jitter" };
         if (is_file || word == "delay")
@@ -94,6 +105,19 @@ impl Reader<'_> {
             spec.push(&more, value.span());
         }
         Ok(())
+    }
+
+    /// Refuses a second item in a value for one direction, as it would be for both.
+    fn one_item(&self, direction: &str, given: &Given) -> Result<(), InputError> {
+        let known = item_words();
+        let second = given.text.split_whitespace().skip(1).find(|word| known.contains(word));
+        match second.filter(|_| !direction.is_empty()) {
+            None => Ok(()),
+            Some(word) => {
+                let problem = format!("`{word}` is a second item of `{direction}` in one text");
+                Err(given.refuse_whole(problem, "give each item a key or an event of its own"))
+            }
+        }
     }
 
     /// `loss gemodel` with its probabilities by name.

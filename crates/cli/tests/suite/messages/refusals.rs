@@ -232,6 +232,14 @@ fn scenario_files() {
         "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nloss-ge = { q = \"1%\" }\n",
         "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nloss-ge = { p = \"1%\" }\n",
         "traffic = \"video\"\n[path.wlan]\nuplink = { downlink = { rate = \"5mbit\" } }\n",
+        "traffic = \"video\"\nprotocols = []\n[path]\nwlan = \"profile wlan\"\n",
+        "traffic = \"video\"\n[path]\nwlan = {}\n",
+        "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nevents = [\"loss 3%\"]\n",
+        "traffic = \"video\"\n[path.wlan.uplink]\nrate = \"5mbit loss 3%\"\n",
+        "traffic = \"video\"\n[path.wlan.uplink]\nevents = \"rate 5mbit @1s loss 3% @2s\"\n",
+        "traffic = \"bulk:5s\"\n[path]\nwlan = \"profile wlan\"\n[flow.x]\n",
+        "traffic = \"bulk:5s\"\n[path]\nwlan = \"profile wlan\"\n[flow.x]\npaths = []\n",
+        "traffic = \"bulk:5s\"\n[path]\nw = \"wlan\"\n[flow.x]\npath = \"w\"\npaths = \"w\"\n",
     ] {
         session.file("study.toml", text);
         let shown = text.lines().map(|line| format!("study.toml: {line}\n"));
