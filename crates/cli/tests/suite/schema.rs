@@ -70,7 +70,48 @@ fn every_scenario_of_the_repository_fits_the_schema() {
 
 /// The keys of a valid file, to which each test adds.
 fn with(keys: &str, path: &str) -> String {
-    format!("traffic = \"bulk:64KiB\"\n{keys}\n[path]\na = \"rate 5mbit\"\n{path}\n")
+    let traffic = if keys.contains("traffic = ") { "" } else { "traffic = \"bulk:64KiB\"\n" };
+    format!("{traffic}{keys}\n[path]\na = \"rate 5mbit\"\n{path}\n")
+}
+
+/// Checks that the schema accepts such a file and the program reads it.
+fn fits_and_is_read(scratch: &Scratch, validator: &jsonschema::Validator, keys: &str, path: &str) {
+    let text = with(keys, path).replace("b = \"wlan\"", "b = \"profile wlan\"");
+    if let Err(fault) = validator.validate(&document(&text)) {
+        panic!("{fault}\n{text}");
+    }
+    let file = scratch.file("study.toml", &text);
+    let runs: &[&str] = if text.contains("runs = ") { &[] } else { &["--runs", "2"] };
+    succeeds(&[&["compare", &file], runs].concat());
+}
+
+#[test]
+fn forms_that_the_documents_have_fit_the_schema_and_are_read() {
+    let scratch = Scratch::new("forms-of-keys");
+    let validator = validator();
+    for (keys, path) in [
+        ("protocols = \"all\"\nschedulers = \"all\"", "b = \"wlan\""),
+        ("protocols = \"tcp\"\ncc = [\"all\"]", ""),
+        (
+            "protocols = \"cmt-sctp\"\nresched-threshold = [0.3, 1]\n\
+             cc-groups = [\"0:1\", \"0:0\"]\n\
+             primary = [\"first\", \"b\"]\nsfr = \"all\"",
+            "b = \"wlan\"",
+        ),
+        ("matters = 0.1\npath-noise = 0", ""),
+        ("traffic = \"web:wikipedia\"\ntls = 1.3", ""),
+        (
+            "",
+            "[path.b]\nrate = \"5mbit\"\nloss = \"state 1% 30%\"\n\
+             events = [\"uplink rate 2mbit @1s..2s\"]",
+        ),
+        (
+            "traffic = \"bulk:1s\"",
+            "b = \"wlan\"\n[flow.x]\npaths = [\"a\", \"b\"]\ncc = \"olia:min-ssthresh=1\"",
+        ),
+    ] {
+        fits_and_is_read(&scratch, &validator, keys, path);
+    }
 }
 
 #[test]
@@ -122,13 +163,7 @@ fn every_key_fits_the_schema_and_is_read() {
         ("", "[path.b]\ntrace = \"two columns\"\nunit = \"kbit\"\ntrace-up = \"two columns\""),
     ] {
         scratch.file("two columns", "0 4000\n1 5000\n");
-        let text = with(keys, path).replace("b = \"wlan\"", "b = \"profile wlan\"");
-        if let Err(fault) = validator.validate(&document(&text)) {
-            panic!("{fault}\n{text}");
-        }
-        let file = scratch.file("study.toml", &text);
-        let runs: &[&str] = if text.contains("runs = ") { &[] } else { &["--runs", "2"] };
-        succeeds(&[&["compare", &file], runs].concat());
+        fits_and_is_read(&scratch, &validator, keys, path);
     }
     let kept = std::fs::read_to_string(scratch.path("o/scenario.toml")).expect("a scenario");
     assert!(validator.is_valid(&document(&kept)), "what the program writes fits: {kept}");
@@ -172,6 +207,11 @@ fn what_the_schema_refuses_the_program_refuses() {
         table("dellay = \"20ms\""),
         table("limit = 100"),
         table("limit = \"100\""),
+        table("limit = \"100 p\""),
+        table("delay = \"5 ms\""),
+        table("loss = \"1 %\""),
+        table("events = [\"backup\"]"),
+        with("cc = []", ""),
         table("loss = 1.5"),
         table("loss = \"gemodel 1%\""),
         table("loss-ge = { p = \"1%\" }"),

@@ -25,7 +25,7 @@ use transport::{FAILOVER_NAMES, Failover, Profile};
 /// Congestion controls that are not implemented yet.
 const LATER: [&str; 4] = ["bbr", "bbr1", "bbr2", "bbr3"];
 /// The word for every value of a list.
-const ALL: &str = "all";
+pub(super) const ALL: &str = "all";
 /// Largest number of addresses per end of an MPTCP connection, as in Linux.
 pub(super) const MOST_PATHS: usize = 8;
 

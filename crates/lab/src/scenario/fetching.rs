@@ -7,7 +7,7 @@ use super::Options;
 use super::options::said;
 use super::row::{Counts, OptionRow, switch, text};
 use super::schema;
-use super::schema::Pattern::{Of, Regex};
+use super::schema::Pattern::Of;
 use super::show::{fetched, quoted};
 use super::table::Key;
 use crate::error::{Given, InputError, Refusal};
@@ -63,7 +63,7 @@ pub(super) const TLS: OptionRow = text(
     "How the connections of a page begin, except to http:// URLs of a HAR file: 1.3 (a handshake \
      of one round trip) or 0rtt (resumed, with the request as early data) [default: none]",
 )
-.pattern(Regex("^(1\\.3|0rtt|none)$"))
+.pattern(Of(schema::tls))
 .shown(|s| opened(s, |opening| Some(quoted(opening.tls?.name()))))
 .counts(Counts::StudyKey, "1.3");
 

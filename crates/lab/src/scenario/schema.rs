@@ -4,6 +4,7 @@
 //! with the keys that are read. A schema cannot express everything (that a name in `first` is a
 //! path's, that a path is up at some time); `options` and `path_spec` check the rest.
 
+use super::choice::ALL;
 use super::cmt::SEND_ALL;
 use super::flow_table;
 use super::host_cost;
@@ -182,7 +183,8 @@ pub(super) fn protocol(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn control(_: &mut SchemaGenerator) -> Schema {
     let names: Vec<&str> = congestion::NAMES.iter().map(|(name, ..)| *name).collect();
-    json_schema!({"enum": names})
+    let set = format!("^({})$", set_controls().join("|"));
+    json_schema!({"anyOf": [{"enum": names}, {"type": "string", "pattern": set}]})
 }
 
 pub(super) fn some_paths(_: &mut SchemaGenerator) -> Schema {
@@ -239,9 +241,14 @@ pub(super) fn http(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Names in an array, or in one text with commas between them.
+/// Names or `all` in an array, or in one text with commas between them.
 fn names<'n>(names: impl Iterator<Item = &'n str>, more: &[&str]) -> Schema {
     let names: Vec<&str> = names.collect();
+    list_of(&names, &[more, &[ALL]].concat())
+}
+
+/// These names, or what matches one of the patterns `more`, likewise.
+fn list_of(names: &[&str], more: &[&str]) -> Schema {
     let patterns: Vec<&str> = names.iter().chain(more).copied().collect();
     let one = format!("({})", patterns.join("|"));
     let item =
@@ -256,14 +263,27 @@ pub(super) fn protocols(_: &mut SchemaGenerator) -> Schema {
     names(Protocol::ALL.iter().map(|protocol| protocol.name()), &[])
 }
 
-pub(super) fn controls(_: &mut SchemaGenerator) -> Schema {
-    let known = || congestion::TABLE.iter().map(|row| row.name);
+/// Patterns of congestion controls with parameters.
+fn set_controls() -> Vec<String> {
     let set = congestion::TABLE
         .iter()
         .filter_map(|row| with_parameters(row.name, row.parameters, std::iter::empty()));
-    let set: Vec<String> = set.collect();
+    set.collect()
+}
+
+pub(super) fn controls(_: &mut SchemaGenerator) -> Schema {
+    let set = set_controls();
     let more: Vec<&str> = set.iter().map(String::as_str).collect();
-    names(known(), &more)
+    names(congestion::TABLE.iter().map(|row| row.name), &more)
+}
+
+pub(super) fn thresholds(_: &mut SchemaGenerator) -> Schema {
+    let number = json!({"type": "number", "minimum": 0, "maximum": 1});
+    json_schema!({"anyOf": [
+        number,
+        {"type": "string", "pattern": "^ *[0-9.]+( *, *[0-9.]+)* *$"},
+        {"type": "array", "items": {"anyOf": [number, {"type": "string"}]}, "minItems": 1}
+    ]})
 }
 
 pub(super) fn schedulers(_: &mut SchemaGenerator) -> Schema {
@@ -355,6 +375,18 @@ pub(super) fn host_cost(_: &mut SchemaGenerator) -> Schema {
     items(&format!("(none|({}) *= *[0-9.]+ ?[a-zA-Z]+)", host_cost::PARTS.join("|")))
 }
 
+pub(super) fn failures(_: &mut SchemaGenerator) -> Schema {
+    list_of(&["hurts", "undecided", "goal-missed"], &[])
+}
+
+pub(super) fn groups(_: &mut SchemaGenerator) -> Schema {
+    items(" *[0-9](:[0-9])* *")
+}
+
+pub(super) fn tls(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": ["1.3", "0rtt", "none", 1.3]})
+}
+
 pub(super) fn rtx_policies(_: &mut SchemaGenerator) -> Schema {
     names(RtxPolicy::ALL.iter().map(|(policy, _)| policy.name()), &[])
 }
@@ -423,7 +455,21 @@ pub(super) fn jobs(_: &mut SchemaGenerator) -> Schema {
 fn probability(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"anyOf": [
         {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "string", "pattern": "^[0-9.]+%?$"}
+    ]})
+}
+
+pub(super) fn share(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [
+        {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
         {"type": "string", "pattern": "^[0-9.]+ ?%?$"}
+    ]})
+}
+
+pub(super) fn noise(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [
+        {"enum": [0]},
+        {"type": "string", "pattern": "^(0|[0-9.]+ ?[a-zA-Z]+)$"}
     ]})
 }
 
@@ -432,7 +478,10 @@ fn loss(_: &mut SchemaGenerator) -> Schema {
         {"type": "number", "minimum": 0, "maximum": 1},
         {
             "type": "string",
-            "pattern": r"^([0-9.]+ ?%?((\.\.|\+-)[0-9.]+ ?%?)?|gemodel( [0-9.]+%?){4})$"
+            "pattern": concat!(
+                r"^((random )?[0-9.]+%?((\.\.|\+-)[0-9.]+%?)?",
+                r"|gemodel( [0-9.]+%?){4}|state( [0-9.]+%?){1,2})$"
+            )
         }
     ]})
 }
@@ -453,7 +502,10 @@ fn loss_ge(generator: &mut SchemaGenerator) -> Schema {
 fn events(_: &mut SchemaGenerator) -> Schema {
     let event = json!({
         "type": "string",
-        "pattern": "^(down|silent|backup|reset|removed|(rate|delay|loss) [^ ]+) *@.+$",
+        "pattern": concat!(
+            "^((up|down)link +)?",
+            "(down|silent|backup|reset|removed|(rate|delay|loss) +[^ ]+) *@.+$"
+        ),
         "examples": ["down @20s..35s", "silent @20s..35s", "rate 5mbit @20s..35s"]
     });
     json_schema!({"anyOf": [{"type": "array", "items": event}, event]})

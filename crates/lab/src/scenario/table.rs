@@ -533,7 +533,7 @@ options! {
             "0.5",
             "0.3"
         )
-        .pattern(Regex(r"^ *[0-9.]+( *, *[0-9.]+)* *$"));
+        .pattern(Of(schema::thresholds));
     MovedReducesCwnd: cmt_switch!(
             MovedReducesCwnd,
             "moved-reduces-cwnd",
@@ -625,7 +625,7 @@ options! {
             "one group",
             "0:1"
         )
-        .pattern(Regex(r"^ *[0-9](:[0-9])*( *, *[0-9](:[0-9])*)* *$"));
+        .pattern(Of(schema::groups));
     MaxBurst: text(
             "max-burst",
             "Packets that sctp and cmt-sctp may send at once (Max.Burst); 0: no limit. Default: 4.",
@@ -704,7 +704,7 @@ options! {
             "Largest extra delay of a path, drawn per path and repetition and the same for all \
              variants, where a variant uses several paths; 0: none [default: 0.1ms]",
         )
-        .pattern(Regex(r"^(0|[0-9.]+ ?[a-zA-Z]+)$"))
+        .pattern(Of(schema::noise))
         .shown(|s| Some(quoted(&show_time(s.ends.path_noise))).filter(|_| s.has_own_noise()))
         .counts(Counts::StudyKey, "0.3ms");
     Ssthresh: sender::SSTHRESH;
@@ -747,6 +747,7 @@ options! {
              compared: first (that of --first), random, fastest-handshake (cmt-sctp), or names of \
              paths [default: first]",
         )
+        .pattern(Of(schema::some_paths))
         .shown(primaries)
         .counts(Counts::Variants, "b");
     Runs: text(
@@ -812,7 +813,7 @@ options! {
         )
         .of_repeating()
         .number()
-        .pattern(Regex(r"^[0-9.]+ ?%?$"))
+        .pattern(Of(schema::share))
         .shown(|s| Some(quoted(&s.matters.0.to_string())))
         .counts(Counts::Scenario, "10%");
     RunsMax: text("runs-max", "Maximum number of repetitions with auto. Default: 1000.")
@@ -877,7 +878,7 @@ options! {
             "Exit with code 4 if the answer is one of these: hurts, undecided (also: not known), \
              goal-missed.",
         )
-        .pattern(Names(|| vec!["hurts", "undecided", "goal-missed"]))
+        .pattern(Of(schema::failures))
         .counts(Counts::Nowhere, "hurts");
     Markdown: switch("markdown", "Print the table as Markdown.");
     Json: switch("json", "Print one JSON document instead of the table.");
