@@ -482,7 +482,7 @@ impl Connection {
         }
         let Ok(suspect) = self.fallback.become_plain(announcement) else { return };
         self.stop_timers();
-        self.sender.clear_assignments();
+        self.sender.end_multipath();
         self.receive.forget_fin();
         self.receive.mark_changed();
         self.subflows.set_informed(false);

@@ -238,9 +238,14 @@ impl Sender {
         self.timer = DataTimer::default();
     }
 
-    /// Take all assignments back.
-    pub fn clear_assignments(&mut self) {
+    /// Only one path is left, for good: takes all assignments back, and no path counts as failed or
+    /// is probed any more.
+    pub fn end_multipath(&mut self) {
         self.assignments.clear();
+        for state in &mut self.states {
+            state.watch = Watch::default();
+        }
+        self.on_watch_changed();
     }
 
     /// Whether there is anything a scheduler could send.

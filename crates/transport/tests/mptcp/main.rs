@@ -12,6 +12,7 @@ mod joins;
 mod kernel_manager;
 mod mappings;
 mod pair;
+mod probing;
 mod random_fates;
 mod random_ops;
 mod raw;

@@ -93,7 +93,7 @@ pub(crate) struct Pair {
     pub ends: [End; 2],
     pub paths: Vec<Path>,
     arrivals: BTreeMap<(Instant, u64), (Side, usize, Box<Packet>)>,
-    sent: u64,
+    pub sent: u64,
     pub mangle: Option<Mangler>,
     pub rule: Option<Rule>,
     mtu: u32,
