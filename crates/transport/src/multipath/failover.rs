@@ -171,6 +171,7 @@ impl Watch {
     /// Something arrived on a path that was suspected.
     pub(super) const fn clear(&mut self) {
         self.failed = false;
+        self.keep_alive_at = Instant::FAR_FUTURE;
     }
 
     /// Under the rule `rto`.
@@ -332,6 +333,16 @@ mod tests {
         watch.on_arrival(second(305));
         assert!(!watch.take_answer(second(306)) && watch.take_answer(second(305)));
         watch.restore();
+        assert_eq!(watch.deadline(), Instant::FAR_FUTURE);
+    }
+    /// The keep-alive segments of a path that failed and was then suspected went on for ever.
+    #[test]
+    fn suspicion_that_ends_ends_the_keep_alive_segments() {
+        let mut watch = Watch::default();
+        watch.fail(Instant::from_millis(1000), 0, true);
+        watch.suspect(0);
+        watch.clear();
+        assert!(!watch.is_failed());
         assert_eq!(watch.deadline(), Instant::FAR_FUTURE);
     }
 }
