@@ -1,6 +1,6 @@
 //! The fail-over rule `probe`: keep-alive segments on a path that failed.
 
-use crate::pair::{Pair, Path, Side, tcp};
+use crate::pair::{Fate, Pair, Path, Side, tcp};
 use base::Duration;
 use transport::Failover;
 use transport::mptcp::MptcpConfig;
@@ -38,4 +38,21 @@ fn path_that_failed_before_the_fallback_is_not_probed_afterwards() {
     let sent = pair.sent;
     pair.pass(Duration::from_secs(60));
     assert_eq!(pair.sent, sent, "nothing is left to be sent");
+}
+
+/// Nothing of the server arrives, while the client's retransmissions do. Each of them resumed the
+/// server's retransmission with a new back-off, so that its tries were used up within 15 seconds.
+#[test]
+fn arrivals_on_a_path_that_is_dead_one_way_do_not_use_up_its_tries() {
+    let mut pair = pair();
+    pair.rule = Some(Box::new(|side, _, _| match side {
+        Side::Server => Fate::Drop,
+        Side::Client => Fate::Pass,
+    }));
+    (pair.ends[0].to_write, pair.ends[1].to_write) = (1_000, 1_000);
+    pair.pass(Duration::from_secs(120));
+    pair.assert_intact();
+    pair.rule = None;
+    pair.run_until(Duration::from_secs(120), Pair::is_delivered);
+    pair.assert_intact();
 }

@@ -44,6 +44,12 @@ impl LossRecovery {
         TimeoutOutcome::Retransmit
     }
 
+    /// Time-outs follow each other at short intervals again: those before count as one, so that the
+    /// connection does not fail before the time that the limit stands for (RFC 9293 s3.8.3, R2).
+    pub(crate) fn count_timeouts_anew(&mut self) {
+        self.timeouts = self.timeouts.min(1);
+    }
+
     /// The probe timer fired (RFC 8985 s7.3). Returns whether a probe is to be sent.
     pub(crate) fn on_probe_timeout(&mut self, rcx: &mut RecoveryContext<'_, '_>) -> bool {
         let rule = rcx.switches.tlp.unwrap_or(TlpRule::Rfc8985);

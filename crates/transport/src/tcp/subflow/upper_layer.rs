@@ -361,10 +361,12 @@ impl Subflow {
         }
     }
 
-    /// The path answered after a time-out: the head is sent again now, with a new back-off.
+    /// The path answered after a time-out: the head is sent again now, with a new back-off and as
+    /// many tries as after the first time-out.
     pub fn retry_now(&mut self, cx: &Context<'_>) {
         if self.timers.retransmit() == Some(Retransmit::Rto) && !self.loss.is_idle() {
             self.rtt.reset_back_off();
+            self.loss.count_timeouts_anew();
             self.timers.set_retransmit(Retransmit::Rto, cx.now, Duration::ZERO);
         }
     }
