@@ -6,6 +6,7 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use transport::mptcp::MptcpConfig;
+use transport::scheduler::SchedulerChoice;
 use wire::Flags;
 use wire::mptcp::{MptcpOption, MptcpOptions};
 
@@ -161,5 +162,19 @@ fn flood_of_groups_is_bounded_and_forgotten() {
         pair.inject(Side::Server, 1, packet);
     }
     pair.transfer(20_000, 20_000);
+    pair.assert_intact();
+}
+
+/// Only acknowledgements on the first subflow proved that the server knows the connection, so that
+/// data were bound to be contiguous on every other one after the first one was reset. The scheduler
+/// `linux` chose a path that had carried nothing before, and nothing more was sent.
+#[test]
+fn reset_of_the_first_path_before_its_first_answer_leaves_the_others_in_use() {
+    let linux = MptcpConfig { scheduler: SchedulerChoice::linux(), ..client(3) };
+    let mut pair = pair(&[27, 45, 0], linux, server());
+    pair.run_until(Duration::from_secs(1), |pair| pair.ends.iter().all(|end| end.connected));
+    pair.reset(Side::Client, 0);
+    pair.pass(Duration::from_millis(99));
+    pair.transfer(50_000, 0);
     pair.assert_intact();
 }
