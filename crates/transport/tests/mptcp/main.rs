@@ -15,6 +15,7 @@ mod pair;
 mod probing;
 mod random_fates;
 mod random_ops;
+mod random_worlds;
 mod raw;
 mod rejoining;
 mod scheduling;

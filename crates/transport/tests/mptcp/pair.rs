@@ -395,7 +395,7 @@ impl Pair {
     }
 
     /// The next thing, if it happens until `end`. Hosts rest first, which may move it.
-    fn step_until(&mut self, end: Instant) -> bool {
+    pub(crate) fn step_until(&mut self, end: Instant) -> bool {
         self.settle();
         let Some(next) = self.next_at().filter(|next| *next <= end) else { return false };
         self.now = self.now.max(next);
@@ -519,7 +519,7 @@ impl Pair {
         info.paths.iter().filter(|subflow| subflow.tcp.state == "ESTABLISHED").count()
     }
 
-    fn next_at(&self) -> Option<Instant> {
+    pub(crate) fn next_at(&self) -> Option<Instant> {
         let arrival = self.arrivals.first_key_value().map(|((at, _), _)| *at);
         let deadline = self.stacks.iter().filter_map(Stack::poll_deadline).min();
         let next = [arrival, deadline].into_iter().flatten().min();
