@@ -1,8 +1,10 @@
 //! A file that appears under its name only when it is complete.
 
 use crate::error::LiveError;
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +22,9 @@ impl Output {
         let refuse = |why: String| LiveError::Usage(format!("-o {}: {why}", place.display()));
         // A device must not be replaced by a file of its name.
         let is_other = std::fs::metadata(place).is_ok_and(|data| !data.is_file());
-        let name = place.file_name().filter(|_| !is_other);
+        // The standard library finds a name in `folder/` and `folder/.`, too.
+        let is_last = |name: &&OsStr| place.as_os_str().as_bytes().ends_with(name.as_bytes());
+        let name = place.file_name().filter(|_| !is_other).filter(is_last);
         let name = name.ok_or_else(|| refuse("it is not the name of a file".to_owned()))?;
         let unfinished = place.with_file_name(format!(".{}.anabranch", name.to_string_lossy()));
         // The process that had it before may just have renamed it: try again then.

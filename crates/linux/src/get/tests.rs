@@ -163,3 +163,15 @@ fn rest_of_a_killed_download_is_taken_over() {
     download.on_readable(&mut host, SOCKET);
     assert_eq!(std::fs::read(case.folder.join("new")).expect("the file"), b"hi");
 }
+
+/// Regression: the file was downloaded, could not be renamed to `new/`, and was removed.
+#[test]
+fn output_that_is_a_folder_is_refused_before_the_download() {
+    let folder = std::env::temp_dir();
+    let server = "10.0.0.1:80".parse().expect("an address");
+    for name in ["anabranch-new/", "anabranch-new/."] {
+        let refused = Download::new(server, "f", &folder.join(name), false, |_| {}).err();
+        let why = refused.expect("refused").to_string();
+        assert!(why.ends_with("it is not the name of a file"), "{why}");
+    }
+}

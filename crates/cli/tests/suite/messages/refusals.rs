@@ -486,6 +486,7 @@ fn arguments_of_live() {
         &[&get[..], &["-o", "file"]].concat(),
         &[&get[..], &["-o", "link"]].concat(),
         &[&get[..], &["-o", "/dev/null"]].concat(),
+        &[&get[..], &["-o", "new/"]].concat(),
         &[&get[..], &["--pcap", "file"]].concat(),
         &[&serve("dev=tun0", "10.9.0.2:80")[..], &["--pcap", "file"]].concat(),
     ];
