@@ -255,6 +255,7 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let paths = paths(&args.common)?;
     let protocol = protocol(&args.common, &paths, args.udp_port)?;
     args.common.check_files()?.absent("-o", &output).map_err(usage)?;
+    check_apart(args.common.pcap.as_deref(), &output)?;
     let is_sctp = matches!(protocol, ProtocolConfig::Sctp(_));
     let endpoint = Endpoint { remote: Some(server), protocol, ..<_>::default() };
     let bar = Meter::new(args.common.quiet);
@@ -275,6 +276,22 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let received = live.application().result().map_err(|why| with_link(why, server, &paths))?;
     print(&if args.json { document(&output, &received) } else { summary(&output, &received) });
     Ok(End::Done)
+}
+
+/// Refuses a capture in the place of the downloaded file.
+fn check_apart(capture: Option<&Path>, output: &Path) -> Result<(), LiveError> {
+    // Through symbolic links, of which the folder may have some.
+    let place = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        Some((path.parent()?.canonicalize().ok()?, path.file_name()?.to_owned()))
+    };
+    match capture {
+        Some(capture) if place(capture).is_some() && place(capture) == place(output) => {
+            let problem = format!("`{}` is the file of the download", capture.display());
+            Err(usage(InputError::at("--pcap", problem, "name another file")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The failure, and what a link-local server needs, if it is missing.

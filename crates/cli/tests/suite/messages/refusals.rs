@@ -487,6 +487,7 @@ fn arguments_of_live() {
         &[&get[..], &["-o", "link"]].concat(),
         &[&get[..], &["-o", "/dev/null"]].concat(),
         &[&get[..], &["-o", "new/"]].concat(),
+        &[&get[..], &["-o", "new", "--pcap", "./new"]].concat(),
         &[&get[..], &["--pcap", "file"]].concat(),
         &[&serve("dev=tun0", "10.9.0.2:80")[..], &["--pcap", "file"]].concat(),
     ];
