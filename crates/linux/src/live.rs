@@ -164,6 +164,7 @@ impl<A: Application> Live<A> {
             interface.addresses.retain(|address| endpoint.wants(*address));
         }
         let endpoint = complete(endpoint, &interfaces)?;
+        check_listener(&endpoint, &interfaces)?;
         let driver = Driver::new(&interfaces, &monitor)?;
         let waker = Arc::new(driver.waker().map_err(failed)?);
         let switch = PathSwitch { asked: Arc::default(), waker: Arc::clone(&waker) };
@@ -365,6 +366,18 @@ fn complete(mut endpoint: Endpoint, interfaces: &[Interface]) -> Result<Endpoint
         }
     }
     Ok(endpoint)
+}
+
+/// Refuses a listener for IPv4 of an engine that has addresses of IPv6 only.
+fn check_listener(endpoint: &Endpoint, interfaces: &[Interface]) -> Result<(), LiveError> {
+    let has_none = interfaces.iter().all(|interface| interface.addresses.is_empty());
+    match endpoint.listen {
+        Some(listen) if has_none => Err(LiveError::Usage(format!(
+            "no path has an IPv4 address to listen at; add one, or listen at [::]:{}",
+            listen.port()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -462,6 +462,7 @@ fn arguments_of_live() {
         &[&serve("udp=127.0.0.1", "127.0.0.1:80")[..], &["--path", "dev=tun0"]].concat(),
         &[&serve("udp=127.0.0.1", "127.0.0.1:80")[..], &["--protocol", "tcp"]].concat(),
         &[&serve("udp=127.0.0.1:29899", "127.0.0.2:80")[..], &["--protocol", "sctp"]].concat(),
+        &[&serve("udp=[::1]:29897", "0.0.0.0:80")[..], &["--protocol", "sctp"]].concat(),
         &[&serve("udp=192.0.2.1", "192.0.2.1:80")[..], &["--protocol", "sctp"]].concat(),
         &[&serve("udp=127.0.0.1,dev=none", "127.0.0.1:80")[..], &["--protocol", "sctp"]].concat(),
         &[&get[..], &["--protocol", "sctp", "--failover", "stale"]].concat(),
