@@ -16,7 +16,7 @@ use linux::{
     Download, End, Endpoint, FileServer, Live, LiveError, Paths, Received, SCTP_UDP_PORT, Served,
     UdpPorts,
 };
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use traffic::Application;
@@ -254,6 +254,7 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let output = args.output.clone().unwrap_or_else(own_name);
     let paths = paths(&args.common)?;
     let protocol = protocol(&args.common, &paths, args.udp_port)?;
+    check_reach(server.ip(), &paths)?;
     args.common.check_files()?.absent("-o", &output).map_err(usage)?;
     check_apart(args.common.pcap.as_deref(), &output)?;
     let is_sctp = matches!(protocol, ProtocolConfig::Sctp(_));
@@ -276,6 +277,17 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let received = live.application().result().map_err(|why| with_link(why, server, &paths))?;
     print(&if args.json { document(&output, &received) } else { summary(&output, &received) });
     Ok(End::Done)
+}
+
+/// Refuses a server at a loopback address, which no TUN device reaches.
+fn check_reach(server: IpAddr, paths: &Paths) -> Result<(), LiveError> {
+    if server.is_loopback() && matches!(paths, Paths::Devices(_)) {
+        return Err(LiveError::Usage(format!(
+            "no TUN device reaches {server}: name this machine's address on the device, which \
+             `ip addr` shows, and have the server listen there"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses a capture in the place of the downloaded file.
@@ -479,7 +491,12 @@ fn source(text: &str) -> Result<(SocketAddr, String), LiveError> {
     if path.is_empty() || path.ends_with('/') {
         return Err(refuse());
     }
-    Ok((address("source", server)?, path))
+    let server = address("source", server)?;
+    let ip = server.ip();
+    if ip.is_unspecified() || ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST) {
+        return Err(LiveError::Usage(format!("{text}: {ip} is not the address of one host")));
+    }
+    Ok((server, path))
 }
 
 fn log_line(served: &Served) -> String {

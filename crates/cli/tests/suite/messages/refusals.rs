@@ -473,6 +473,8 @@ fn arguments_of_live() {
         &["live", "get", "10.9.0.1:8080/", "--path", "dev=tun0"],
         &["live", "get", "http://10.9.0.1:8080/a?b", "--path", "dev=tun0"],
         &["live", "get", "http://10.9.0.1:8080/a%2", "--path", "dev=tun0"],
+        &["live", "get", "0.0.0.0:8080/a", "--path", "dev=tun0"],
+        &["live", "get", "127.0.0.1:8080/a", "--path", "dev=tun0"],
         &[&get[..], &["--protocol", "cmt-sctp"]].concat(),
         &[&get[..], &["--protocol", "tcp", "--cc", "lia"]].concat(),
         &[&get[..], &["--cc", "bbr"]].concat(),
