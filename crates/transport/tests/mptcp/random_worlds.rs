@@ -22,7 +22,7 @@ use transport::path_manager::{
 };
 use transport::reinjection::Opportunistic;
 use transport::scheduler::SchedulerChoice;
-use transport::{Buffers, Failover, InterfaceEvent, Profile};
+use transport::{Buffers, Failover, InterfaceEvent, PathInfo, Profile};
 use wire::Payload;
 
 const PATHS: usize = 3;
@@ -593,7 +593,8 @@ impl Run {
             assert!(info.snd_nxt <= end.written, "{}", describe());
             assert!(info.rcv_nxt >= end.got, "{}", describe());
             assert!(info.rcv_nxt <= self.pair.ends[side.other() as usize].written + 1);
-            let first: u64 = info.paths.iter().map(|path| path.first_sent_bytes).sum();
+            let passed = |path: &PathInfo| path.first_sent_bytes + path.queued_bytes;
+            let first: u64 = info.paths.iter().map(passed).sum();
             let retired: u64 = info.retired.iter().map(|path| path.first_sent_bytes).sum();
             let sent = first + retired;
             // Some schedulers send later data first.
