@@ -425,6 +425,21 @@ fn captures() {
 }
 
 #[cfg(all(feature = "linux", target_os = "linux"))]
+fn outputs_of_live(session: &mut Session, get: &[&str], serve: &[&str]) {
+    for output in [
+        &["-o", "file"][..],
+        &["-o", "link"],
+        &["-o", "/dev/null"],
+        &["-o", "new/"],
+        &["-o", "new", "--pcap", "./new"],
+        &["--pcap", "file"],
+    ] {
+        session.call(&[get, output].concat());
+    }
+    session.call(&[serve, &["--pcap", "file"]].concat());
+}
+
+#[cfg(all(feature = "linux", target_os = "linux"))]
 #[test]
 fn arguments_of_live() {
     let mut session = Session::new("live");
@@ -486,17 +501,11 @@ fn arguments_of_live() {
         &[&get[..], &["--path-manager", "none"]].concat(),
         &[&get[..], &["--path-manager", "binder"]].concat(),
         &[&get[..], &["--policy", "drepsa"]].concat(),
-        &[&get[..], &["-o", "file"]].concat(),
-        &[&get[..], &["-o", "link"]].concat(),
-        &[&get[..], &["-o", "/dev/null"]].concat(),
-        &[&get[..], &["-o", "new/"]].concat(),
-        &[&get[..], &["-o", "new", "--pcap", "./new"]].concat(),
-        &[&get[..], &["--pcap", "file"]].concat(),
-        &[&serve("dev=tun0", "10.9.0.2:80")[..], &["--pcap", "file"]].concat(),
     ];
     for arguments in cases {
         session.call(arguments);
     }
+    outputs_of_live(&mut session, &get, &serve("dev=tun0", "10.9.0.2:80"));
     let content = std::fs::read(session.scratch.path("file")).expect("the file");
     assert_eq!(content, b"content");
     session.end();
