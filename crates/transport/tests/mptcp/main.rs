@@ -6,6 +6,7 @@ mod basics;
 mod data;
 mod ending;
 mod fallback;
+mod fates;
 mod handshake;
 mod hostile;
 mod joins;

@@ -5,10 +5,11 @@
 //! A failure prints the smallest list of operations as `ops = [...]`; paste it into a named
 //! regression that calls `replay`. `PROPTEST_CASES=5000` makes a long run.
 
-use crate::pair::{Fate, PORT, Pair, Path, Side, address, tcp};
+use crate::fates::{Fates, Kind, PATHS, kind, side};
+use crate::pair::{PORT, Pair, Path, Side, address, tcp};
 use base::{Duration, InterfaceId};
 use proptest::prelude::*;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::net::IpAddr;
 use std::rc::Rc;
 use transport::choice::Choice;
@@ -23,7 +24,6 @@ use wire::{Flags, Payload};
 
 /// Packets in a row that may be lost: fewer than the retransmissions before a connection fails.
 const MAX_BURST: u32 = 8;
-const PATHS: usize = 3;
 
 /// One thing that happens.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +46,6 @@ enum Op {
     Backup(Side, usize, bool),
     Advance(u64),
     Shutdown(Side),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Drop,
-    Late,
-    Twice,
-    Damage,
 }
 
 /// What strips options on the first path, from the beginning: the connection is TCP.
@@ -114,14 +106,6 @@ struct World {
     stage: Stage,
     start: [u64; 2],
     seed: u64,
-}
-
-fn side() -> impl Strategy<Value = Side> {
-    prop_oneof![Just(Side::Client), Just(Side::Server)]
-}
-
-fn kind() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Kind::Drop), Just(Kind::Late), Just(Kind::Twice), Just(Kind::Damage)]
 }
 
 /// Shrinks towards waiting and writing little.
@@ -195,52 +179,17 @@ fn world() -> impl Strategy<Value = World> {
     })
 }
 
-/// The fates of the next packets: how many packets, and how late the late ones are.
-#[derive(Clone, Copy, Default)]
-struct Next {
-    count: u32,
-    kind: Option<Kind>,
-    ms: u64,
-}
-
 /// The fates of packets, by side and path.
 #[derive(Default)]
 struct Plan {
-    next: RefCell<[[Next; PATHS]; 2]>,
+    fates: Fates,
     stripped: Cell<[bool; PATHS]>,
-    rewritten: Cell<[[u32; PATHS]; 2]>,
 }
 
 impl Plan {
-    /// Whether the payload of a segment is to be changed.
-    fn takes_rewrite(&self, side: Side, path: usize) -> bool {
-        let mut left = self.rewritten.get();
-        let count = &mut left[side as usize][path];
-        let changes = *count > 0;
-        *count -= u32::from(changes);
-        self.rewritten.set(left);
-        changes
-    }
-
     /// Whether middleboxes work somewhere.
     fn meddles(&self) -> bool {
-        self.stripped.get() != [false; PATHS] || self.rewritten.get() != [[0; PATHS]; 2]
-    }
-
-    fn fate(&self, side: Side, path: usize) -> Fate {
-        let mut next = self.next.borrow_mut();
-        let Next { count, kind, ms } = &mut next[side as usize][path];
-        if *count == 0 {
-            return Fate::Pass;
-        }
-        *count -= 1;
-        let by = Duration::from_millis(*ms);
-        match kind {
-            Some(Kind::Late) => Fate::Late(by),
-            Some(Kind::Twice) => Fate::Twice(by),
-            Some(Kind::Damage) => Fate::Damage,
-            Some(Kind::Drop) | None => Fate::Drop,
-        }
+        self.stripped.get() != [false; PATHS] || self.fates.rewrites()
     }
 }
 
@@ -295,13 +244,13 @@ fn pair_of(world: &World, plan: &Rc<Plan>) -> Pair {
         if first || later {
             segment.options.mptcp = Default::default();
         }
-        if len > 0 && stripped.takes_rewrite(side, path) {
+        if len > 0 && stripped.fates.takes_rewrite(side, path) {
             segment.payload = changed(&segment.payload);
         }
         !(alone && path > 0)
     }));
     let rules = Rc::clone(plan);
-    pair.rule = Some(Box::new(move |side, path, _| rules.fate(side, path)));
+    pair.rule = Some(Box::new(move |side, path, _| rules.fates.fate(side, path)));
     pair
 }
 
@@ -340,7 +289,7 @@ fn apply(pair: &mut Pair, world: &World, plan: &Plan, op: Op) {
         Op::Write(..) => {}
         Op::Reading(side, on) => pair.set_reading(side, on),
         Op::Next(side, path, kind, count, ms) => {
-            plan.next.borrow_mut()[side as usize][path] = Next { count, kind: Some(kind), ms };
+            plan.fates.set_next(side, path, (kind, count, ms));
         }
         Op::Cut(path, on) if exists(path) => pair.paths[path].cut = on,
         Op::Interface(path, up) if exists(path) => {
@@ -362,9 +311,7 @@ fn apply(pair: &mut Pair, world: &World, plan: &Plan, op: Op) {
             plan.stripped.set(stripped);
         }
         Op::Rewrite(side, path, count) => {
-            let mut left = plan.rewritten.get();
-            left[side as usize][path] = count;
-            plan.rewritten.set(left);
+            plan.fates.rewrite(side, path, count);
         }
         Op::Backup(side, path, on) if pair.ends[side as usize].socket.is_some() => {
             let socket = pair.socket(side);
@@ -443,7 +390,7 @@ fn replay(world: &World, ops: &[Op]) {
     }
     pair.rule = None;
     plan.stripped.set([false; PATHS]);
-    plan.rewritten.set([[0; PATHS]; 2]);
+    plan.fates.clear();
     for path in 0..world.paths {
         pair.paths[path].cut = false;
         pair.paths[path].loss = 0.0;
@@ -556,7 +503,7 @@ proptest! {
     ) {
         let plan = Rc::new(Plan::default());
         for (side, path, kind, count, ms) in fates {
-            plan.next.borrow_mut()[side as usize][path] = Next { count, kind: Some(kind), ms };
+            plan.fates.set_next(side, path, (kind, count, ms));
         }
         let mut pair = pair_of(&world, &plan);
         pair.ends[0].to_write = sizes[0];

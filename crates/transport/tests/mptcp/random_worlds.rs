@@ -7,10 +7,11 @@
 //! an abort, a release or half-closed. What was written arrives once and in order unless the
 //! connection was aborted, the hosts are silent when nothing is left to do, and sums agree.
 
-use crate::pair::{Fate, PORT, Pair, Path, Side, address, tcp};
+use crate::fates::{Fates, Kind, PATHS, kind, side};
+use crate::pair::{PORT, Pair, Path, Side, address, tcp};
 use base::{Duration, Instant, InterfaceId};
 use proptest::prelude::*;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use transport::choice::{Choice, Row};
@@ -25,7 +26,6 @@ use transport::scheduler::SchedulerChoice;
 use transport::{Buffers, Failover, InterfaceEvent, PathInfo, Profile};
 use wire::Payload;
 
-const PATHS: usize = 3;
 const SIDES: [Side; 2] = [Side::Client, Side::Server];
 /// Virtual time of all operations together, so that no path is silent for as long as TCP tries.
 const LONGEST: Duration = Duration::from_secs(400);
@@ -58,14 +58,6 @@ enum Op {
     InterfaceBackup(Side, usize, bool),
     Advance(u64),
     Shutdown(Side),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Drop,
-    Late,
-    Twice,
-    Damage,
 }
 
 /// How the connection ends.
@@ -175,14 +167,6 @@ fn endpoints(side: Side) -> Endpoints {
     Endpoints { endpoints: (0..PATHS).map(endpoint).collect(), limits }
 }
 
-fn side() -> impl Strategy<Value = Side> {
-    prop_oneof![Just(Side::Client), Just(Side::Server)]
-}
-
-fn kind() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Kind::Drop), Just(Kind::Late), Just(Kind::Twice), Just(Kind::Damage)]
-}
-
 /// Shrinks towards waiting and writing little.
 fn op() -> impl Strategy<Value = Op> {
     let late = prop_oneof![6 => 1u64..400, 2 => 400u64..5_000, 1 => 5_000u64..90_000];
@@ -268,47 +252,11 @@ fn world() -> impl Strategy<Value = World> {
     })
 }
 
-/// The fates of the next packets: how many packets, and how late the late ones are.
-#[derive(Clone, Copy, Default)]
-struct Next {
-    count: u32,
-    kind: Option<Kind>,
-    ms: u64,
-}
-
 /// What happens to packets, by side and path.
 #[derive(Default)]
 struct Plan {
-    next: RefCell<[[Next; PATHS]; 2]>,
+    fates: Fates,
     stripped: Cell<[[bool; PATHS]; 2]>,
-    rewritten: Cell<[[u32; PATHS]; 2]>,
-}
-
-impl Plan {
-    fn takes_rewrite(&self, side: Side, path: usize) -> bool {
-        let mut left = self.rewritten.get();
-        let count = &mut left[side as usize][path];
-        let changes = *count > 0;
-        *count -= u32::from(changes);
-        self.rewritten.set(left);
-        changes
-    }
-
-    fn fate(&self, side: Side, path: usize) -> Fate {
-        let mut next = self.next.borrow_mut();
-        let Next { count, kind, ms } = &mut next[side as usize][path];
-        if *count == 0 {
-            return Fate::Pass;
-        }
-        *count -= 1;
-        let by = Duration::from_millis(*ms);
-        match kind {
-            Some(Kind::Late) => Fate::Late(by),
-            Some(Kind::Twice) => Fate::Twice(by),
-            Some(Kind::Damage) => Fate::Damage,
-            Some(Kind::Drop) | None => Fate::Drop,
-        }
-    }
 }
 
 fn config(world: &World, side: Side) -> MptcpConfig {
@@ -388,13 +336,13 @@ impl Run {
             if middlebox.stripped.get()[side as usize][path] {
                 segment.options.mptcp = Default::default();
             }
-            if len > 0 && middlebox.takes_rewrite(side, path) {
+            if len > 0 && middlebox.fates.takes_rewrite(side, path) {
                 segment.payload = changed(&segment.payload);
             }
             true
         }));
         let rules = Rc::clone(&plan);
-        pair.rule = Some(Box::new(move |side, path, _| rules.fate(side, path)));
+        pair.rule = Some(Box::new(move |side, path, _| rules.fates.fate(side, path)));
         Run {
             pair,
             plan,
@@ -504,8 +452,7 @@ impl Run {
             }
             Op::Reading(side, on) => self.pair.set_reading(side, on),
             Op::Next(side, path, kind, count, ms) => {
-                let next = Next { count, kind: Some(kind), ms };
-                self.plan.next.borrow_mut()[side as usize][path] = next;
+                self.plan.fates.set_next(side, path, (kind, count, ms));
             }
             Op::Cut(path, on) if exists(path) => self.pair.paths[path].cut = on,
             Op::Interface(side, path, up) if exists(path) => {
@@ -532,9 +479,7 @@ impl Run {
                 self.pair.settle();
             }
             Op::Rewrite(side, path, count) => {
-                let mut left = self.plan.rewritten.get();
-                left[side as usize][path] = count;
-                self.plan.rewritten.set(left);
+                self.plan.fates.rewrite(side, path, count);
             }
             Op::Backup(side, path, on) if self.pair.ends[side as usize].socket.is_some() => {
                 let socket = self.pair.socket(side);
@@ -563,13 +508,12 @@ impl Run {
     /// Everything works again.
     fn calm(&mut self) {
         self.pair.rule = None;
-        self.plan.next.take();
         let mut stripped = self.plan.stripped.get();
         for side in &mut stripped {
             side[1..].fill(false);
         }
         self.plan.stripped.set(stripped);
-        self.plan.rewritten.take();
+        self.plan.fates.clear();
         for path in 0..self.world.paths {
             self.pair.paths[path].cut = false;
             self.pair.paths[path].loss = 0.0;
