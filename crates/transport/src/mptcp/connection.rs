@@ -151,7 +151,7 @@ impl Connection {
         }
         self.numbers.on_fin_sent();
         self.offer_fin();
-        self.subflows.acknowledge_all();
+        self.subflows.send_data_fin();
         self.deadlines.start_fin(cx.now);
     }
 

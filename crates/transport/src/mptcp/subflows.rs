@@ -450,6 +450,16 @@ impl Subflows {
         self.entries.iter().all(|entry| entry.stage() == Stage::Gone)
     }
 
+    /// The DATA_FIN that is set, on every open subflow, behind the data that it may send now.
+    pub fn send_data_fin(&mut self) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.stage() == Stage::Open) {
+            if let Some(mp) = entry.tcp.multipath() {
+                mp.owe_data_fin();
+            }
+        }
+        self.acknowledge_all();
+    }
+
     /// An acknowledgement on every open subflow.
     pub fn acknowledge_all(&mut self) {
         for index in 0..self.entries.len() {

@@ -65,7 +65,7 @@ struct OptionAcks {
     in_row: u32,
     /// The last acknowledgement carried the keys; a waiting `DATA_FIN` takes the next one.
     keys_sent: bool,
-    /// An option took the place of the `DATA_FIN`, which is still due.
+    /// The `DATA_FIN` is still due: an option took its place, or nothing was sent yet.
     fin_postponed: bool,
 }
 
@@ -188,6 +188,12 @@ impl Multipath {
     /// Sets the `DATA_FIN` that is repeated on segments without data.
     pub const fn set_data_fin(&mut self, mapping: Option<Mapping>) {
         self.data_fin = mapping;
+    }
+
+    /// The `DATA_FIN` is sent next, or behind data that leave first: they take the acknowledgement
+    /// that was due. Keys go first, on the acknowledgement.
+    pub const fn owe_data_fin(&mut self) {
+        self.acks.fin_postponed = self.data_fin.is_some() && self.on_ack.is_none();
     }
 
     /// Sets the options of a reset.
@@ -488,6 +494,20 @@ mod tests {
             assert!(ends.len() <= 4 && ends.last() == Some(&true), "{ends:?}");
             assert_eq!(mp.queued.len(), queued);
         }
+    }
+
+    /// Regression: data took the acknowledgement that was due, and the `DATA_FIN` came 200 ms later.
+    #[test]
+    fn data_fin_follows_data_that_leave_first() {
+        let mut mp = Multipath::default();
+        let mapping = Mapping { dsn: DataNumber::Long(7), subflow_seq: 0, len: 1, checksum: None };
+        mp.set_data_fin(Some(mapping));
+        assert!(!mp.owes_option(), "it is repeated on what is sent anyway");
+        mp.owe_data_fin();
+        assert!(mp.options(0, 100).dss.is_none_or(|dss| !dss.fin()));
+        assert!(mp.owes_option());
+        assert!(mp.options(100, 0).dss.is_some_and(|dss| dss.fin()));
+        assert!(!mp.owes_option(), "once");
     }
 
     #[test]

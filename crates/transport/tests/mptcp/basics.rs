@@ -1,6 +1,6 @@
 //! Opening, joining, transferring, closing.
 
-use crate::pair::{Pair, Path, Side, tcp};
+use crate::pair::{Pair, Path, Side, byte, tcp};
 use base::Duration;
 use transport::mptcp::MptcpConfig;
 
@@ -30,6 +30,24 @@ fn both_directions_close_with_data_fins() {
     for side in [Side::Client, Side::Server] {
         assert!(pair.info(side).paths.iter().all(|subflow| subflow.tcp.bytes_retrans == 0));
     }
+}
+
+/// Regression: the DATA_FIN came 200 ms after an answer that the window admitted at once, if there
+/// was one path, and the answer was written and ended before anything was sent.
+#[test]
+fn end_follows_a_short_answer_at_once() {
+    let mut pair = Pair::new(&[Path::ms(10)], MptcpConfig::default(), MptcpConfig::default());
+    pair.finish = false;
+    pair.transfer(1, 0);
+    let (mut cx, socket) = (pair.cx(Side::Server), pair.socket(Side::Server));
+    let answer: Vec<u8> = (0..5_000).map(|offset| byte(Side::Server, offset)).collect();
+    let stack = pair.stack(Side::Server);
+    assert_eq!(stack.write(&mut cx, socket, &answer.into()), Ok(5_000));
+    assert_eq!(stack.shutdown(&mut cx, socket), Ok(()));
+    let start = pair.now;
+    pair.settle();
+    pair.expect("the end", Duration::from_millis(50), |pair| pair.ends[0].ended);
+    assert_eq!(pair.ends[0].got, 5_000, "after {}", pair.now - start);
 }
 
 #[test]
