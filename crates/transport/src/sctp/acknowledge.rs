@@ -76,6 +76,7 @@ impl Sender {
         before.extend(paths.iter().map(|path| self.before(path.id)));
         if self.cmt.as_ref().is_some_and(|cmt| cmt.config.smart.reneging) {
             self.outstanding.arrives(cx.now, arrival.path);
+            self.gaps.arrives(cx.now, arrival.path);
         }
         let acked = self.outstanding.acknowledge(report)?;
         self.gaps.on_report(report, &acked);

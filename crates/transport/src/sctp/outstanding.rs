@@ -76,13 +76,21 @@ pub struct Outstanding<T> {
 
 /// When a report comes, and over which path, if that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Arrival {
-    now: Instant,
-    over: Option<PathId>,
+pub(super) struct Arrival {
+    pub now: Instant,
+    pub over: Option<PathId>,
 }
 
 /// By this time after an acknowledgement every report that was sent before it has come.
 const LATEST_REPORT: Duration = Duration::from_secs(1);
+
+impl Arrival {
+    /// Whether this report may have been sent before the one that arrived `earlier`.
+    pub(super) fn may_be_before(self, earlier: Arrival) -> bool {
+        let is_other_way = self.over.is_none() || self.over != earlier.over;
+        is_other_way && self.now - earlier.now < LATEST_REPORT
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Chunk<T> {
@@ -704,10 +712,8 @@ impl<T: UserData> Outstanding<T> {
     /// Whether the report that does not have chunk `at` may have been sent before the one that
     /// acknowledged it.
     fn may_be_late(&self, at: u64) -> bool {
-        let (Some(Arrival { now, over }), Some(chunk)) = (self.arrival, self.chunk(at)) else {
-            return false;
-        };
-        (over.is_none() || over != chunk.acked_over) && now - chunk.sent_at < LATEST_REPORT
+        let (Some(arrival), Some(chunk)) = (self.arrival, self.chunk(at)) else { return false };
+        arrival.may_be_before(Arrival { now: chunk.sent_at, over: chunk.acked_over })
     }
 
     /// Chunk `at` is acknowledged, and gets `state`, unless it is kept or given up; returns its

@@ -16,6 +16,7 @@ pub use sent_list::{ListAnswer, SentList};
 
 use super::outstanding::{Acknowledged, Report};
 use super::received::Arrival;
+use base::{Instant, PathId};
 use wire::sctp::Tsn;
 
 /// The structure that keeps TSNs above the cumulative one.
@@ -86,6 +87,13 @@ impl SentGaps {
     pub(super) fn renumber(&mut self, next: Tsn) {
         if let Some(list) = &mut self.list {
             list.renumber(next);
+        }
+    }
+
+    /// As `Outstanding::arrives`.
+    pub(super) fn arrives(&mut self, now: Instant, over: Option<PathId>) {
+        if let Some(list) = &mut self.list {
+            list.arrives(now, over);
         }
     }
 

@@ -4,7 +4,8 @@
 //! outstanding up to the highest one reported, as kernels do that walk the queue of sent chunks.
 
 use crate::buffer::RangeSet;
-use crate::sctp::outstanding::Report;
+use crate::sctp::outstanding::{Arrival, Report};
+use base::{Instant, PathId};
 use std::collections::VecDeque;
 use std::ops::Range;
 use wire::sctp::{GapBlock, Tsn};
@@ -18,6 +19,8 @@ pub struct SentList {
     entries: VecDeque<Entry>,
     /// Offset behind the highest chunk that is acknowledged by a gap block.
     acked_end: u64,
+    /// When and over which path the next report comes, if they come over several paths.
+    arrival: Option<Arrival>,
 }
 
 /// What a report does.
@@ -34,7 +37,8 @@ pub struct ListAnswer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
     Sent,
-    Acked,
+    /// Acknowledged by a report that came so.
+    Acked(Option<Arrival>),
     /// Acknowledged and never discarded by the peer, or abandoned.
     Kept,
 }
@@ -42,7 +46,7 @@ enum Entry {
 impl SentList {
     /// Nothing is sent; the first chunk will have the TSN `initial`.
     pub const fn new(initial: Tsn) -> Self {
-        SentList { initial, first: 0, entries: VecDeque::new(), acked_end: 0 }
+        SentList { initial, first: 0, entries: VecDeque::new(), acked_end: 0, arrival: None }
     }
 
     /// The next chunk is sent for the first time.
@@ -64,11 +68,17 @@ impl SentList {
         }
     }
 
+    /// As [`Outstanding::arrives`](crate::sctp::Outstanding).
+    pub(super) const fn arrives(&mut self, now: Instant, over: Option<PathId>) {
+        self.arrival = Some(Arrival { now, over });
+    }
+
     /// A report arrives that is not old and acknowledges nothing that was never sent.
     pub fn acknowledge(&mut self, report: &Report<'_>) -> ListAnswer {
         let mut answer = ListAnswer::default();
         let next = (report.cum_tsn + 1).to_offset(self.initial, self.first);
         let next = u64::try_from(next).unwrap_or(0).max(self.first);
+        let advanced = next > self.first;
         while self.first < next
             && let Some(entry) = self.entries.pop_front()
         {
@@ -80,13 +90,22 @@ impl SentList {
         let blocks = report.gaps.iter().chain(report.nr_gaps);
         let highest = next + u64::from(blocks.map(|block| block.end).max().unwrap_or(0));
         let end = if report.complete { highest.max(self.acked_end) } else { highest };
-        self.walk((&gaps, &nr_gaps), end, &mut answer);
-        self.acked_end = if report.complete { highest } else { highest.max(self.acked_end) };
+        let kept_end = self.walk((&gaps, &nr_gaps), (end, advanced), &mut answer);
+        self.acked_end =
+            if report.complete { highest.max(kept_end) } else { highest.max(self.acked_end) };
         answer
     }
 
-    /// Visits the entries below `end`.
-    fn walk(&mut self, (gaps, nr_gaps): (&RangeSet, &RangeSet), end: u64, answer: &mut ListAnswer) {
+    /// Visits the entries below `end`. What a report lacks that may only be late stays
+    /// acknowledged, unless it has `advanced` the cumulative TSN; returns the offset behind the
+    /// last of these.
+    fn walk(
+        &mut self,
+        (gaps, nr_gaps): (&RangeSet, &RangeSet),
+        (end, advanced): (u64, bool),
+        answer: &mut ListAnswer,
+    ) -> u64 {
+        let (arrival, mut kept_end) = (self.arrival, 0);
         let (mut gaps, mut nr_gaps) = (gaps.iter().peekable(), nr_gaps.iter().peekable());
         for (at, entry) in (self.first..end).zip(&mut self.entries) {
             answer.visited += 1;
@@ -97,16 +116,24 @@ impl SentList {
             let tsn = Tsn::from_offset(self.initial, at);
             let after = match (*entry, acked, kept) {
                 (Entry::Kept, ..) | (_, _, true) => Entry::Kept,
-                (_, true, false) => Entry::Acked,
+                (Entry::Acked(_), true, false) => *entry,
+                (Entry::Sent, true, false) => Entry::Acked(arrival),
+                (Entry::Acked(Some(before)), false, false)
+                    if !advanced && arrival.is_some_and(|now| now.may_be_before(before)) =>
+                {
+                    kept_end = at + 1;
+                    *entry
+                }
                 (_, false, false) => Entry::Sent,
             };
             match (*entry, after) {
-                (Entry::Sent, Entry::Acked | Entry::Kept) => answer.newly.push(tsn),
-                (Entry::Acked, Entry::Sent) => answer.reneged.push(tsn),
+                (Entry::Sent, Entry::Acked(_) | Entry::Kept) => answer.newly.push(tsn),
+                (Entry::Acked(_), Entry::Sent) => answer.reneged.push(tsn),
                 _ => {}
             }
             *entry = after;
         }
+        kept_end
     }
 
     fn tsn(&self, at: u64) -> Tsn {
