@@ -38,6 +38,8 @@ struct Stream {
     next: u64,
     /// Whole messages behind it, by key.
     waiting: KeyedQueue<Waiting>,
+    /// I-DATA: MIDs of the last ordered and unordered message that were skipped.
+    skipped: [Option<Mid>; 2],
 }
 
 /// A whole message that waits for others.
@@ -123,6 +125,9 @@ impl InboundStreams {
         let head = Head { stream: data.stream, unordered, number: data.mid.0 };
         if self.is_plain(flags) {
             return self.accept_whole(at, head, ppid, std::mem::take(&mut data.payload));
+        }
+        if !flags.contains(DataFlags::WHOLE) && self.is_skipped(&head) {
+            return Ok(());
         }
         let place = Place::of_interleaved(data.stream, unordered, data.mid.0, data.fsn());
         let payload = std::mem::take(&mut data.payload);
@@ -285,10 +290,30 @@ impl InboundStreams {
         if self.framing == Framing::Interleaved {
             for SkippedMessages { stream, unordered, mid } in skipped.iter().copied() {
                 self.held -= self.partial.drop_messages(stream, unordered, mid);
+                self.note_skipped(stream, unordered, mid);
                 if !unordered {
                     self.skip_messages(stream, mid.0);
                 }
             }
+        }
+    }
+
+    /// I-DATA: whether a message was skipped, of which a fragment with a TSN behind that of
+    /// I-FORWARD-TSN is late: nothing would ever complete it.
+    fn is_skipped(&self, head: &Head) -> bool {
+        let stream = self.streams.get(head.stream);
+        let skipped = stream.and_then(|stream| stream.skipped[usize::from(head.unordered)]);
+        skipped.is_some_and(|skipped| Mid(head.number).distance_from(skipped) <= 0)
+    }
+
+    /// I-DATA: messages of a stream up to this MID are skipped.
+    fn note_skipped(&mut self, id: u16, unordered: bool, mid: Mid) {
+        if id >= self.count {
+            return;
+        }
+        let last = &mut self.streams.entry(id).skipped[usize::from(unordered)];
+        if last.is_none_or(|last| mid.distance_from(last) > 0) {
+            *last = Some(mid);
         }
     }
 
@@ -350,7 +375,7 @@ impl InboundStreams {
                 self.release(id);
             }
             if let Some(stream) = self.streams.get_mut(id) {
-                stream.next = 0;
+                (stream.next, stream.skipped) = (0, [None; 2]);
             }
         }
     }
@@ -361,7 +386,7 @@ impl InboundStreams {
         let all: Vec<u16> = self.streams.keys().collect();
         for id in all {
             let Some(stream) = self.streams.get_mut(id) else { continue };
-            stream.next = 0;
+            (stream.next, stream.skipped) = (0, [None; 2]);
             let mut before = std::mem::take(&mut stream.waiting);
             while let Some((key, message)) = before.pop_up_to(u64::MAX) {
                 let key = number_of(self.framing, key).into();

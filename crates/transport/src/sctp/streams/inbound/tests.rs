@@ -477,3 +477,25 @@ impl FirstOffset for Payload {
         }
     }
 }
+
+/// Regression: fragments of a skipped message that came behind I-FORWARD-TSN were kept for ever.
+#[test]
+fn late_fragment_of_a_skipped_message_is_dropped() {
+    for unordered in [false, true] {
+        let flags = |flags: DataFlags| if unordered { flags | UNORDERED } else { flags };
+        let mut streams = streams(Framing::Interleaved);
+        streams.insert_interleaved(1, &mut idata(3, 0, 0, flags(BEGIN))).unwrap();
+        let skipped = SkippedMessages { stream: 3, unordered, mid: Mid(0) };
+        streams.skip_interleaved(2, &[skipped]);
+        assert_eq!(streams.held_bytes(), 0);
+        for fsn in [1, 2] {
+            streams
+                .insert_interleaved(4 + u64::from(fsn), &mut idata(3, 0, fsn, flags(NONE)))
+                .unwrap();
+        }
+        streams.insert_interleaved(8, &mut idata(3, 0, 3, flags(END))).unwrap();
+        assert_eq!(streams.held_bytes(), 0, "unordered: {unordered}");
+        streams.insert_interleaved(9, &mut idata(3, 1, 0, flags(WHOLE))).unwrap();
+        assert_eq!(pop(&mut streams), [(3, 10)]);
+    }
+}
