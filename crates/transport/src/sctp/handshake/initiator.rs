@@ -207,9 +207,21 @@ impl Initiator {
 
     /// A packet from `src` arrives, whose ports are those of this association.
     pub fn handle(&mut self, now: Instant, src: IpAddr, packet: &SctpPacket) -> Step {
+        // Other chunks may be in front of it (RFC 9260 s3.3.7).
+        let abort = packet.chunks.iter().find_map(|chunk| match chunk {
+            Chunk::Abort { reflected, .. } => Some(*reflected),
+            _ => None,
+        });
         match packet.chunks.first() {
-            Some(Chunk::Abort { reflected, .. }) if self.is_abort_ours(packet, *reflected) => {
-                self.fail(Failure::Aborted, None)
+            // What follows COOKIE ACK is for the association.
+            Some(first)
+                if *first != Chunk::CookieAck
+                    && let Some(reflected) = abort =>
+            {
+                match self.is_abort_ours(packet, reflected) {
+                    true => self.fail(Failure::Aborted, None),
+                    false => Step::Nothing,
+                }
             }
             _ if packet.tag != self.opening.tag => Step::Nothing,
             Some(Chunk::InitAck(ack)) if self.state == State::CookieWait => {

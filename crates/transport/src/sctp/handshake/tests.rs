@@ -471,7 +471,16 @@ fn packets_with_a_wrong_tag_are_ignored_and_abort_ends_the_attempt() {
     let noise = SctpPacket { chunks: unknown.into(), ..cookie_ack() };
     assert_eq!(initiator.handle(at(3), Z, &noise), Step::Nothing);
     let failed = Step::Failed(Failure::Aborted, None);
+    let mut behind = initiator.clone();
     assert_eq!(initiator.handle(at(4), Z, &abort(TAG_Z, true)), failed);
+    // Regression: behind another chunk it was ignored.
+    let error = Chunk::Error(vec![Cause::OutOfResource]);
+    let with_error = |tag, reflected| SctpPacket {
+        chunks: [error.clone(), Chunk::Abort { reflected, causes: vec![] }].into(),
+        ..abort(tag, reflected)
+    };
+    assert_eq!(behind.handle(at(4), Z, &with_error(TAG_Z, false)), Step::Nothing);
+    assert_eq!(behind.handle(at(4), Z, &with_error(TAG_Z, true)), failed);
 }
 
 #[test]
