@@ -189,6 +189,12 @@ impl Path {
         self.blocked_until.is_some_and(|until| now < until)
     }
 
+    /// Whether data sent on it are not acknowledged, or are about to be sent again: T3-rtx judges
+    /// it.
+    pub(super) const fn has_outstanding(&self) -> bool {
+        self.t3.is_some() || self.owes_packet
+    }
+
     /// Starts T3-rtx anew.
     pub(super) fn start_t3(&mut self, now: Instant) {
         self.t3 = Some(now + self.rto.rto());

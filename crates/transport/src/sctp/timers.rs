@@ -2,7 +2,7 @@
 //! s8.3; RFC 7829 s5).
 
 use super::ends::Ends;
-use super::path::Heartbeat;
+use super::path::{Heartbeat, Path};
 use super::path_state::{Consequence, PathState};
 use super::sender::Probe;
 use super::transfer::{Probes, Stranded, Transfer};
@@ -192,11 +192,14 @@ impl Transfer {
         self.arm_stranded(cx.now);
     }
 
-    /// FORWARD TSN was not answered: it is sent again, as data are (RFC 3758 s3.5 C5).
+    /// FORWARD TSN was not answered: it is sent again, as data are (RFC 3758 s3.5 C5). Where data
+    /// wait for their acknowledgement T3-rtx judges the path, and one loss is one error.
     fn on_unforwarded(&mut self, cx: &mut Context<'_>) -> Result<(), Unreachable> {
         match self.states.data_path() {
-            Some(id) => self.on_control_timeout(cx, id),
-            None => Ok(()),
+            Some(id) if !self.paths.get(id.index()).is_some_and(Path::has_outstanding) => {
+                self.on_control_timeout(cx, id)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -286,7 +289,7 @@ impl Transfer {
         // Heartbeats judge a path that is idle; where data wait for their acknowledgement T3-rtx
         // does, and one loss is one error (RFC 9260 s8.2, s8.3). The heartbeat measures the round
         // trip there, which data sent again cannot.
-        let has_data = path.t3.is_some() || path.owes_packet;
+        let has_data = path.has_outstanding();
         if path.verifier.give_up() && !has_data {
             path.rto.back_off();
             let consequence = self.states.on_error(id, counts);

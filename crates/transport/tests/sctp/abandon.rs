@@ -229,6 +229,29 @@ fn forward_tsn_is_repeated_when_it_is_lost() {
     assert_eq!(pair.host(Server).lens(), [20]);
 }
 
+/// Regression: while data were outstanding, each time-out of FORWARD TSN was an error beside that
+/// of T3-rtx, and doubled the time-out a second time.
+#[test]
+fn forward_tsn_and_data_that_are_lost_together_are_one_error() {
+    let times = |reliability: Reliability| {
+        let mut pair = Pair::open(1);
+        pair.rule = Some(Box::new(|passing| match passing.from {
+            Client => Fate::Drop,
+            Server => Fate::Pass,
+        }));
+        pair.send(Client, Message { reliability, ..message(0, 10) });
+        for _ in 0..3 {
+            pair.send(Client, message(1, 20));
+        }
+        pair.pass(Duration::from_secs(20));
+        let data = pair.sent(Client).filter(|passing| passing.has_data());
+        let mut times: Vec<_> = data.map(|passing| passing.at).collect();
+        times.dedup();
+        times
+    };
+    assert_eq!(times(Reliability::Retransmissions(0)), times(Reliability::Full));
+}
+
 #[test]
 fn forward_tsn_shares_a_packet_with_data_that_wait_for_the_window() {
     let mut pair = Pair::open(1);
