@@ -276,9 +276,22 @@ impl Association {
         self.tags = tags;
         self.outbox.clear();
         self.report_unsent();
-        let confirmed: Vec<IpAddr> = self.ends.remotes().to_vec();
+        let confirmed = self.verified_remotes(agreed);
+        self.ends.restart(&agreed.peer_addresses);
         self.establish(cx, agreed, &confirmed, ConnectionEvent::Restarted);
         self.acknowledge_cookie(from);
+    }
+
+    /// Addresses of a peer that has restarted which need no verification: where the cookie was sent
+    /// to, and those that were verified before (RFC 9260 s5.4).
+    fn verified_remotes(&self, agreed: &Agreement) -> Vec<IpAddr> {
+        let mut verified: Vec<IpAddr> =
+            agreed.peer_addresses.first().copied().into_iter().collect();
+        let Phase::Open(open) = &self.phase else { return verified };
+        let paths = (0..self.ends.paths()).map(|path| PathId(path as u8));
+        let known = paths.filter(|path| open.transfer.states.is_confirmed(*path));
+        verified.extend(known.filter_map(|path| Some(self.ends.pair_of(path)?.remote)));
+        verified
     }
 
     /// A cookie that is too old came between `from`, with these tags: it set up this association,

@@ -164,6 +164,20 @@ impl Ends {
         self.pair();
     }
 
+    /// The peer has restarted, and has these addresses only. The first path stays if it can.
+    pub(super) fn restart(&mut self, remotes: &[IpAddr]) {
+        let kept = self.remotes.iter().filter(|remote| remotes.contains(remote));
+        let mut all: Vec<IpAddr> = kept.copied().collect();
+        all.extend(remotes.iter().filter(|remote| !self.remotes.contains(remote)));
+        if all.is_empty() {
+            return;
+        }
+        self.remotes = all;
+        let stays = self.locals.is_empty() || self.is_live(PathId(0));
+        self.paths = if stays { self.paths.min(1) } else { 0 };
+        self.pair();
+    }
+
     /// One more address of the peer, with a path to it unless it had one before; returns whether
     /// it was not known.
     pub(super) fn add_remote(&mut self, remote: IpAddr) -> bool {

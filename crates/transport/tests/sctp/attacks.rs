@@ -132,6 +132,28 @@ fn listed_address_that_does_not_answer_never_gets_data() {
     assert!(sent.iter().all(|passing| passing.packet.wire_len() < 60), "small heartbeats");
 }
 
+/// Regression: after a restart all addresses that the peer had listed counted as verified.
+#[test]
+fn listed_address_that_does_not_answer_never_gets_data_after_a_restart_either() {
+    let mut pair = server();
+    handshake(&mut pair, &[VICTIM]);
+    pair.pass(Duration::from_secs(2));
+    let mut again = init(&[VICTIM]);
+    if let Some(Chunk::Init(init)) = again.chunks.first_mut() {
+        init.tag = VerificationTag(0x2222_2222);
+    }
+    inject(&mut pair, address(Client, 0), again);
+    let (tag, cookie) = init_ack(&pair).expect("an INIT ACK");
+    inject(&mut pair, address(Client, 0), raw(tag, vec![cookie]));
+    assert!(pair.host(Server).has(SocketEventKind::Restarted), "{}", pair.describe());
+    for _ in 0..20 {
+        pair.send(Server, message(0, 1400));
+    }
+    pair.pass(Duration::from_secs(300));
+    let sent = to_victim(&pair);
+    assert!(!sent.is_empty() && sent.iter().all(|passing| !passing.has_data()));
+}
+
 #[test]
 fn forged_heartbeat_ack_verifies_no_address() {
     let mut pair = server();

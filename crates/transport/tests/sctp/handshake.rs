@@ -4,6 +4,7 @@
 use crate::pair::{Client, Fate, PORT, Pair, Passing, Server, address, config, message};
 use base::{Duration, Instant};
 use std::net::IpAddr;
+use transport::sctp::cmt::CmtConfig;
 use transport::sctp::{RtoBounds, SctpConfig};
 use transport::{InterfaceEvent, SendFailure, SocketError, SocketEventKind};
 use wire::SctpPacket;
@@ -250,6 +251,42 @@ fn restart_of_the_peer_begins_the_association_anew_with_its_new_tag() {
     assert!(last.has_data() && last.packet.tag == peer.tag, "{last:?}");
     let cwnd = pair.windows(Server).last().map(|window| window.cwnd);
     assert_eq!(cwnd, Some(4404), "windows begin anew");
+}
+
+/// Regression: the first address of before stayed in use, although the peer has it no more.
+#[test]
+fn peer_that_restarts_with_fewer_addresses_gets_nothing_at_the_others() {
+    for cmt in [None, Some(CmtConfig::default())] {
+        let mut pair = Pair::open_with(2, SctpConfig { cmt, ..config() });
+        pair.rule = Some(Box::new(|passing| match passing.from {
+            Server => Fate::Drop,
+            Client => Fate::Pass,
+        }));
+        let peer = Restarted::of(&pair, &[]);
+        let (src, dst) = (address(Client, 1), address(Server, 1));
+        let from_second = |pair: &mut Pair, packet: SctpPacket| {
+            let before = pair.log.len();
+            pair.inject(Server, src, dst, packet);
+            before
+        };
+        let before = from_second(&mut pair, peer.packet.clone());
+        let answer = pair.log[before..].iter().flat_map(|passing| passing.packet.chunks.iter());
+        let ack = answer.clone().find_map(|chunk| match chunk {
+            Chunk::InitAck(ack) => Some(ack.clone()),
+            _ => None,
+        });
+        let ack = ack.expect("an INIT ACK");
+        let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
+        let echo = SctpPacket { tag: ack.tag, chunks: cookie.into(), ..peer.packet.clone() };
+        let before = from_second(&mut pair, echo);
+        assert!(pair.host(Server).has(SocketEventKind::Restarted));
+        pair.send(Server, message(0, 200));
+        pair.pass(Duration::from_secs(90));
+        let sent: Vec<_> =
+            pair.log[before..].iter().filter(|passing| passing.from == Server).collect();
+        assert!(sent.iter().any(|passing| passing.has_data()));
+        assert!(sent.iter().all(|passing| passing.dst == src), "{}", pair.describe());
+    }
 }
 
 #[test]
