@@ -242,7 +242,12 @@ impl Pair {
 
     /// The same with this configuration at both ends.
     pub(crate) fn open_with(interfaces: usize, config: SctpConfig) -> Pair {
-        let mut pair = Pair::new([interfaces; 2], [config.clone(), config]);
+        Pair::open_between(interfaces, [config.clone(), config])
+    }
+
+    /// The same with these configurations of client and server.
+    pub(crate) fn open_between(interfaces: usize, configs: [SctpConfig; 2]) -> Pair {
+        let mut pair = Pair::new([interfaces; 2], configs);
         pair.run_until("establishment", Duration::from_secs(60), |pair| {
             pair.hosts.iter().all(Host::is_open)
         });

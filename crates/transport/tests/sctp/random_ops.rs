@@ -124,6 +124,7 @@ struct World {
     buffers: (u32, u32),
     nagle: bool,
     reneging: bool,
+    partial: bool,
 }
 
 fn world() -> impl Strategy<Value = World> {
@@ -139,6 +140,18 @@ fn world() -> impl Strategy<Value = World> {
             buffers,
             nagle,
             reneging,
+            partial: true,
+        },
+    )
+}
+
+/// Both ends, of which the server may differ in all but the paths.
+fn worlds() -> impl Strategy<Value = [World; 2]> {
+    (world(), world(), any::<bool>(), prop::bool::weighted(0.8)).prop_map(
+        |(client, other, differs, partial)| {
+            let cmt = other.cmt.filter(|_| client.paths > 1);
+            let differing = World { paths: client.paths, cmt, partial, ..other };
+            [client, if differs { differing } else { client }]
         },
     )
 }
@@ -197,6 +210,9 @@ fn config_of(world: &World) -> SctpConfig {
     }
     if !world.nr_sack {
         with.features = Features(with.features.0 & !Features::NR_SACK.0);
+    }
+    if !world.partial {
+        with.features = Features(with.features.0 & !Features::PARTIAL_RELIABILITY.0);
     }
     // Every path may be silent for long.
     with.parameters.limits.association = 1000;
@@ -262,8 +278,9 @@ struct Run {
 }
 
 impl Run {
-    fn new(world: &World) -> Run {
-        let mut pair = Pair::open_with(world.paths, config_of(world));
+    fn new(worlds: &[World; 2]) -> Run {
+        let world = &worlds[0];
+        let mut pair = Pair::open_between(world.paths, [0, 1].map(|side| config_of(&worlds[side])));
         let net = Rc::new(Net::default());
         let rule = Rc::clone(&net);
         pair.rule = Some(Box::new(move |passing| rule.fate(passing)));
@@ -392,12 +409,14 @@ impl Run {
             let numbers: Vec<_> = got.iter().filter(is_ordered).collect();
             prop_assert!(numbers.is_sorted(), "{side:?}, stream {stream}: {numbers:?}");
         }
+        let held = self.pair.info(side).held_bytes;
+        prop_assert_eq!(held, 0, "{:?} keeps what nobody reads\n{}", side, self.pair.describe());
         Ok(())
     }
 }
 
-fn replay(world: &World, ops: &[Op]) -> Result<(), TestCaseError> {
-    let mut run = Run::new(world);
+fn replay(worlds: &[World; 2], ops: &[Op]) -> Result<(), TestCaseError> {
+    let mut run = Run::new(worlds);
     ops.iter().for_each(|op| run.apply(op));
     run.calm();
     run.check(Client)?;
@@ -409,24 +428,53 @@ fn replay(world: &World, ops: &[Op]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The association ends while `late` happens.
+fn replay_end(
+    worlds: &[World; 2],
+    (ops, late): (&[Op], &[Op]),
+    side: Side,
+) -> Result<(), TestCaseError> {
+    let mut run = Run::new(worlds);
+    ops.iter().for_each(|op| run.apply(op));
+    run.pair.shutdown(side);
+    late.iter().for_each(|op| run.apply(op));
+    run.calm();
+    for side in [Client, Server] {
+        run.check(side)?;
+        let closed = run.pair.host(side).has(SocketEventKind::Closed);
+        prop_assert!(closed, "it ends: {}", run.pair.describe());
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(crate::cases(48))]
     #[test]
     fn whatever_happens_reliable_messages_arrive_once(
-        world in world(),
+        worlds in worlds(),
         ops in prop::collection::vec(op(2500, 7), 1..80),
     ) {
-        replay(&world, &ops)?;
+        replay(&worlds, &ops)?;
+    }
+
+    #[test]
+    fn whatever_happens_meanwhile_associations_end(
+        worlds in worlds(),
+        ops in prop::collection::vec(op(2500, 7), 1..60),
+        late in prop::collection::vec(op(2500, 7), 1..40),
+        side in side(),
+    ) {
+        replay_end(&worlds, (&ops, &late), side)?;
     }
 
     /// No packet is overtaken by its repetition: a late request is carried out after the answer "in
     /// progress", while the requester expects that only its next repetition is.
     #[test]
     fn whatever_happens_associations_begin_anew(
-        world in world(),
+        worlds in worlds(),
         ops in prop::collection::vec(op(400, 8), 1..80),
     ) {
-        replay(&world, &ops)?;
+        replay(&worlds, &ops)?;
     }
 }
 
@@ -444,6 +492,7 @@ fn message_whose_sent_part_is_acknowledged_for_good_is_given_up_with_a_tsn_more(
         buffers: (15_167, 16_286),
         nagle: true,
         reneging: false,
+        partial: true,
     };
     let of = |side: Side, stream: u16, len: usize, reliability: Reliability| Op::Send {
         side,
@@ -474,5 +523,5 @@ fn message_whose_sent_part_is_acknowledged_for_good_is_given_up_with_a_tsn_more(
         Op::Advance(40),
         reliable(Server, 0, 5245),
     ];
-    replay(&world, &ops).unwrap();
+    replay(&[world; 2], &ops).unwrap();
 }
