@@ -369,9 +369,10 @@ impl Sender {
 
 impl Abandonment {
     /// The highest number skipped of each stream up to `point`, or up to a lower one if they are
-    /// more than `most`.
+    /// more than `most`, or more messages of a stream than serial numbers can compare (RFC 9260
+    /// s1.6).
     fn highest_skipped(&self, point: Tsn, most: usize) -> Option<(Tsn, Highest)> {
-        let mut highest = Highest::new();
+        let (mut lowest, mut highest) = (Highest::new(), Highest::new());
         let mut reached = None;
         let mut skipped: Vec<&Skipped> =
             self.skipped.iter().filter(|skipped| skipped.tsn <= point).collect();
@@ -384,13 +385,25 @@ impl Abandonment {
                 continue;
             }
             let key = (stream, unordered);
-            if highest.len() >= most && !highest.contains_key(&key) {
+            let is_too_far = is_too_far(*lowest.entry(key).or_insert(sequence), sequence);
+            if is_too_far || highest.len() >= most && !highest.contains_key(&key) {
                 return reached.map(|reached| (reached, highest));
             }
             highest.insert(key, sequence);
             reached = Some(tsn);
         }
         Some((point, highest))
+    }
+}
+
+/// Whether a receiver that expects the message with the number `lowest` would take a FORWARD TSN up
+/// to `number` for an old one. MIDs have more bits than messages can be outstanding.
+const fn is_too_far(lowest: Sequence, number: Sequence) -> bool {
+    match (lowest, number) {
+        (Sequence::Ssn(lowest), Sequence::Ssn(number)) => {
+            number.0.wrapping_sub(lowest.0) > i16::MAX as u16
+        }
+        _ => false,
     }
 }
 
