@@ -28,6 +28,9 @@ Examples:
 /// Default folder for series.
 const FOLDER: &str = "anabranch-run";
 
+/// The last repetition: tables have no larger integer.
+const LAST: u64 = i64::MAX as u64;
+
 /// Options of `run`.
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
@@ -35,6 +38,7 @@ pub(crate) struct RunArgs {
     pub asked: ScenarioArgs,
     /// Number of the repetition, counted from 0 as in a comparison
     #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u64).range(..=LAST))]
     pub run: u64,
     /// Run only this variant; may be repeated [default: every variant of the scenario]
     #[arg(long = "variant", value_name = "NAME")]

@@ -49,6 +49,20 @@ fn numbers_of_a_repetition_are_those_of_the_comparison() {
     }
 }
 
+/// Regression: larger numbers were negative in the table, and `report` refused the folder.
+#[test]
+fn last_repetition_is_the_largest_integer_of_tables() {
+    let scratch = Scratch::new("run-last");
+    let out = scratch.path("out");
+    let last = i64::MAX.to_string();
+    printed(&["--variant", "tcp/3g/cubic", "--run", &last, "--out", &out]);
+    let again: Value = serde_json::from_str(&succeeds(&["report", &out, "--json"])).expect("JSON");
+    assert_eq!(again["variants"][0]["n"], 1);
+    let words = run(&["--run", &(i64::MAX as u64 + 1).to_string()]);
+    let output = anabranch(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
 #[test]
 fn table_has_a_line_for_each_variant() {
     let text = printed(&["--variant", "mptcp/linux/cubic", "--variant", "tcp/3g/cubic"]);
