@@ -176,7 +176,9 @@ fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
     if has(&["bytes from ", "icmp_seq", "PING "]) {
         return Some(("ping output", PING_MEND));
     }
-    if has(&["frame.time", "tcp.seq", "ip.src", "frame_bytes", "payload_bytes", "tcp.len"]) {
+    // The last one is the heading of what Wireshark exports.
+    let fields = ["frame.time", "tcp.seq", "ip.src", "frame_bytes", "payload_bytes", "tcp.len"];
+    if has(&fields) || has(&["\"Source\",\"Destination\",\"Protocol\",\"Length\""]) {
         let mend = "packets that were sent do not show the capacity; give a recording of capacity \
                     such as mahimahi's";
         return Some(("a per-packet table", mend));

@@ -366,6 +366,9 @@ mod reading {
         assert!(what("[  5]   0.00-1.00   sec  1.60 MBytes  13.4 Mbits/sec\n").contains("iperf"));
         assert!(what("frame.time_epoch,ip.src\n1,2\n").contains("per-packet"));
         assert!(what("time_s,dir,flow,payload_bytes,frame_bytes\n").contains("per-packet"));
+        let exported =
+            "\"No.\",\"Time\",\"Source\",\"Destination\",\"Protocol\",\"Length\",\"Info\"\n";
+        assert!(what(exported).contains("per-packet"), "Wireshark's export");
         assert!(what("64 bytes from 10.0.0.1: icmp_seq=1 ttl=64 time=1 ms\n").contains("ping"));
         assert!(what("# mahimahi mm-link\n0 # 1500\n").contains("mm-link"));
         assert!(what("5 + 1500\n").contains("mm-link"));
