@@ -8,22 +8,24 @@ const BY_HAND: &str = "<!-- Below this line nothing is generated. -->";
 
 /// Whether the document was generated, so that only text above the line is written again.
 pub(crate) fn is_generated(file: &Path) -> bool {
-    std::fs::read_to_string(file).is_ok_and(|text| text.contains(BY_HAND))
+    std::fs::read(file).is_ok_and(|text| below_the_line(&text).is_some())
 }
 
-/// Writes what was generated, and below it what the existing document has by hand.
-pub(crate) fn write(file: &Path, generated: &str) -> io::Result<()> {
-    let by_hand = kept(file)?;
-    std::fs::write(file, format!("{generated}\n{BY_HAND}\n{by_hand}"))
+/// What was generated, and below it what the existing document has by hand.
+pub(crate) fn document(file: &Path, generated: &str) -> io::Result<Vec<u8>> {
+    let existing = match std::fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        existing => existing?,
+    };
+    let by_hand = below_the_line(&existing).unwrap_or_default();
+    Ok([format!("{generated}\n{BY_HAND}\n").as_bytes(), by_hand].concat())
 }
 
-/// Text written by hand in the existing document.
-fn kept(file: &Path) -> io::Result<String> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text
-            .split_once(BY_HAND)
-            .map_or(String::new(), |(_, below)| below.trim_start_matches('\n').to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(error),
-    }
+/// Text written by hand in an existing document, in whatever encoding.
+fn below_the_line(text: &[u8]) -> Option<&[u8]> {
+    let line = BY_HAND.as_bytes();
+    let at = text.windows(line.len()).position(|part| part == line)?;
+    let below = &text[at + line.len()..];
+    let begins = below.iter().position(|byte| *byte != b'\n').unwrap_or(below.len());
+    Some(&below[begins..])
 }

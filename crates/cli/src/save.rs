@@ -1,6 +1,7 @@
 //! Results and captures to folders, and pages to files. What another program wrote is overwritten
 //! with `--force` only.
 
+use crate::by_hand;
 use crate::output::message;
 use crate::report::{Sheet, page};
 use lab::results::{FILES, Provenance, Records, ResultFolder, Written, is_replaceable};
@@ -8,7 +9,7 @@ use lab::scenario::Variant;
 use lab::series::representative_series;
 use lab::{Captures, InputError, Report, Scenario, Study};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Name of the page in a results folder.
@@ -95,10 +96,24 @@ impl Overwrite {
     }
 
     /// The place of the page `out`, unless it cannot be written there or is somebody else's.
-    pub(crate) fn page(self, out: &Path) -> Result<PagePlace<'_>, InputError> {
+    pub(crate) fn page(self, out: &Path) -> Result<FilePlace, InputError> {
+        self.place("--out", out)
+    }
+
+    /// The place of the document of `--write`, whose text by hand is kept, unless it cannot be
+    /// written there or is somebody else's.
+    pub(crate) fn document(self, file: &Path) -> Result<FilePlace, InputError> {
+        // A link to a document remains one.
+        let linked = file.is_symlink().then(|| std::fs::canonicalize(file).ok()).flatten();
+        let target = linked.unwrap_or_else(|| file.to_owned());
+        Overwrite { force: self.force || by_hand::is_generated(&target) }.place("--write", &target)
+    }
+
+    /// The place of the file that `option` names, in a folder that can be written to.
+    pub(crate) fn place(self, option: &'static str, out: &Path) -> Result<FilePlace, InputError> {
         let refuse = |why: &str| {
             let problem = format!("cannot write `{}`: {why}", out.display());
-            InputError::at("--out", problem, PAGE_HELP)
+            InputError::at(option, problem, help(option))
         };
         match std::fs::metadata(out) {
             Ok(data) if data.is_dir() => return Err(refuse("it is a folder")),
@@ -109,12 +124,13 @@ impl Overwrite {
             }
             _ => {}
         }
-        self.allow("--out", out, "file")?;
+        self.allow(option, out, "file")?;
         let name = out.file_name().ok_or_else(|| refuse("this is not a file name"))?;
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).display().to_string();
         let folder = ResultFolder::open(&folder).map_err(|refusal| refuse(refusal.problem()))?;
-        Ok(PagePlace { out, name: name.to_string_lossy().into_owned(), folder })
+        let name = name.to_string_lossy().into_owned();
+        Ok(FilePlace { option, path: out.to_owned(), name, folder })
     }
 }
 
@@ -123,22 +139,35 @@ fn leads_nowhere(path: &Path) -> bool {
     path.is_symlink() && !path.exists()
 }
 
-/// Help where a page cannot be written.
-const PAGE_HELP: &str = "name a file that can be written to: `--out FILE`";
+/// Help where a file cannot be written.
+fn help(option: &str) -> String {
+    format!("name a file that can be written to: `{option} FILE`")
+}
 
-/// The file of a page, in a folder that can be written to.
-pub(crate) struct PagePlace<'a> {
-    out: &'a Path,
+/// The file of an option, in a folder that can be written to.
+pub(crate) struct FilePlace {
+    option: &'static str,
+    path: PathBuf,
     name: String,
     folder: ResultFolder,
 }
 
-impl PagePlace<'_> {
-    /// Writes the page under a temporary name and renames it when complete.
-    pub(crate) fn write(&self, page: &str) -> Result<(), String> {
-        self.folder.write(&self.name, page.as_bytes()).map_err(|error| {
-            format!("cannot write `{}`: {error}\n  help: {PAGE_HELP}", self.out.display())
-        })
+impl FilePlace {
+    /// Writes the file under a temporary name and renames it when complete.
+    pub(crate) fn write(&self, content: &str) -> Result<(), String> {
+        let written = self.folder.write(&self.name, content.as_bytes());
+        written.map_err(|error| self.failure(&error))
+    }
+
+    /// The same for a document: what was generated, and below it what is there by hand.
+    pub(crate) fn write_document(&self, generated: &str) -> Result<(), String> {
+        let document = by_hand::document(&self.path, generated);
+        let written = document.and_then(|content| self.folder.write(&self.name, &content));
+        written.map_err(|error| self.failure(&error))
+    }
+
+    fn failure(&self, error: &io::Error) -> String {
+        format!("cannot write `{}`: {error}\n  help: {}", self.path.display(), help(self.option))
     }
 }
 

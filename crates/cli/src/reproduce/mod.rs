@@ -10,13 +10,12 @@ mod shard;
 mod spent;
 mod table;
 
-use crate::by_hand;
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::figures::{self, Format};
 use crate::output::{Screen, error, message, print};
 use crate::progress::real_time;
 use crate::report::{Plotted, reproduction_page};
-use crate::save::{Overwrite, provenance};
+use crate::save::{FilePlace, Overwrite, provenance};
 use clap::Args;
 use lab::reproduction::{Asked, Costs, Kind, Paper, Plan, Results, Row, Unit, UnitError, document};
 use lab::results::{REPRODUCTION as DOCUMENT, ResultFolder};
@@ -112,6 +111,8 @@ struct Prepared<'a> {
     /// Folder of the results, and further folders with stored values.
     out: Option<ResultFolder>,
     merged: Vec<ResultFolder>,
+    /// Place of the document of `--write`.
+    write: Option<FilePlace>,
 }
 
 /// Why there is no result: message and exit code.
@@ -166,13 +167,11 @@ fn prepare(args: &ReproduceArgs) -> Result<Prepared<'_>, Failure> {
     let files = files(&plan);
     let folder = |name: &String| overwrite.folder("--out", name, files.iter().cloned());
     let out = args.out.as_ref().map(folder).transpose()?;
-    if let Some(file) = args.write.as_deref().map(Path::new).filter(|of| !by_hand::is_generated(of))
-    {
-        overwrite.allow("--write", file, "file")?;
-    }
+    let write = args.write.as_deref().map(Path::new);
+    let write = write.map(|file| overwrite.document(file)).transpose()?;
     let merged = args.merge.iter().flat_map(|names| names.split(','));
     let merged = merged.map(|name| shard::existing(name.trim())).collect::<Result<_, _>>()?;
-    Ok(Prepared { args, plan, shard, out, merged })
+    Ok(Prepared { args, plan, shard, out, merged, write })
 }
 
 /// Names of the files that a folder of results may have.
@@ -203,13 +202,12 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
     let papers = plan.papers.iter().enumerate();
     let numbers: Numbers<'_> =
         papers.map(|(number, of)| (&*of.number, plan.compared(number, &results))).collect();
-    if let Some(file) = &args.write {
+    // Nothing that the studies found is lost where a file cannot be written.
+    let recorded = prepared.write.as_ref().map_or(Ok(()), |place| {
         let made = (&provenance(clock), spent.for_document());
-        record::write(file.as_ref(), plan, (&rows, &numbers), made).map_err(|error| {
-            let help = "name a file that can be written to: `--write FILE`";
-            Failure(format!("cannot write `{file}`: {error}\n  help: {help}"), FAILED)
-        })?;
-    }
+        let text = record::document(plan, (&rows, &numbers), made);
+        place.write_document(&text).map_err(|failure| Failure(failure, FAILED))
+    });
     let saved = prepared
         .out
         .as_ref()
@@ -222,6 +220,7 @@ fn carry_out(prepared: &Prepared<'_>) -> Result<u8, Failure> {
     } else {
         print(&table::text(&rows, (&numbers, tables), screen));
     }
+    recorded?;
     saved?;
     let is_failed = |row: &Row<'_>| row.claim.kind == Kind::Hard && row.ours.holds == Some(false);
     Ok(if rows.iter().any(is_failed) { CHECK_FAILED } else { 0 })
@@ -232,7 +231,7 @@ fn run_studies<'a>(
     prepared: &Prepared<'_>,
     costs: &'a Costs,
 ) -> Result<Option<(Results, Spent<'a>)>, Failure> {
-    let Prepared { args, plan, shard, out, merged } = prepared;
+    let Prepared { args, plan, shard, out, merged, .. } = prepared;
     let own = |(number, _): &(usize, &Unit)| shard.is_none_or(|shard| shard.has(*number));
     let units: Vec<&Unit> = plan.units.iter().enumerate().filter(own).map(|(_, of)| of).collect();
     let folders: Vec<ResultFolder> = out.iter().chain(merged).cloned().collect();

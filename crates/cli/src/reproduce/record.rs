@@ -3,14 +3,11 @@
 //! Text that was written by hand below a mark is kept when the document is written again.
 
 use super::table::{Numbers, numbers_of, of_paper, summary};
-use crate::by_hand;
 use crate::report::{assumptions, differences_of, remarks, utc};
 use lab::reproduction::{Differences, Plan, Row};
 use lab::results::Provenance;
 use lab::validation::Machine;
 use std::fmt::Write;
-use std::io;
-use std::path::Path;
 
 const RULES: &str = "A claim holds where its interval shows it, fails where the interval shows \
 the contrary, and is undecided otherwise ([claims-format.md](claims-format.md)). Hard claims \
@@ -18,17 +15,8 @@ follow from the mechanism; soft ones depend on the networks of the authors. The 
 same claim with the model of today's kernel. Values that a paper does not state follow \
 `scenarios/RULES.md`; rows with neighbouring values or more repetitions change no answer.";
 
-/// Writes the document.
-pub(super) fn write(
-    file: &Path,
-    plan: &Plan,
-    (rows, numbers): (&[Row<'_>], &Numbers<'_>),
-    made: (&Provenance, Option<String>),
-) -> io::Result<()> {
-    by_hand::write(file, &document(plan, (rows, numbers), made))
-}
-
-fn document(
+/// The document, without the text by hand.
+pub(super) fn document(
     plan: &Plan,
     (rows, numbers): (&[Row<'_>], &Numbers<'_>),
     (provenance, spent): (&Provenance, Option<String>),

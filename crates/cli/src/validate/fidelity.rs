@@ -4,30 +4,54 @@
 //! written again.
 
 use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, spread, summary};
-use crate::by_hand;
+use crate::by_hand::is_generated;
+use crate::save::{FilePlace, Overwrite};
+use lab::InputError;
 use lab::Scale;
 use lab::validation::{Apart, Row, Series, Validation, ValidationSet};
 use plotters::prelude::*;
 use std::fmt::Write;
-use std::io;
 use std::path::Path;
 
 /// Width and height of the figure, in pixels.
 const SIDE: u32 = 640;
 
-/// Writes the page, and its figure beside it.
-pub(super) fn write(
-    file: &Path,
-    set_name: &str,
-    set: &ValidationSet,
-    series: &Series,
-    result: &Validation,
-) -> io::Result<()> {
-    let figure = file.with_extension("svg");
-    std::fs::write(&figure, scatter(&result.rows).map_err(io::Error::other)?)?;
-    let figure = figure.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let page = page(set_name, set, series, result, &figure);
-    by_hand::write(file, &page)
+/// Places of the page and of its figure.
+pub(super) struct Places {
+    page: FilePlace,
+    figure: FilePlace,
+    /// Name of the figure in the page.
+    name: String,
+}
+
+impl Places {
+    /// The places for `--write FILE`, unless they have files of somebody else.
+    pub(super) fn new(file: &Path, force: bool) -> Result<Places, InputError> {
+        let figure = file.with_extension("svg");
+        if figure == file {
+            let problem = format!("`{}` would be the name of the figure, too", file.display());
+            return Err(InputError::at("--write", problem, "name a Markdown file: `page.md`"));
+        }
+        let page = Overwrite { force }.document(file)?;
+        // The figure of a generated page belongs to it.
+        let figure_of_a_page = Overwrite { force: force || is_generated(file) };
+        let name =
+            figure.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        Ok(Places { page, figure: figure_of_a_page.place("--write", &figure)?, name })
+    }
+
+    /// Writes the page, and its figure beside it.
+    pub(super) fn write(
+        &self,
+        set_name: &str,
+        set: &ValidationSet,
+        series: &Series,
+        result: &Validation,
+    ) -> Result<(), String> {
+        let figure = scatter(&result.rows).map_err(|error| error.to_string())?;
+        self.figure.write(&figure)?;
+        self.page.write_document(&page(set_name, set, series, result, &self.name))
+    }
 }
 
 fn page(

@@ -11,6 +11,7 @@ use crate::columns::{Column, Table};
 use crate::exit::{CHECK_FAILED, FAILED, INTERRUPTED, USAGE};
 use crate::output::{Screen, can_redraw, error, message, print};
 use clap::Args;
+use fidelity::Places;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::run::Run;
 use lab::scenario::Variant;
@@ -37,7 +38,6 @@ outside the joint interval. Scenarios with random loss, or whose runs fall into 
 /// Largest allowed median and maximum of the counted differences.
 pub(crate) const TARGETS: (f64, f64) = (0.05, 0.15);
 
-const ELSEWHERE: &str = "\n  help: name a file that can be written to: `--write FILE`";
 /// Most emulations at once.
 #[cfg(all(feature = "linux", target_os = "linux"))]
 const MOST_JOBS: usize = 64;
@@ -69,6 +69,9 @@ pub(crate) struct ValidateArgs {
     /// Write the result to this Markdown file, with its figure next to it
     #[arg(long, value_name = "FILE")]
     pub write: Option<String>,
+    /// Overwrite files that anabranch did not write
+    #[arg(long)]
+    pub force: bool,
     /// Exit with 4 if the median of the counted differences is above 5 % or the worst above 15 %
     #[arg(long)]
     pub check: bool,
@@ -104,19 +107,33 @@ pub(crate) fn run(args: &ValidateArgs) -> u8 {
     if args.record {
         return record::record(args, &set);
     }
-    match Series::from_file(&set.series) {
-        Ok(series) => compare(args, &set, &series).unwrap_or_else(|failure| {
-            error(&failure);
-            FAILED
-        }),
+    let series = match Series::from_file(&set.series) {
+        Ok(series) => series,
         Err(failure) => {
             error(&failure);
-            USAGE
+            return USAGE;
         }
-    }
+    };
+    let file = args.write.as_deref().map(Path::new);
+    let places = match file.map(|file| Places::new(file, args.force)).transpose() {
+        Ok(places) => places,
+        Err(refusal) => {
+            error(&refusal);
+            return USAGE;
+        }
+    };
+    compare(args, &set, &series, places.as_ref()).unwrap_or_else(|failure| {
+        error(&failure);
+        FAILED
+    })
 }
 
-fn compare(args: &ValidateArgs, set: &ValidationSet, series: &Series) -> Result<u8, String> {
+fn compare(
+    args: &ValidateArgs,
+    set: &ValidationSet,
+    series: &Series,
+    places: Option<&Places>,
+) -> Result<u8, String> {
     let follower = Follower::new(set, args.quiet);
     let result = validate(set, series, &follower, &|entry| follower.next(&entry.name));
     follower.bar.finish_and_clear();
@@ -130,9 +147,8 @@ fn compare(args: &ValidateArgs, set: &ValidationSet, series: &Series) -> Result<
     } else {
         print(&text(&result, series, Screen::detect(args.no_color)));
     }
-    if let Some(file) = &args.write {
-        fidelity::write(Path::new(file), &args.set, set, series, &result)
-            .map_err(|e| format!("cannot write `{file}`: {e}{ELSEWHERE}"))?;
+    if let (Some(file), Some(places)) = (&args.write, places) {
+        places.write(&args.set, set, series, &result)?;
         if !args.quiet {
             message(&format!("wrote {file}"));
         }

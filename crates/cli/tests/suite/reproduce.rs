@@ -261,6 +261,35 @@ fn files_of_others_are_overwritten_with_force_only() {
     }
 }
 
+/// Regression: the text by hand was lost where the disk was full, and with it the table and the
+/// files of `--out`.
+#[test]
+fn full_disk_keeps_the_document_and_the_table_and_the_files() {
+    let scratch = Scratch::new("reproduce-full");
+    let [file, out] = ["text.md", "out"].map(|of| scratch.path(of));
+    let written = sample(&["--quick", "--write", &file]);
+    let by_hand = [&fs::read(&file).expect("a document")[..], b"\xff by hand\n"].concat();
+    fs::write(&file, &by_hand).expect("written");
+    // Files of at most one block: writing more fails as on a full disk.
+    let limited = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
+    let program = env!("CARGO_BIN_EXE_anabranch");
+    let call = ["reproduce", "all", "--claims", SAMPLE, "--quick", "--quiet", "--write", &file];
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", limited, program]).args(call).output().expect("a shell");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(&format!("cannot write `{file}`")), "{message}");
+    assert_eq!(stdout(&output), written);
+    assert_eq!(fs::read(&file).expect("a document"), by_hand);
+    fs::remove_file(&file).expect("removed");
+    std::os::unix::fs::symlink(scratch.path("linked.md"), &file).expect("a link");
+    fs::write(scratch.path("linked.md"), &by_hand).expect("written");
+    sample(&["--quick", "--write", &file, "--out", &out]);
+    let linked = fs::read(scratch.path("linked.md")).expect("a document");
+    assert!(linked.ends_with(b"\xff by hand\n") && linked != by_hand, "a link remains one");
+    assert!(fs::read_link(&file).is_ok());
+}
+
 #[test]
 fn list_has_the_tables_and_only_what_is_selected() {
     let all = succeeds(&["reproduce", "--list", "--claims", SAMPLE]);

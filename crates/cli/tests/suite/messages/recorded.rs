@@ -113,6 +113,19 @@ fn kernels_runs_beside_ours() {
     session.text.push_str(&page);
     session.file("file", "in the way");
     session.call(&["validate", "set.toml", "--only", "clean", "--write", "file/page.md"]);
+    session.call(&["validate", "set.toml", "--only", "clean", "--write", "page.svg"]);
+    // Regression: files of others were overwritten.
+    for (name, page) in [("mine.md", "mine.md"), ("figure.svg", "figure.md")] {
+        session.file(name, "mine");
+        session.call(&["validate", "set.toml", "--only", "clean", "--write", page]);
+        let kept = std::fs::read_to_string(session.scratch.0.join(name)).expect("a file");
+        assert_eq!(kept, "mine");
+        for force in [&["--force"][..], &[]] {
+            let call = ["validate", "set.toml", "--only", "clean", "--quiet", "--write", page];
+            session.call(&[&call[..], force].concat());
+        }
+        assert_ne!(std::fs::read_to_string(session.scratch.0.join(name)).expect("a file"), "mine");
+    }
     session.end();
 }
 

@@ -58,6 +58,8 @@ fn selections_and_folders_of_reproduce() {
     session.call(&[&call[..], &["--shard", "3/2", "--out", "out"]].concat());
     session.call(&[&call[..], &["--shard", "1/2"]].concat());
     session.call(&[&call[..], &["--merge", "nowhere"]].concat());
+    session.call(&[&call[..], &["--write", "empty"]].concat());
+    session.call(&[&call[..], &["--write", "sample/009-sample/claims.toml/text.md"]].concat());
     session.call(&[&call[..], &["--merge", "empty"]].concat());
     let one = ["reproduce", "009-C3", "--claims", "sample", "--no-linux"];
     session.call(&[&one[..], &["--merge", "empty"]].concat());
