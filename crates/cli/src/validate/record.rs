@@ -4,12 +4,13 @@
 
 use super::ValidateArgs;
 use crate::emulate::failed;
-use crate::exit::INTERRUPTED;
-use crate::output::{can_redraw, counted, message};
+use crate::exit::{INTERRUPTED, USAGE};
+use crate::output::{can_redraw, counted, error, message};
 use crate::report::utc;
+use crate::save::Overwrite;
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::validation::{
-    Machine, Recording, RecordingEvent, RecordingWatcher, Series, ValidationSet,
+    Machine, Recording, RecordingEvent, RecordingWatcher, Series, SeriesError, ValidationSet,
 };
 use linux::LiveError;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -30,6 +31,12 @@ const EVERY: Duration = Duration::from_secs(60);
 
 /// Runs the subcommand and returns the exit code.
 pub(super) fn record(args: &ValidateArgs, set: &ValidationSet) -> u8 {
+    let is_series = !matches!(Series::from_file(&set.series), Err(SeriesError::Malformed { .. }));
+    let overwrite = Overwrite { force: args.force || is_series };
+    if let Err(refusal) = overwrite.allow("series", &set.series, "file") {
+        error(&refusal);
+        return USAGE;
+    }
     match carry_out(args, set) {
         Ok(code) => code,
         Err(LiveError::Failed(problem)) if problem.starts_with("cannot write") => {

@@ -3,6 +3,15 @@
 use super::Session;
 
 const PATHS: [&str; 5] = ["emulate", "--path", "a=rate 9mbit", "--path", "b=rate 5mbit"];
+const SET_OF_NOTES: &str = "\
+series = 'notes.txt'
+runs = 2
+
+[[scenario]]
+name = 'clean'
+traffic = 'bulk:64KiB'
+path = { a = 'rate 9mbit' }
+";
 const STUDY: [&str; 5] = ["emulate", "--path", "a=rate 9mbit", "--traffic", "bulk:64KiB"];
 
 #[test]
@@ -73,5 +82,11 @@ fn arguments_of_emulate() {
     session.call(&[&STUDY[..], &["--out", "simulated"]].concat());
     session.call(&["validate", "--record", "no-such.toml"]);
     session.call(&["validate", "--record", "--json", "no-such.toml"]);
+    // Regression: a file that is no recording was replaced.
+    session.file("notes.txt", "mine");
+    session.file("set.toml", SET_OF_NOTES);
+    session.call(&["validate", "--record", "set.toml"]);
+    let notes = std::fs::read_to_string(session.scratch.0.join("notes.txt")).expect("a file");
+    assert_eq!(notes, "mine");
     session.end();
 }
