@@ -68,7 +68,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR", env = "ANABRANCH_DATA", hide_env = true)]
     pub data: Option<String>,
     /// Threads; no result depends on it [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = "ANABRANCH_JOBS", hide_env = true)]
     pub jobs: Option<String>,
     /// Run only part I of N of the studies, and store their values in --out
     #[arg(long, value_name = "I/N", requires = "out", conflicts_with_all = ["merge", "list"])]

@@ -3,7 +3,7 @@
 //! Most tests read the claims of a paper that was never written, whose studies take no time.
 
 use crate::browser::shown;
-use crate::{Scratch, anabranch, stderr, stdout, succeeds};
+use crate::{Scratch, anabranch, command, stderr, stdout, succeeds};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -288,6 +288,14 @@ fn full_disk_keeps_the_document_and_the_table_and_the_files() {
     let linked = fs::read(scratch.path("linked.md")).expect("a document");
     assert!(linked.ends_with(b"\xff by hand\n") && linked != by_hand, "a link remains one");
     assert!(fs::read_link(&file).is_ok());
+}
+
+/// Regression: `ANABRANCH_JOBS` had no effect.
+#[test]
+fn environment_has_the_number_of_threads() {
+    let mut call = command(&["reproduce", "009-C1", "--claims", SAMPLE, "--quick"]);
+    let output = call.env("ANABRANCH_JOBS", "0").output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
 #[test]
