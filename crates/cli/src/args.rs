@@ -53,7 +53,8 @@ Paths:
 Links and flows:
   --link NAME='ITEMS'   a link between paths and the server, in the same syntax
   --flow NAME='ITEMS'   a competing connection between two further hosts, over paths:
-    tcp | mptcp | sctp, on PATH[,PATH] | cc NAME | scheduler NAME | traffic MODEL | reverse
+    tcp | mptcp | sctp | cmt-sctp | udp
+    on PATH[,PATH] | cc NAME | scheduler NAME | traffic MODEL | buffers SND/RCV | reverse
     start 0s..2s            drawn for every repetition
     delay 20ms              added to that of the path, one way
     count 3                 number of such connections

@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Doctor(crate::doctor::DoctorArgs),
     /// List path profiles, traffic models, schedulers, congestion controls and more
     List {
-        /// List to print [default: all]
+        /// List to print [default: every list]
         #[arg(ignore_case = true)]
         topic: Option<Topic>,
     },

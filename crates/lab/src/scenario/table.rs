@@ -200,8 +200,8 @@ options! {
             9,
             "LIST",
             "Protocols to compare: tcp (each path alone), mptcp (all paths together), sctp (each \
-             path alone, and all paths, one at a time), udp (datagrams over each path alone), or \
-             all but udp [default: tcp, and mptcp where there are several paths]",
+             path alone, and all, one at a time), cmt-sctp (all paths at once), udp (datagrams \
+             over each path alone), or all but udp [default: tcp, and mptcp with several paths]",
         )
         .pattern(Of(schema::protocols))
         .shown(|s| {
