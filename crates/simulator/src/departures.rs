@@ -79,6 +79,19 @@ impl Departures {
         }
     }
 
+    /// Whether one is at this time, too.
+    #[inline]
+    pub(crate) fn has(&self, at: Instant) -> bool {
+        let Some(last) = self.len.checked_sub(1) else { return false };
+        at <= self.times[(self.first + last) % PLACES] && self.has_before(at)
+    }
+
+    /// The same where one is not before that time.
+    #[inline(never)]
+    fn has_before(&self, at: Instant) -> bool {
+        (self.first..self.first + self.len).any(|place| self.times[place % PLACES] == at)
+    }
+
     /// Adds one, behind those of the same time, unless it is full.
     #[inline(always)]
     pub(crate) fn insert(&mut self, departure: Departure) {

@@ -368,7 +368,8 @@ impl Fabric {
         let Some(at) = card.admit(cx, len) else { return Sent::Queued };
         let flow = packet.flow;
         let passes = card.may_pass() && at <= self.horizon && !self.departures.is_full();
-        if !passes || begins_or_resets(&packet) {
+        // Of two at one time, events between them would be before both or behind both.
+        if !passes || self.departures.has(at) || begins_or_resets(&packet) {
             self.wait_in_nic(nic, packet, len);
             return Sent::Queued;
         }
@@ -455,7 +456,10 @@ impl Fabric {
         debug_assert!(!self.links[next.index()].has_box());
         self.enqueue_from_nic(cx, next, packet, len);
         cx.now = now;
-        self.nics[nic as usize].leave(&mut self.queue);
+        let nic = &mut self.nics[nic as usize];
+        if let Some(next) = nic.leave(&mut self.queue) {
+            self.queue.set_at(nic.target, next);
+        }
     }
 
     /// The next packet that a host receives from `link` now. Packets at routers are forwarded.

@@ -124,13 +124,17 @@ impl Nic {
         }
     }
 
-    /// A packet that passed without the queue leaves.
+    /// A packet that passed without the queue leaves. Returns the next departure, which is awaited
+    /// from now on, if only the queue has more.
     #[inline]
-    pub(crate) const fn leave(&mut self, queue: &mut EventQueue) {
+    pub(crate) fn leave(&mut self, queue: &mut EventQueue) -> Option<Instant> {
         self.passing -= 1;
         if self.passing > 0 {
             self.number = queue.next_number();
+            return None;
         }
+        let next = self.await_departure();
+        (next != Instant::FAR_FUTURE).then_some(next)
     }
 
     /// The insertion number that an event would have for the next packet of those that passed.
@@ -167,6 +171,11 @@ impl Nic {
             self.first_at = at;
         }
         self.queue.push_back(Leaving { at, len, packet: Some(packet) });
+        // Its event is inserted when the packet before it leaves.
+        if self.passing > 0 {
+            cold_path();
+            return None;
+        }
         self.await_first()
     }
 
@@ -277,7 +286,7 @@ mod tests {
                         ours.extend(passing.pop_first().map(|left| (left.at, left.len)));
                         let mut events = events.borrow_mut();
                         let number = events.next_number() + 1;
-                        nic.leave(&mut events);
+                        let _ = nic.leave(&mut events);
                         assert_eq!(nic.number() == number, !passing.is_empty());
                     }
                     while link.next_poll() <= until {

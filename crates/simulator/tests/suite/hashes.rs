@@ -5,8 +5,8 @@
 use crate::multipath::{multipath, over};
 use crate::pair::{link, one_path, record, with};
 use base::{Duration, Rate, Ways};
-use network::{LinkConfig, LossConfig, NicSetup};
-use simulator::{ProcessingCost, RunSetup, Until};
+use network::{Limit, LinkConfig, LossConfig, NicSetup};
+use simulator::{FlowSetup, ProcessingCost, RunSetup, Until};
 use traffic::Traffic;
 
 /// Name and the first eight bytes of the hash.
@@ -127,5 +127,25 @@ fn departures_at_one_time_change_no_result() {
         let short = with(short, |setup| setup.run = run);
         let whole = with(short.clone(), |setup| setup.ways = Ways::Whole);
         assert_eq!(hash(&whole), hash(&short), "run {run}");
+    }
+}
+
+/// Regression: events at the time of the departures of two cards were before both or behind both,
+/// and departures at one time were in the order of sending.
+#[test]
+fn events_between_departures_at_one_time_change_no_result() {
+    let nic = NicSetup { rate: Rate::from_mbit(500), queue_packets: 1000 };
+    let beside = |path| FlowSetup::new(&[path], Traffic::BulkTime(Duration::from_secs(600)));
+    for (mbit, flows) in [(100, [1, 1]), (1000, [0, 1]), (10_000, [0, 1])] {
+        for scheduler in ["blest", "lrf", "redundant"] {
+            let quick = LinkConfig { limit: Limit::Packets(1000), ..link(mbit, 1) };
+            let short = over(&[quick.clone(), quick], scheduler, Traffic::BulkSize(1 << 20));
+            let short = with(short, |setup| {
+                setup.network.nic = Some(nic);
+                setup.flows.extend(flows.map(beside));
+            });
+            let whole = with(short.clone(), |setup| setup.ways = Ways::Whole);
+            assert_eq!(hash(&whole), hash(&short), "{mbit} Mbit/s, {scheduler}");
+        }
     }
 }
