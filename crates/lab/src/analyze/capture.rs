@@ -95,9 +95,9 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         let (start, end) = captured.span.unwrap_or((packet.time, packet.time));
         captured.span = Some((start.min(packet.time), end.max(packet.time)));
         let (time, interface) = (packet.time, packet.interface);
-        let datagram = with_length(packet.datagram);
-        let found = found(&datagram);
-        captured.counts.packet(&datagram, matches!(found, Ok(Found::Units(_))));
+        let (datagram, beyond) = with_length(packet.datagram, packet.len);
+        let found = found(&datagram, beyond);
+        captured.counts.packet(&datagram, packet.len as u64, matches!(found, Ok(Found::Units(_))));
         match found {
             Ok(Found::Segment(segment)) => {
                 captured.segments.push(Segment { time, interface, ..segment });
@@ -173,26 +173,35 @@ enum Found {
     Other,
 }
 
-/// The datagram with its length in the header. Offloading hardware fills it in later, so that a
-/// capture at the sender has zero; the checksum of an IPv4 header is not filled in then, either.
-fn with_length(datagram: &[u8]) -> Cow<'_, [u8]> {
-    match (datagram, u16::try_from(datagram.len())) {
-        ([first, _, 0, 0, ..], Ok(len)) if first >> 4 == 4 && len >= 20 => {
-            let mut filled = datagram.to_vec();
-            filled[2..4].copy_from_slice(&len.to_be_bytes());
+/// Most bytes that a header can name, less those of TCP options that `wire` may add.
+const MOST_NAMED: usize = 65_495;
+
+/// The datagram with its length, `len`, in the header, and the bytes beyond what that can name.
+/// Offloading hardware fills the length in later, so that a capture at the sender has zero; the
+/// checksum of an IPv4 header is not filled in then, either. Linux leaves it zero for packets of
+/// more than 64 KiB (BIG TCP).
+fn with_length(datagram: &[u8], len: usize) -> (Cow<'_, [u8]>, u64) {
+    let named = len.min(MOST_NAMED) as u16;
+    let filled = || datagram[..datagram.len().min(named.into())].to_vec();
+    let filled = match *datagram {
+        [first, _, 0, 0, ..] if first >> 4 == 4 && datagram.len() >= 20 => {
+            let mut filled = filled();
+            filled[2..4].copy_from_slice(&named.to_be_bytes());
             filled[10..12].fill(0);
-            Cow::Owned(filled)
+            filled
         }
-        ([first, _, _, _, 0, 0, ..], Ok(len)) if first >> 4 == 6 && len > 40 => {
-            let mut filled = datagram.to_vec();
-            filled[4..6].copy_from_slice(&(len - 40).to_be_bytes());
-            Cow::Owned(filled)
+        [first, _, _, _, 0, 0, ..] if first >> 4 == 6 && datagram.len() > 40 => {
+            let mut filled = filled();
+            filled[4..6].copy_from_slice(&(named - 40).to_be_bytes());
+            filled
         }
-        _ => Cow::Borrowed(datagram),
-    }
+        _ => return (Cow::Borrowed(datagram), 0),
+    };
+    (Cow::Owned(filled), (len - usize::from(named)) as u64)
 }
 
-fn found(datagram: &[u8]) -> Result<Found, ParseError> {
+/// Parses a datagram; `beyond` are bytes of its payload that it lacks.
+fn found(datagram: &[u8], beyond: u64) -> Result<Found, ParseError> {
     let whole = whole_len(datagram);
     let packet = if datagram.len() < whole {
         let mut padded = datagram.to_vec();
@@ -205,7 +214,7 @@ fn found(datagram: &[u8]) -> Result<Found, ParseError> {
     let (src, dst) = (packet.src(), packet.dst());
     match packet.body {
         Body::Tcp(segment) => {
-            let len = u64::from(segment.payload.len());
+            let len = u64::from(segment.payload.len()) + beyond;
             Ok(Found::Segment(Segment {
                 time: Instant::ZERO,
                 interface: 0,

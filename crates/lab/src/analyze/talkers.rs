@@ -68,12 +68,12 @@ struct Conversation {
 }
 
 impl Counts {
-    /// Counts an IP packet, of which the capture may have only the first bytes; `sctp`: it carries
-    /// an SCTP packet.
-    pub(super) fn packet(&mut self, datagram: &[u8], sctp: bool) {
+    /// Counts an IP packet of `len` bytes, of which the capture may have only the first ones;
+    /// `sctp`: it carries an SCTP packet.
+    pub(super) fn packet(&mut self, datagram: &[u8], len: u64, sctp: bool) {
         let Some(mut header) = Header::read(datagram) else { return };
         let joined = self.join(&mut header);
-        let Header { src, dst, protocol, len, .. } = header;
+        let Header { src, dst, protocol, .. } = header;
         let of = self.conversations.entry((src.min(dst), src.max(dst), protocol)).or_default();
         of.packets += 1;
         of.bytes[usize::from(src > dst)] += len;
@@ -152,8 +152,6 @@ pub(super) struct Header<'a> {
     pub src: SocketAddr,
     pub dst: SocketAddr,
     pub protocol: u8,
-    /// Bytes when it was sent.
-    len: u64,
     /// `None` for whole datagrams.
     pub fragment: Option<Fragment>,
     /// Bytes behind the UDP header when it was sent, of all fragments; 0 for later fragments.
@@ -270,7 +268,7 @@ impl Header<'_> {
             (None, _) => behind,
         };
         let payload = datagram.get(end + 8..).filter(|_| !is_later).unwrap_or(&[]);
-        Some(Header { src, dst, protocol, len, fragment, payload_bytes, payload })
+        Some(Header { src, dst, protocol, fragment, payload_bytes, payload })
     }
 }
 
@@ -292,6 +290,10 @@ fn is_quic(header: &Header<'_>) -> bool {
 mod tests {
     use super::*;
 
+    fn count(counts: &mut Counts, datagram: &[u8]) {
+        counts.packet(datagram, datagram.len() as u64, false);
+    }
+
     /// An IPv4 packet from host `from` to host `to`, as captured.
     fn packet(protocol: u8, from: u8, to: u8, ports: [u16; 2], payload: &[u8]) -> Vec<u8> {
         let len = (28 + payload.len() as u16).to_be_bytes();
@@ -307,11 +309,11 @@ mod tests {
     fn quic_is_told_from_other_udp_by_its_header() {
         let mut counts = Counts::default();
         let initial = [0xc3, 0, 0, 0, 1, 8];
-        counts.packet(&packet(UDP, 1, 2, [5000, 9443], &initial), false);
-        counts.packet(&packet(UDP, 2, 1, [9443, 5000], &[0x41; 100]), false);
-        counts.packet(&packet(UDP, 1, 3, [5001, 443], &[0x41; 10]), false);
-        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0x41; 10]), false);
-        counts.packet(&packet(UDP, 1, 4, [5353, 53], &[0xc1, 1, 2, 3, 4]), false);
+        count(&mut counts, &packet(UDP, 1, 2, [5000, 9443], &initial));
+        count(&mut counts, &packet(UDP, 2, 1, [9443, 5000], &[0x41; 100]));
+        count(&mut counts, &packet(UDP, 1, 3, [5001, 443], &[0x41; 10]));
+        count(&mut counts, &packet(UDP, 1, 4, [5353, 53], &[0x41; 10]));
+        count(&mut counts, &packet(UDP, 1, 4, [5353, 53], &[0xc1, 1, 2, 3, 4]));
         let shown: Vec<_> = counts.protocols();
         let row =
             |at: usize| (shown[at].protocol.as_str(), shown[at].packets, shown[at].conversations);
@@ -331,11 +333,11 @@ mod tests {
     fn fragments_belong_to_the_conversation_of_their_first_one() {
         const MORE: u16 = 0x2000;
         let mut counts = Counts::default();
-        counts.packet(&fragment(1, MORE, [5000, 53], &[0; 92]), false);
-        counts.packet(&fragment(1, MORE | 13, [0xabcd, 1], &[0; 92]), false);
-        counts.packet(&fragment(1, 26, [0x1234, 443], &[0x41; 12]), false);
+        count(&mut counts, &fragment(1, MORE, [5000, 53], &[0; 92]));
+        count(&mut counts, &fragment(1, MORE | 13, [0xabcd, 1], &[0; 92]));
+        count(&mut counts, &fragment(1, 26, [0x1234, 443], &[0x41; 12]));
         // The first fragment of this one is not in the capture.
-        counts.packet(&fragment(2, 26, [0x5678, 443], &[0x41; 12]), false);
+        count(&mut counts, &fragment(2, 26, [0x5678, 443], &[0x41; 12]));
         let shown = counts.protocols();
         let [udp] = &shown[..] else { panic!("{shown:?}") };
         assert_eq!((udp.protocol.as_str(), udp.packets, udp.conversations), ("UDP", 4, 1));
@@ -358,8 +360,8 @@ mod tests {
         let header = Header::read(&first).unwrap();
         assert_eq!((header.dst.port(), header.payload_bytes), (53, 192));
         let mut counts = Counts::default();
-        counts.packet(&first, false);
-        counts.packet(&later, false);
+        count(&mut counts, &first);
+        count(&mut counts, &later);
         let shown = counts.protocols();
         let [udp] = &shown[..] else { panic!("{shown:?}") };
         assert_eq!((udp.protocol.as_str(), udp.packets, udp.conversations), ("UDP", 2, 1));
@@ -390,7 +392,7 @@ mod tests {
         let later = [options(FRAGMENT, 0), fragment(DESTINATION_OPTIONS, 3 << 3)].concat();
         let mut counts = Counts::default();
         for headers in [whole, first.concat(), later] {
-            counts.packet(&datagram(&headers), false);
+            count(&mut counts, &datagram(&headers));
         }
         let shown = counts.protocols();
         let [udp] = &shown[..] else { panic!("{shown:?}") };
@@ -400,10 +402,10 @@ mod tests {
     #[test]
     fn pairs_of_hosts_are_ordered_by_bytes_and_name_the_larger_sender_first() {
         let mut counts = Counts::default();
-        counts.packet(&packet(TCP, 1, 2, [5000, 443], &[0; 10]), false);
-        counts.packet(&packet(TCP, 2, 1, [443, 5000], &[0; 100]), false);
-        counts.packet(&packet(UDP, 1, 2, [5000, 53], &[]), false);
-        counts.packet(&packet(SCTP, 1, 3, [1, 2], &[0; 300]), false);
+        count(&mut counts, &packet(TCP, 1, 2, [5000, 443], &[0; 10]));
+        count(&mut counts, &packet(TCP, 2, 1, [443, 5000], &[0; 100]));
+        count(&mut counts, &packet(UDP, 1, 2, [5000, 53], &[]));
+        count(&mut counts, &packet(SCTP, 1, 3, [1, 2], &[0; 300]));
         let talkers = counts.talkers();
         let of = |at: usize| (talkers[at].hosts.map(|h| h.to_string()), talkers[at].bytes);
         assert_eq!(of(0), (["10.0.0.1".to_owned(), "10.0.0.3".to_owned()], [328, 0]));
@@ -416,10 +418,10 @@ mod tests {
         let mut counts = Counts::default();
         let whole = packet(UDP, 1, 2, [5000, 443], &[0xc3, 0, 0, 0, 1]);
         for len in 0..whole.len() {
-            counts.packet(&whole[..len], false);
+            count(&mut counts, &whole[..len]);
         }
-        counts.packet(&[0x60; 39], false);
-        counts.packet(&[0xf0; 60], false);
+        count(&mut counts, &[0x60; 39]);
+        count(&mut counts, &[0xf0; 60]);
         assert!(counts.protocols().iter().all(|one| one.packets > 0));
     }
 }

@@ -437,6 +437,43 @@ fn packets_without_a_length_have_that_of_their_frame() {
     assert_eq!(only(&written.into_inner()), only(whole));
 }
 
+/// A pcap file of datagrams, each cut to 120 bytes.
+fn cut_to_headers(datagrams: &[Vec<u8>]) -> Vec<u8> {
+    const RAW: u32 = 101;
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut file: Vec<u8> = words(&[0xA1B2_C3D4, 0x0004_0002, 0, 0, 120, RAW]);
+    for datagram in datagrams {
+        let there = datagram.len().min(120);
+        file.extend::<Vec<u8>>(words(&[0, 0, there as u32, datagram.len() as u32]));
+        file.extend(&datagram[..there]);
+    }
+    file
+}
+
+/// Regression: of packets without a length that were cut to their headers, the part that was
+/// captured counted, and those of more than 64 KiB were left out.
+#[test]
+fn packets_without_a_length_have_that_on_the_network_when_they_were_cut() {
+    for payload in [20_000, 100_000] {
+        let mut v4 = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        v4.extend([0, 7, 0, 9, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 0, 9, 0, 0, 0, 0]);
+        let mut v6 = with_extension_header(0);
+        v6[4..6].fill(0);
+        for mut datagram in [v4, v6] {
+            let whole = datagram.len() + payload;
+            datagram.resize(whole, 0);
+            let mut file = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+            file.write_datagram(0, Instant::ZERO, &datagram).unwrap();
+            for file in [file.into_inner(), cut_to_headers(&[datagram])] {
+                let analysis = analyze(&file).unwrap();
+                assert_eq!(analysis.notes, [""; 0]);
+                assert_eq!(analysis.connections[0].subflows[0].down.bytes, payload as u64);
+                assert_eq!(analysis.protocols[0].bytes, whole as u64);
+            }
+        }
+    }
+}
+
 /// What every capture of the folder `ANABRANCH_DATA` shows.
 #[test]
 fn every_capture_of_the_shared_data_is_analysed() {

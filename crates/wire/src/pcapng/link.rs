@@ -37,26 +37,26 @@ pub(super) struct UnknownLink;
 
 /// Content of a frame.
 pub(super) enum Content<'a> {
-    /// An IP datagram without padding behind it.
-    Ip(&'a [u8]),
+    /// An IP datagram without padding behind it, and its bytes when it was sent.
+    Ip(&'a [u8], usize),
     /// Behind a header that is not read, such as that of PPPoE: its ethertype, `SNAP` or `UNKNOWN`.
     Hidden(u16),
     /// No IP.
     Other,
 }
 
-/// The content of a frame.
-pub(super) fn content(link: u16, frame: &[u8]) -> Result<Content<'_>, UnknownLink> {
+/// The content of a frame, whose last `cut` bytes are not in the file.
+pub(super) fn content(link: u16, frame: &[u8], cut: usize) -> Result<Content<'_>, UnknownLink> {
     let content = match link {
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Some(frame),
         // The datagram has its version, which the family only repeats.
         NULL | LOOP => frame.get(4..).filter(|_| has_ip_family(frame)),
-        ETHERNET => return Ok(behind_ethertype(frame, 12, 14)),
-        LINUX_SLL => return Ok(behind_ethertype(frame, 14, 16)),
-        LINUX_SLL2 => return Ok(behind_ethertype(frame, 0, 20)),
+        ETHERNET => return Ok(behind_ethertype(frame, cut, 12, 14)),
+        LINUX_SLL => return Ok(behind_ethertype(frame, cut, 14, 16)),
+        LINUX_SLL2 => return Ok(behind_ethertype(frame, cut, 0, 20)),
         _ => return Err(UnknownLink),
     };
-    Ok(content.and_then(without_padding).map_or(Content::Other, Content::Ip))
+    Ok(content.map_or(Content::Other, |content| datagram(content, cut)))
 }
 
 /// Name of a header that is not read, by its ethertype.
@@ -82,7 +82,7 @@ fn has_ip_family(frame: &[u8]) -> bool {
 }
 
 /// What follows the header of `header_len` bytes that has its ethertype at `at`.
-fn behind_ethertype(frame: &[u8], at: usize, header_len: usize) -> Content<'_> {
+fn behind_ethertype(frame: &[u8], cut: usize, at: usize, header_len: usize) -> Content<'_> {
     let Some(mut content) = frame.get(header_len..) else { return Content::Other };
     let mut ethertype = be16(frame, at);
     while ETHERTYPES_VLAN.contains(&ethertype) {
@@ -91,9 +91,7 @@ fn behind_ethertype(frame: &[u8], at: usize, header_len: usize) -> Content<'_> {
         content = behind;
     }
     match ethertype {
-        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => {
-            without_padding(content).map_or(Content::Other, Content::Ip)
-        }
+        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => datagram(content, cut),
         // A length, or what Linux has for 802.2.
         ..0x0600 if content.starts_with(&[0xAA, 0xAA, 3]) => Content::Hidden(SNAP),
         ..0x0600 => Content::Other,
@@ -107,15 +105,16 @@ fn behind_ethertype(frame: &[u8], at: usize, header_len: usize) -> Content<'_> {
 const NOTHING: u8 = 59;
 
 /// The datagram cut to the length it names itself; left as it is if it was cut shorter.
-fn without_padding(content: &[u8]) -> Option<&[u8]> {
-    let len = match content.first()? >> 4 {
+fn datagram(content: &[u8], cut: usize) -> Content<'_> {
+    let whole = content.len() + cut;
+    let len = match content.first().map(|first| first >> 4) {
         // Offloading hardware fills the length in later.
-        4 if content.len() >= 20 && be16(content, 2) == 0 => content.len(),
-        4 if content.len() >= 20 => usize::from(be16(content, 2)).max(20),
-        6 if content.len() >= 40 && be16(content, 4) == 0 && content[6] != NOTHING => content.len(),
-        6 if content.len() >= 40 => 40 + usize::from(be16(content, 4)),
-        4 | 6 => content.len(),
-        _ => return None,
+        Some(4) if content.len() >= 20 && be16(content, 2) == 0 => whole,
+        Some(4) if content.len() >= 20 => usize::from(be16(content, 2)).max(20),
+        Some(6) if content.len() >= 40 && be16(content, 4) == 0 && content[6] != NOTHING => whole,
+        Some(6) if content.len() >= 40 => 40 + usize::from(be16(content, 4)),
+        Some(4 | 6) => whole,
+        _ => return Content::Other,
     };
-    Some(&content[..len.min(content.len())])
+    Content::Ip(&content[..len.min(content.len())], len)
 }

@@ -21,6 +21,9 @@ pub struct CapturedPacket<'a> {
     pub time: Instant,
     /// Link header and padding removed; shorter than the length in its IP header if it was cut.
     pub datagram: &'a [u8],
+    /// Bytes of the datagram when it was sent: as its header names them or, if that names none, as
+    /// the file has them.
+    pub len: usize,
 }
 
 /// Why a capture cannot be read, or not further. Offsets count bytes from the file's beginning.
@@ -182,12 +185,13 @@ impl<'a> CaptureReader<'a> {
     fn next_record(&mut self) -> Result<Option<CapturedPacket<'a>>, CaptureError> {
         let header = self.part(self.at, 16, "packet header")?;
         let (seconds, fraction) = (header.u32(0)?, header.u32(4)?);
-        let frame = self.part(self.at + 16, header.u32(8)? as usize, "packet")?;
+        let (len, sent) = (header.u32(8)? as usize, header.u32(12)? as usize);
+        let frame = self.part(self.at + 16, len, "packet")?;
         self.at += 16 + frame.bytes.len();
         let clock = self.interfaces[0].clock;
         let whole = Clock { resolution: 0, offset: 0 }.time(seconds.into());
         let time = whole + (clock.time(fraction.into()) - Instant::ZERO);
-        self.packet(0, time, frame)
+        self.packet(0, time, frame, sent)
     }
 
     /// The next block of a pcapng file.
@@ -260,12 +264,12 @@ impl<'a> CaptureReader<'a> {
         body: Part<'a>,
     ) -> Result<Option<CapturedPacket<'a>>, CaptureError> {
         let ticks = u64::from(body.u32(4)?) << 32 | u64::from(body.u32(8)?);
-        let frame = body.part(20, body.u32(12)? as usize)?;
+        let (frame, sent) = (body.part(20, body.u32(12)? as usize)?, body.u32(16)? as usize);
         let index = self.section + interface as usize;
         let Some(described) = self.interfaces.get(index) else {
             return Err(CaptureError::Interface { offset: body.offset, interface });
         };
-        self.packet(index, described.clock.time(ticks), frame)
+        self.packet(index, described.clock.time(ticks), frame, sent)
     }
 
     /// A packet of the first interface, without a time stamp.
@@ -277,8 +281,9 @@ impl<'a> CaptureReader<'a> {
             return Err(CaptureError::Interface { offset: body.offset, interface: 0 });
         };
         let limit = if described.snap_len == 0 { u32::MAX } else { described.snap_len };
-        let frame = body.part(4, body.u32(0)?.min(limit) as usize)?;
-        self.packet(self.section, Instant::ZERO, frame)
+        let sent = body.u32(0)?;
+        let frame = body.part(4, sent.min(limit) as usize)?;
+        self.packet(self.section, Instant::ZERO, frame, sent as usize)
     }
 
     /// Skipped frames that may carry IP behind a header that is not read, by its name.
@@ -286,17 +291,20 @@ impl<'a> CaptureReader<'a> {
         self.hidden.iter().map(|(header, frames)| (*header, *frames))
     }
 
+    /// A packet in a frame that had `sent` bytes on the network.
     fn packet(
         &mut self,
         interface: usize,
         time: Instant,
         frame: Part<'a>,
+        sent: usize,
     ) -> Result<Option<CapturedPacket<'a>>, CaptureError> {
         let link = self.interfaces[interface].link;
-        let content = link::content(link, frame.bytes)
+        let cut = sent.saturating_sub(frame.bytes.len());
+        let content = link::content(link, frame.bytes, cut)
             .map_err(|_| CaptureError::LinkType { offset: frame.offset, link })?;
         Ok(match content {
-            Content::Ip(datagram) => Some(CapturedPacket { interface, time, datagram }),
+            Content::Ip(datagram, len) => Some(CapturedPacket { interface, time, datagram, len }),
             Content::Hidden(ethertype) => {
                 if let Some(header) = link::name(ethertype) {
                     *self.hidden.entry(header).or_default() += 1;
