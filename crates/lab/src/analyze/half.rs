@@ -190,7 +190,11 @@ impl Half {
     /// acknowledged segment that was sent once, as Linux does (`tcp_clean_rtx_queue`), also from
     /// SACKs.
     pub(super) fn acked(&mut self, segment: &Segment) {
-        let Some(up_to) = self.position(segment.ack).filter(|_| self.highest > 0) else { return };
+        if self.highest == 0 {
+            return;
+        }
+        // One of data before the capture may report later ones.
+        let up_to = self.position(segment.ack).unwrap_or(0);
         let mut oldest: Option<Instant> = None;
         while let Some((&start, &sent)) = self.outstanding.first_key_value()
             && sent.end <= up_to
@@ -213,9 +217,9 @@ impl Half {
     fn newly_selected(&mut self, segment: &Segment, up_to: u64) -> Option<Instant> {
         let mut oldest = None;
         for (left, right) in segment.options.sack.as_slice() {
-            let (Some(start), Some(end)) = (self.position(*left), self.position(*right)) else {
-                continue;
-            };
+            let Some(end) = self.position(*right) else { continue };
+            // It may begin before the capture.
+            let start = self.position(*left).unwrap_or(self.first);
             // A block below the acknowledgement reports a duplicate (RFC 2883).
             if start < up_to || end <= start {
                 continue;
@@ -324,6 +328,26 @@ mod tests {
         half.sent(&segment(101 + 1448, 0, 2 * 1448));
         assert_eq!((half.segments, half.resent_segments), (4, 2));
         assert_eq!((half.on_network, half.resent_on_network), (44, 3));
+    }
+
+    /// Regression: where a capture began behind a lost segment, the acknowledgement that filled the
+    /// gap was the only sample, with the time that it took to fill it.
+    #[test]
+    fn blocks_that_begin_before_the_capture_are_samples() {
+        let mut half = Half::default();
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let sent = |millis, seq| Segment { time: at(millis), ..segment(seq, 0, 100) };
+        half.begin(&sent(0, 5001), || None);
+        half.sent(&sent(0, 5001));
+        half.sent(&sent(10, 5101));
+        for (millis, ack, right) in [(40, 4001, 5101), (50, 4001, 5201), (90, 5201, 0)] {
+            let mut acknowledgement = Segment { time: at(millis), ..segment(1, ack, 0) };
+            if right > 0 {
+                acknowledgement.options.sack.push(SeqNumber(4101), SeqNumber(right));
+            }
+            half.acked(&acknowledgement);
+        }
+        assert_eq!(half.rtt, [0.04, 0.04]);
     }
 
     #[test]
