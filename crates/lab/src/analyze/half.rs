@@ -204,13 +204,28 @@ impl Half {
                 oldest = oldest.or(Some(sent.time));
             }
         }
+        let in_part = self.acked_in_part(up_to);
         let selected = self.newly_selected(segment, up_to);
-        if let Some(sent) = oldest.or(selected) {
+        if let Some(sent) = oldest.or(in_part).or(selected) {
             self.rtt.push((segment.time - sent).as_secs_f64());
         }
         self.acknowledged = self.acknowledged.max(up_to);
         self.sacked.remove_below(up_to);
         self.skip_missed(up_to);
+    }
+
+    /// Sending time of the segment that `up_to` divides, if hardware had divided it and a part was
+    /// acknowledged that was sent once (`tcp_tso_acked`).
+    fn acked_in_part(&mut self, up_to: u64) -> Option<Instant> {
+        let (start, sent) = self.outstanding.first_key_value().map(|(at, sent)| (*at, *sent))?;
+        let parts = self.divided(sent.end - start);
+        if start >= up_to || parts == 1 {
+            return None;
+        }
+        self.outstanding.pop_first();
+        self.outstanding.insert(up_to, sent);
+        let is_sample = !sent.again && !self.sacked.contains(start);
+        (is_sample && self.divided(sent.end - up_to) < parts).then_some(sent.time)
     }
 
     /// Sending time of the oldest newly selectively acknowledged segment.
@@ -348,6 +363,24 @@ mod tests {
             half.acked(&acknowledgement);
         }
         assert_eq!(half.rtt, [0.04, 0.04]);
+    }
+
+    /// Regression: a packet that hardware divides had one sample, when its last byte was
+    /// acknowledged.
+    #[test]
+    fn acknowledged_parts_of_a_divided_packet_are_samples() {
+        let mut half = Half::default();
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        half.begin(&segment(101, 0, 0), || Some(SeqNumber(100)));
+        half.limit(1000);
+        half.sent(&segment(101, 0, 500));
+        half.sent(&segment(601, 0, 5000));
+        // The second one is repeated, the last but one acknowledges less than a segment.
+        for (millis, ack) in [(40, 2601), (41, 2601), (42, 4601), (43, 4701), (44, 5601)] {
+            half.acked(&Segment { time: at(millis), ..segment(1, ack, 0) });
+        }
+        assert_eq!(half.rtt, [0.04, 0.042, 0.044]);
+        assert!(half.outstanding.is_empty());
     }
 
     #[test]
