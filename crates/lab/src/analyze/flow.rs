@@ -26,6 +26,8 @@ pub(super) struct Flow {
     pub backup: bool,
     pub reset: bool,
     handshake: Handshake,
+    /// An end sent what it sends only after the SYN of the other one, which the capture may lack.
+    goes_on: bool,
 }
 
 /// One direction.
@@ -70,6 +72,7 @@ impl Flow {
             backup: false,
             reset: false,
             handshake: Handshake::default(),
+            goes_on: false,
         }
     }
 
@@ -102,24 +105,29 @@ impl Flow {
         if let Some(mss) = segment.options.mss {
             self.sides.iter_mut().for_each(|side| side.half.limit(mss));
         }
-        self.reset |= segment.flags.contains(Flags::RST);
+        let is_reset = segment.flags.contains(Flags::RST);
+        self.reset |= is_reset;
         let (syn, ack) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK));
         let before = if ack { self.handshake.syn_ack } else { self.handshake.syn };
         self.handshake.repeated |= syn && before.is_some();
         match (syn, ack) {
             (true, false) => self.handshake.syn = Some(segment.time),
             (true, true) => self.handshake.syn_ack = Some(segment.time),
-            (false, true) if self.sender(segment) == 0 && self.handshake.ack.is_none() => {
-                self.handshake.ack = self.handshake.syn_ack.and(Some(segment.time));
+            (false, true) if is_reset => {}
+            (false, true) if self.sender(segment) == 0 => {
+                let answer = self.handshake.syn_ack.and(Some(segment.time));
+                self.handshake.ack = self.handshake.ack.or(answer);
+                self.goes_on = true;
             }
+            (false, true) => self.goes_on |= self.handshake.syn_ack.is_some() && segment.len > 0,
             _ => {}
         }
     }
 
     /// Whether the handshake is complete, or was complete when the capture began.
     pub(super) fn is_established(&self) -> bool {
-        let Handshake { syn, syn_ack, ack, .. } = self.handshake;
-        ack.is_some() || (syn.is_none() && syn_ack.is_none())
+        let Handshake { syn, syn_ack, .. } = self.handshake;
+        self.goes_on || (syn.is_none() && syn_ack.is_none())
     }
 
     /// Point of capture relative to this flow: half of the handshake takes no time at the end that

@@ -334,6 +334,20 @@ fn changed(file: &[u8], mut change: impl FnMut(usize, &mut [u8]) -> bool) -> Vec
     written.into_inner()
 }
 
+/// Regression: a connection of which the capture has one direction was shown as never established.
+#[test]
+fn connection_of_which_one_direction_was_captured_is_established() {
+    let (record, _) = download(Carrier::Single(Protocol::Tcp), &[link(10, 5, 0.0)]);
+    let whole = &captures(&record).sender;
+    let handshake = wire::CaptureReader::new(whole).unwrap().map(Result::unwrap).take(2);
+    for sender in handshake.map(|packet| packet.datagram[12..16].to_vec()) {
+        let half = changed(whole, |_, datagram| datagram[12..16] == sender);
+        assert!(only(&half).subflows[0].established);
+        let syn = changed(whole, |number, datagram| number < 2 && datagram[12..16] == sender);
+        assert!(!only(&syn).subflows[0].established);
+    }
+}
+
 /// Regression: behind a middlebox that removes options, Linux falls back without an infinite
 /// mapping, and only the mapped bytes of a capture had a place in the connection.
 #[test]
