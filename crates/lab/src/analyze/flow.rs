@@ -43,11 +43,16 @@ pub(super) struct Side {
     pub waited: Vec<f64>,
 }
 
-/// Time of the last handshake segment of each kind.
+/// Times of handshake segments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handshake {
+    /// The last SYN.
     syn: Option<Instant>,
+    /// The first SYN-ACK since then.
+    answer: Option<Instant>,
+    /// The last SYN-ACK that is not later than `ack`.
     syn_ack: Option<Instant>,
+    /// The first ACK after a SYN-ACK.
     ack: Option<Instant>,
     /// A SYN or SYN-ACK was sent again.
     repeated: bool,
@@ -111,8 +116,15 @@ impl Flow {
         let before = if ack { self.handshake.syn_ack } else { self.handshake.syn };
         self.handshake.repeated |= syn && before.is_some();
         match (syn, ack) {
-            (true, false) => self.handshake.syn = Some(segment.time),
-            (true, true) => self.handshake.syn_ack = Some(segment.time),
+            // Sent because the ACK was lost or passed over (TCP_DEFER_ACCEPT).
+            (true, _) if self.handshake.ack.is_some() => {}
+            (true, false) => {
+                (self.handshake.syn, self.handshake.answer) = (Some(segment.time), None);
+            }
+            (true, true) => {
+                self.handshake.syn_ack = Some(segment.time);
+                self.handshake.answer.get_or_insert(segment.time);
+            }
             (false, true) if is_reset => {}
             (false, true) if self.sender(segment) == 0 => {
                 let answer = self.handshake.syn_ack.and(Some(segment.time));
@@ -133,12 +145,13 @@ impl Flow {
     /// Point of capture relative to this flow: half of the handshake takes no time at the end that
     /// answers at once.
     pub(super) fn vantage(&self) -> Vantage {
-        let Handshake { syn: Some(syn), syn_ack: Some(syn_ack), ack: Some(ack), .. } =
+        let Handshake { syn: Some(syn), answer, syn_ack: Some(syn_ack), ack: Some(ack), .. } =
             self.handshake
         else {
             return Vantage::Unknown;
         };
-        let (to_answer, to_confirm) = (syn_ack.max(syn) - syn, ack - syn_ack);
+        // The answer to an earlier SYN may be the only one.
+        let (to_answer, to_confirm) = (answer.unwrap_or(syn) - syn, ack - syn_ack);
         match (Vantage::of(to_answer, to_confirm), self.flipped) {
             (Vantage::Client, true) => Vantage::Server,
             (Vantage::Server, true) => Vantage::Client,
@@ -148,7 +161,9 @@ impl Flow {
 
     /// Round-trip time of the handshake, for a capture at an end of the connection.
     pub(super) fn handshake_rtt(&self, vantage: Vantage) -> Option<f64> {
-        let Handshake { syn, syn_ack, ack, repeated: false } = self.handshake else { return None };
+        let Handshake { syn, syn_ack, ack, repeated: false, .. } = self.handshake else {
+            return None;
+        };
         let at_opener = match vantage {
             Vantage::Client => !self.flipped,
             Vantage::Server => self.flipped,
@@ -184,6 +199,44 @@ impl Flow {
                 delay,
             }),
             sctp: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Duration;
+    use wire::{SeqNumber, TcpOptions};
+
+    /// Regression: the time of a SYN-ACK that was sent again was taken for that of the answer to
+    /// the SYN, so that the capture of a server was one of the client.
+    #[test]
+    fn syn_ack_again_does_not_change_the_point_of_capture() {
+        const SYN_ACK: u8 = 1;
+        const ACK: u8 = 2;
+        for later in [[(SYN_ACK, 1000), (ACK, 1040)], [(ACK, 40), (SYN_ACK, 1000)]] {
+            let at = |(kind, millis): (u8, u64)| {
+                let ends = [([10, 0, 0, 1], 5000).into(), ([10, 0, 0, 2], 443).into()];
+                let from_server = usize::from(kind == SYN_ACK);
+                Segment {
+                    time: Instant::ZERO + Duration::from_millis(millis),
+                    interface: 0,
+                    src: ends[from_server],
+                    dst: ends[1 - from_server],
+                    identification: 0,
+                    seq: SeqNumber(0),
+                    ack: SeqNumber(1),
+                    flags: [Flags::SYN, Flags::SYN | Flags::ACK, Flags::ACK][usize::from(kind)],
+                    options: TcpOptions::default(),
+                    len: 0,
+                }
+            };
+            let syn = at((0, 0));
+            let mut flow = Flow::new(&syn, 0);
+            flow.note(&syn);
+            [(SYN_ACK, 1)].into_iter().chain(later).for_each(|one| flow.note(&at(one)));
+            assert_eq!(flow.vantage(), Vantage::Server, "{later:?}");
         }
     }
 }
