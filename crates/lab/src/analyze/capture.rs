@@ -288,22 +288,23 @@ fn carried(udp: &UdpDatagram, cut: usize) -> Result<Vec<SctpPacket>, ParseError>
 fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Unit, ParseError> {
     let all: u32 = sctp.chunks.iter().map(Chunk::padded_len).sum();
     let there = (SctpPacket::HEADER + all).saturating_sub(cut as u32);
+    let needed = |chunk: &Chunk| match chunk {
+        Chunk::Data(_) => Data::HEADER,
+        Chunk::IData(_) => IData::HEADER,
+        other => other.padded_len(),
+    };
     let mut end = SctpPacket::HEADER;
     let kept = sctp.chunks.iter().take_while(|chunk| {
-        let needed = match chunk {
-            Chunk::Data(_) => Data::HEADER,
-            Chunk::IData(_) => IData::HEADER,
-            other => other.padded_len(),
-        };
-        let whole = end + needed <= there;
+        let whole = end + needed(chunk) <= there;
         end += chunk.padded_len();
         cut == 0 || whole
     });
     let kept = kept.count();
     if kept == 0 {
+        let first = sctp.chunks.iter().next().map_or(0, needed);
         return Err(ParseError::Truncated {
             layer: Layer::Sctp,
-            need: all as usize,
+            need: (SctpPacket::HEADER + first) as usize,
             have: there as usize,
         });
     }

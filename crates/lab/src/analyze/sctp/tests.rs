@@ -613,6 +613,23 @@ fn packets_cut_behind_their_chunk_headers_keep_their_numbers() {
     );
 }
 
+/// Regression: the note on a packet whose first chunk was cut left out the common header of what it
+/// needs: 36 bytes, although 46 were there.
+#[test]
+fn note_on_a_chunk_cut_short_has_the_bytes_that_it_needs() {
+    let mut made = Made::new();
+    made.send(0, 0, 0, vec![Chunk::Init(Box::new(init(0)))]);
+    let whole = made.writer.into_inner();
+    let mut cut = PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+    let packet = wire::CaptureReader::new(&whole).unwrap().next().unwrap().unwrap();
+    let len = packet.datagram.len() - 2;
+    cut.write_datagram(0, packet.time, &packet.datagram[..len]).unwrap();
+    assert_eq!(
+        analyze(&cut.into_inner()).unwrap().notes,
+        ["1 left out: SCTP cut short: 48 bytes needed, 46 there"]
+    );
+}
+
 #[test]
 fn sequence_counts_tsns_and_has_the_kind_of_every_chunk() {
     let mut made = Made::new();
