@@ -1,7 +1,7 @@
 //! `Opened`: one association of the capture: handshake, addresses, paths, end.
 //!
-//! Side 0 sent the first INIT; without one in the capture it is the end with the higher port. A
-//! path is a pair of addresses, whichever of them sends.
+//! Side 0 sent the first INIT; without the handshake in the capture it is the end with the higher
+//! port. A path is a pair of addresses, whichever of them sends.
 
 use super::Unit;
 use super::half::{Half, Place};

@@ -112,9 +112,15 @@ impl Associations {
             self.tags.insert((dst, src, tag), (index, receiver));
             return Some((index, sender));
         }
-        // Without an INIT the end with the lower port is assumed to be the server.
-        let sender = usize::from(src < dst);
+        let (sender, is_known) = match packet.chunks.first() {
+            // Who sends these, RFC 9260 s5.1 says.
+            Some(Chunk::CookieEcho(_)) => (0, true),
+            Some(Chunk::InitAck(_) | Chunk::CookieAck) => (1, true),
+            // The end with the lower port is assumed to be the server.
+            _ => (usize::from(src < dst), false),
+        };
         let index = self.open(unit, sender);
+        self.opened[index].initiated = is_known;
         self.opened[index].tags[1 - sender] = Some(tag);
         self.tags.insert((dst, src, tag), (index, 1 - sender));
         Some((index, sender))

@@ -8,7 +8,8 @@ use std::net::IpAddr;
 /// An association.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Association {
-    /// The capture has the INIT, so the client is known to have initiated the association.
+    /// The capture has the handshake or a part of it, so the client is known to have initiated the
+    /// association.
     pub initiated: bool,
     /// The furthest state that the capture shows.
     pub state: State,

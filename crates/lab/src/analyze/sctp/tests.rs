@@ -508,6 +508,27 @@ fn capture_that_begins_in_the_middle_joins_paths_by_the_tags() {
     assert_eq!(association.sides[1].unique_chunks, 3);
 }
 
+/// Regression: without the INIT, the sender of the INIT ACK was the client if its port was higher.
+#[test]
+fn client_of_a_handshake_without_its_first_packets_is_the_one_that_echoes_the_cookie() {
+    for from in 1..4 {
+        let mut made = Made::new();
+        made.handshake();
+        made.data(30, 0, 0, 0);
+        made.sack(40, 1, 0, sack(0, &[]));
+        let whole = made.writer.into_inner();
+        let mut late = PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+        for packet in wire::CaptureReader::new(&whole).unwrap().skip(from).map(Result::unwrap) {
+            late.write_datagram(0, packet.time, packet.datagram).unwrap();
+        }
+        let analysis = analyze(&late.into_inner()).unwrap();
+        let [found] = &analysis.connections[..] else { panic!("{analysis:?}") };
+        assert_eq!((found.client.port(), found.server.port()), (2000, 5001), "{from}");
+        assert!(of(found).initiated);
+        assert_eq!((of(found).state, of(found).sides[0].bytes), (State::Established, LEN.into()));
+    }
+}
+
 #[test]
 fn packets_over_udp_are_found_by_the_port_or_by_their_checksum() {
     for udp in [UdpPorts { src: 9899, dst: 9899 }, UdpPorts { src: 40_000, dst: 5000 }] {
