@@ -394,7 +394,7 @@ impl Opened {
             down: flow.flowing(1, vantage, total[1]),
         };
         let missed =
-            |flow: &&Flow| flow.sides.iter().map(|side| side.half.missed_bytes).sum::<u64>();
+            |flow: &&Flow| flow.sides.iter().map(|side| side.half.missed_bytes()).sum::<u64>();
         Some(Connection {
             spoken: self.spoken,
             is_matched: !self.unmatched,

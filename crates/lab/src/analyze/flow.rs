@@ -110,6 +110,8 @@ impl Flow {
         if let Some(mss) = segment.options.mss {
             self.sides.iter_mut().for_each(|side| side.half.limit(mss));
         }
+        let sender = self.sender(segment);
+        self.sides[sender].half.has_fin |= segment.flags.contains(Flags::FIN);
         let is_reset = segment.flags.contains(Flags::RST);
         self.reset |= is_reset;
         let (syn, ack) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK));
@@ -126,7 +128,7 @@ impl Flow {
                 self.handshake.answer.get_or_insert(segment.time);
             }
             (false, true) if is_reset => {}
-            (false, true) if self.sender(segment) == 0 => {
+            (false, true) if sender == 0 => {
                 let answer = self.handshake.syn_ack.and(Some(segment.time));
                 self.handshake.ack = self.handshake.ack.or(answer);
                 self.goes_on = true;

@@ -56,8 +56,12 @@ pub(super) struct Half {
     pub on_network: u64,
     /// Retransmissions among them.
     pub resent_on_network: u64,
-    /// Bytes acknowledged, but not in the capture.
-    pub missed_bytes: u64,
+    /// Bytes acknowledged, but not in the capture, below the highest one seen.
+    missed_below: u64,
+    /// Before any segment is seen, the first and the furthest acknowledgement.
+    unseen: Option<(SeqNumber, SeqNumber)>,
+    /// A FIN was seen.
+    pub has_fin: bool,
     /// Samples of the RTT, in seconds.
     pub rtt: Vec<f64>,
 }
@@ -190,7 +194,10 @@ impl Half {
     /// acknowledged segment that was sent once, as Linux does (`tcp_clean_rtx_queue`), also from
     /// SACKs.
     pub(super) fn acked(&mut self, segment: &Segment) {
-        if self.highest == 0 {
+        if self.initial.is_none() {
+            let (first, furthest) = self.unseen.unwrap_or((segment.ack, segment.ack));
+            let is_further = segment.ack > furthest;
+            self.unseen = Some((first, if is_further { segment.ack } else { furthest }));
             return;
         }
         // One of data before the capture may report later ones.
@@ -255,7 +262,7 @@ impl Half {
         // A FIN has a position, but is not a byte.
         let up_to = up_to.min(self.highest);
         for gap in self.seen.missing(self.in_order..up_to.max(self.in_order)).collect::<Vec<_>>() {
-            self.missed_bytes += gap.end - gap.start;
+            self.missed_below += gap.end - gap.start;
             self.seen.insert(gap.clone());
             if gap.start == self.in_order {
                 self.in_order = gap.end;
@@ -267,6 +274,17 @@ impl Half {
         if let Some((_, opened)) = before.into_iter().next_back().filter(|_| up_to < self.highest) {
             self.gaps.entry(self.in_order).or_insert(opened);
         }
+    }
+
+    /// Bytes acknowledged, but not in the capture. A FIN that is not there either counts as one of
+    /// them if it is not the only one.
+    pub(super) fn missed_bytes(&self) -> u64 {
+        let behind = match self.unseen {
+            Some((first, furthest)) if self.initial.is_none() => (furthest - first.0).0.into(),
+            _ => self.acknowledged.saturating_sub(self.highest),
+        };
+        let fin = u64::from(self.has_fin || behind == 1);
+        self.missed_below + behind.saturating_sub(fin)
     }
 
     /// Whether all bytes before `position` are in order, and this one is not.
@@ -327,7 +345,7 @@ mod tests {
             while half.next_in_order().is_some() {}
             half.acked(&segment(0, seq + 100, 0));
         }
-        assert_eq!((half.resent_segments, half.lost_segments, half.missed_bytes), (4, 4, 0));
+        assert_eq!((half.resent_segments, half.lost_segments, half.missed_bytes()), (4, 4, 0));
     }
 
     /// Regression: packets of 40 segments and retransmissions of one counted alike.
@@ -381,6 +399,25 @@ mod tests {
         }
         assert_eq!(half.rtt, [0.04, 0.042, 0.044]);
         assert!(half.outstanding.is_empty());
+    }
+
+    /// Regression: only gaps before captured data counted as missed.
+    #[test]
+    fn bytes_behind_the_last_one_seen_are_missed_if_they_were_acknowledged() {
+        let mut half = Half::default();
+        [101, 301, 300, 402].iter().for_each(|ack| half.acked(&segment(0, *ack, 0)));
+        assert_eq!(half.missed_bytes(), 301, "without any segment");
+        half.begin(&segment(100, 0, 0), || Some(SeqNumber(100)));
+        half.sent(&segment(101, 0, 100));
+        for (ack, missed) in [(201, 0), (202, 0), (401, 200)] {
+            half.acked(&segment(0, ack, 0));
+            assert_eq!(half.missed_bytes(), missed, "{ack}");
+        }
+        half.has_fin = true;
+        assert_eq!(half.missed_bytes(), 199);
+        half.sent(&segment(401, 0, 100));
+        half.acked(&segment(0, 502, 0));
+        assert_eq!(half.missed_bytes(), 200);
     }
 
     #[test]
