@@ -20,8 +20,13 @@ pub(super) fn column_for(header: &str, wanted: Direction) -> Option<Direction> {
         Direction::Down => Direction::Up,
         Direction::Up => Direction::Down,
     };
-    let has = |direction| header.split(',').any(|name| name.trim() == column(direction));
+    let has = |direction| cells(header).any(|name| name == column(direction));
     [wanted, other].into_iter().find(|direction| has(*direction))
+}
+
+/// The cells of a line, without quotation marks.
+fn cells(line: &str) -> impl Iterator<Item = &str> {
+    line.split(',').map(|cell| cell.trim().trim_matches('"').trim())
 }
 
 const fn column(direction: Direction) -> &'static str {
@@ -41,7 +46,7 @@ struct Second {
 pub(super) fn read(text: &str, direction: Direction) -> Result<CapacityTrace, TraceError> {
     let mut rows = lines(text);
     let (line, header) = rows.next().ok_or(TraceFault::Empty.whole())?;
-    let place = |name: &str| header.split(',').position(|column| column.trim() == name);
+    let place = |name: &str| cells(header).position(|column| column == name);
     let (Some(time), Some(value)) = (place("Timestamp"), place(column(direction))) else {
         return Err(TraceFault::malformed(header, "a header with `Timestamp`").at(line));
     };
@@ -78,7 +83,7 @@ fn steps(seconds: &[Second]) -> Vec<(Duration, Rate)> {
 
 /// The second and the kbit/s of a row; `None` if it has no value.
 fn parse(row: &str, time: usize, value: usize) -> Result<Option<(i64, f64)>, TraceFault> {
-    let cell = |index| row.split(',').map(str::trim).nth(index);
+    let cell = |index| cells(row).nth(index);
     let (Some(stamp), Some(kbit)) = (cell(time), cell(value)) else {
         return Err(TraceFault::malformed(row, "a row with as many cells as the header"));
     };

@@ -350,6 +350,9 @@ mod reading {
         let (trace, form) = read(text, Direction::Up, None).unwrap();
         assert_eq!(form, Form::BitrateTable(Direction::Up));
         assert_eq!(trace, steps(&[(3000, 8_000), (1000, 4_000)]));
+        let quoted: String =
+            text.lines().map(|line| format!("\"{}\"\n", line.replace(',', "\",\""))).collect();
+        assert_eq!(read(&quoted, Direction::Up, None).unwrap(), (trace, form));
         let one_way = text.replace("UL_bitrate", "Other");
         let (_, form) = read(&one_way, Direction::Up, None).unwrap();
         assert_eq!(form, Form::BitrateTable(Direction::Down));
