@@ -168,7 +168,7 @@ fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
     if line.contains('\0') || line.starts_with("PK") || line.starts_with('\u{1f}') {
         return Some(("a binary file", "give a text file; unpack it first if it is compressed"));
     }
-    if has(&["iperf", "bits/sec", "[ ID]"]) {
+    if has(&["iperf", "[ ID]"]) || is_interval(line) {
         let mend = "iperf measures the throughput of one sender, not the capacity of the link; to \
                     use it anyway, write its intervals as CSV `second,bytes-per-second`";
         return Some(("iperf output", mend));
@@ -188,6 +188,13 @@ fn other_kind(line: &str) -> Option<(&'static str, &'static str)> {
         return Some(("a log of mahimahi's mm-link", mend));
     }
     None
+}
+
+/// A line of iperf, `0.00-1.00 sec 112 MBytes 941 Mbits/sec`; a heading has no number there.
+fn is_interval(line: &str) -> bool {
+    let words = || line.split_ascii_whitespace();
+    let mut pairs = words().zip(words().skip(1));
+    pairs.any(|(number, unit)| number.parse::<f64>().is_ok() && unit.ends_with("bits/sec"))
 }
 
 pub(super) const PING_MEND: &str = "round-trip times do not show capacity: use half of one as \

@@ -286,6 +286,16 @@ mod reading {
         assert_eq!(fault("time_us,kbit\n0,800000\n").0, Some(1));
     }
 
+    /// Regression: a heading of iperf's unit made a table its output.
+    #[test]
+    fn heading_of_bits_per_second_is_not_output_of_iperf() {
+        let (trace, form) = down("Time (s),Kbits/sec\n0,4000\n1,3000\n").unwrap();
+        assert_eq!(form, Form::Columns(Unit::Kbit));
+        assert_eq!(trace, steps(&[(1000, 4_000_000), (1000, 3_000_000)]));
+        let reported = "- - - 0.00 bits/sec\n";
+        assert!(matches!(fault(reported).1, TraceFault::NotCapacity { .. }));
+    }
+
     /// Regression: milliseconds were limited to 317 years of seconds, so those since 1970 were out
     /// of range.
     #[test]
