@@ -37,6 +37,10 @@ pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<(CapacityTrace, Uni
     let header = rows.next_if(|(_, line)| is_header(line));
     let (line, [times, values]) =
         header.map_or((1, [""; 2]), |(number, line)| (number, headings(line)));
+    if times != values && matches!(headings::unit(times), Ok(Some(_))) {
+        let wanted = "a heading of times: the first column has them, the second the rates";
+        return Err(TraceFault::malformed(times, wanted).at(line));
+    }
     let seconds = headings::seconds(times).map_err(|fault| fault.at(line))?;
     let named = match unit {
         Some(unit) => Some((unit, 1.0)),

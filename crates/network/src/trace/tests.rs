@@ -296,6 +296,14 @@ mod reading {
         assert!(matches!(fault(reported).1, TraceFault::NotCapacity { .. }));
     }
 
+    /// Regression: rates that do not fall were read as times, and times as rates.
+    #[test]
+    fn rates_before_times_are_refused() {
+        let (line, why) = fault("# x\nrate_mbit time_s\n4.5 0.0\n6.0 1.0\n8.0 2.0\n");
+        assert!(matches!(why, TraceFault::Malformed { .. }), "{why}");
+        assert_eq!(line, Some(2));
+    }
+
     /// Regression: milliseconds were limited to 317 years of seconds, so those since 1970 were out
     /// of range.
     #[test]

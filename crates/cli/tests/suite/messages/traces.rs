@@ -47,6 +47,7 @@ fn recordings_that_are_none() {
         ("bps.csv", b"time,bps\n0,5000000\n1,9000000\n"),
         ("minute.csv", b"time,Mbit/min\n0,500\n1,900\n"),
         ("minutes.csv", b"time_min,kbit/s\n0,500\n1,900\n"),
+        ("exchanged.csv", b"kbit/s,time_s\n500,0\n900,1\n"),
     ];
     for (name, content) in files {
         session.file(name, content);
