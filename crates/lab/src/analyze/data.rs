@@ -63,9 +63,12 @@ impl Data {
     /// Bytes that are in order within a subflow reached the connection.
     pub(super) fn arrived(&mut self, start: u64, len: u64, arrival: Instant, subflow: usize) {
         // A copy, or old bytes only, do not end a wait of the reader.
-        let end = start + len;
-        if end > self.in_order {
-            self.waiting.entry(start).or_insert(Waiting { end, arrival, subflow });
+        let (mut start, end) = (start, start + len);
+        while let Some(first) = self.waiting.get(&start) {
+            start = first.end;
+        }
+        if end > self.in_order.max(start) {
+            self.waiting.insert(start, Waiting { end, arrival, subflow });
         }
     }
 
@@ -194,6 +197,21 @@ mod tests {
         assert!(data.next_in_order(at(1)).is_some());
         data.arrived(0, 100, at(9), 1);
         assert_eq!(data.next_in_order(at(9)), None);
+    }
+
+    /// Regression: bytes behind those that a copy repeats from its beginning never arrived, and all
+    /// that followed waited for them.
+    #[test]
+    fn longer_copy_of_a_waiting_segment_brings_its_further_bytes() {
+        let mut data = Data::default();
+        data.arrived(100, 100, at(10), 0);
+        data.arrived(100, 300, at(20), 1);
+        data.arrived(100, 200, at(21), 0);
+        data.arrived(0, 100, at(30), 0);
+        data.arrived(400, 100, at(31), 0);
+        let released = std::iter::from_fn(|| data.next_in_order(at(31)));
+        let released = released.map(|one| (one.subflow, (one.waited * 1e3).round() as u64));
+        assert_eq!(released.collect::<Vec<_>>(), [(0, 1), (0, 21), (1, 11), (0, 0)]);
     }
 
     #[test]
