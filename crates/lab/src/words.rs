@@ -1,4 +1,4 @@
-//! The nearest valid word to a misspelt one, for messages.
+//! The nearest valid word to a misspelt one, and counts of things, for messages.
 //!
 //! Callers word the rest of the message.
 
@@ -34,6 +34,18 @@ pub fn nearest_help(word: &str, candidates: &[&str]) -> String {
         Some(near) => format!("did you mean `{near}`? Valid are: {all}"),
         None => format!("valid are: {all}"),
     }
+}
+
+/// `1 weight`, `2 weights`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
+/// `there is 1 path`, `there are 2 paths`.
+pub(crate) fn there_are(paths: usize) -> String {
+    let verb = if paths == 1 { "is" } else { "are" };
+    format!("there {verb} {}", counted(paths, "path"))
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.

@@ -17,7 +17,7 @@ use base::{Context, Duration, Instant, InterfaceId, Recorder, SocketId};
 use harness::{SocketOwner, StackSockets, deliver};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use traffic::{Application, StreamHost};
 use transport::{
     Input, InterfaceConfig, InterfaceEvent, SocketEvent, SocketEventKind, Stack, StackConfig,
@@ -38,6 +38,8 @@ const DRAIN_LIMIT: u32 = 1_000_000;
 /// Where captured packets go.
 pub(crate) struct Capture {
     file: PcapngWriter<std::io::BufWriter<std::fs::File>>,
+    /// Its name, for messages.
+    name: PathBuf,
     /// The time of day at time zero, since 1970.
     origin: Duration,
 }
@@ -46,17 +48,23 @@ impl Capture {
     /// To a new file, with an interface of each name and the time of day of `clock`.
     pub(crate) fn create(file: &Path, names: &[&str], clock: Clock) -> std::io::Result<Self> {
         let out = std::io::BufWriter::new(std::fs::File::create(file)?);
-        Ok(Capture { file: PcapngWriter::new(out, names)?, origin: clock.since_1970() })
+        let (writer, name) = (PcapngWriter::new(out, names)?, file.to_owned());
+        Ok(Capture { file: writer, name, origin: clock.since_1970() })
     }
 
     /// Passes everything to the operating system.
-    pub(crate) fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
+    pub(crate) fn flush(&mut self) -> Result<(), LiveError> {
+        let written = self.file.flush();
+        written.map_err(|error| self.failed(&error))
     }
 
     fn write(&mut self, interface: usize, now: Instant, datagram: &[u8]) -> Result<(), LiveError> {
         let written = self.file.write_datagram(interface, now + self.origin, datagram);
-        written.map_err(|error| LiveError::Failed(format!("writing the capture: {error}")))
+        written.map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> LiveError {
+        LiveError::Failed(format!("writing {}: {error}", self.name.display()))
     }
 }
 

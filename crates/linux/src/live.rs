@@ -264,8 +264,7 @@ impl<A: Application> Live<A> {
         }
         self.host.flush();
         if let Some(capture) = &mut self.host.capture {
-            let failed = |error| LiveError::Failed(format!("writing the capture: {error}"));
-            capture.flush().map_err(failed)?;
+            capture.flush()?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::sctp::{self, MULTIHOMED, SCTP_FAILOVERS, SctpChoices, SctpFailover};
 use super::table::Key;
 use super::variants::Protocol;
 use crate::error::{Given, InputError, Refusal};
-use crate::words::nearest_help;
+use crate::words::{counted, nearest_help, there_are};
 use std::ops::Range;
 use transport::choice::{Choice, Row};
 use transport::congestion::{self, ControllerChoice, ControllerRow};
@@ -545,7 +545,8 @@ pub(super) fn check_weights(
     let Some(given) = lists.iter().find(has_weights) else {
         return Ok(());
     };
-    let problem = format!("`wrr` has {count} weights, and there are {paths} paths");
+    let weights = counted(count, "weight");
+    let problem = format!("`wrr` has {weights}, and {}", there_are(paths));
     Err(given.refuse_whole(problem, "write one weight per path, in the order of the paths"))
 }
 

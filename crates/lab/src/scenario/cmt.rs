@@ -7,7 +7,7 @@ use super::Options;
 use super::choice::{Complaint, chosen};
 use super::table::Key;
 use crate::error::{Given, InputError, Refusal};
-use crate::words::nearest_help;
+use crate::words::{counted, nearest_help, there_are};
 use base::PathId;
 use transport::congestion::ControllerChoice;
 use transport::parameters::Refused;
@@ -246,7 +246,8 @@ pub(super) fn check_groups(lists: &[Given], paths: usize) -> Result<(), InputErr
         for (span, word) in given.split_at_commas() {
             let count = word.split(':').count();
             if count > paths {
-                let problem = format!("`{word}` has {count} numbers, and there are {paths} paths");
+                let numbers = counted(count, "number");
+                let problem = format!("`{word}` has {numbers}, and {}", there_are(paths));
                 let help = "write one number per path, in the order of the paths";
                 return Err(given.refuse(Refusal { span, problem, help: help.to_owned() }));
             }

@@ -444,7 +444,7 @@ fn multipath_choices_that_cannot_be_are_refused() {
     refused("schedulers = \"lfr\"", &["unknown scheduler `lfr`", "did you mean `lrf`"]);
     refused("schedulers = \"lrf,minrtt\"", &["`minrtt` is given twice"]);
     refused("schedulers = \"wrr:3,0\"", &["study.toml:3:15", "whole numbers", "`wrr:3,1`"]);
-    refused("schedulers = \"wrr:3\"", &["1 weights, and there are 2 paths", "one weight per path"]);
+    refused("schedulers = \"wrr:3\"", &["1 weight, and there are 2 paths", "one weight per path"]);
     refused("schedulers = \"wrr:3,1,wrr:3,1\"", &["`wrr:3,1` is given twice"]);
     refused("schedulers = \"rr,3\"", &["unknown scheduler `3`"]);
     let range = "from 0 to 4 (0.25 in 002)";
@@ -455,7 +455,7 @@ fn multipath_choices_that_cannot_be_are_refused() {
     refused("reinjection = \"kernal\"", &["unknown reinjection", "did you mean `kernel`"]);
     let twice = "schedulers = \"lrf,lrf:reinjection=off\"\nreinjection = \"off\"";
     refused(twice, &["study.toml:4:16", "`lrf:reinjection=off` is given twice", "keep one"]);
-    refused("schedulers = \"wrr:1,reinjection=off\"", &["1 weights, and there are 2 paths"]);
+    refused("schedulers = \"wrr:1,reinjection=off\"", &["1 weight, and there are 2 paths"]);
     refused("schedulers = \"lrf,beta=1\"", &["unknown scheduler `beta=1`"]);
     refused("schedulers = \"efc:beta=1\"", &["unknown scheduler `efc`", "did you mean `ecf`"]);
     refused("path-managers = \"fullmseh\"", &["did you mean `fullmesh`"]);
