@@ -496,7 +496,7 @@ mod tests {
         }
     }
 
-    /// Regression: data took the acknowledgement that was due, and the `DATA_FIN` came after 200 ms.
+    /// Regression: data took the acknowledgement that was due, and the `DATA_FIN` was 200 ms late.
     #[test]
     fn data_fin_follows_data_that_leave_first() {
         let mut mp = Multipath::default();
