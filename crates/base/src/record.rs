@@ -440,6 +440,8 @@ pub enum CaState {
     Open,
     /// Duplicate acknowledgements or SACKs without a loss.
     Disorder,
+    /// The window is being reduced without a loss in the network.
+    Cwr,
     /// Fast recovery.
     Recovery,
     /// After a retransmission time-out.

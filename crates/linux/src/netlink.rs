@@ -39,6 +39,8 @@ pub struct Link {
     pub is_up: bool,
     /// Whether the device has a carrier.
     pub has_carrier: bool,
+    /// Whether the kernel sends into it: soon after it has a carrier and is up.
+    pub is_running: bool,
     /// Largest IP datagram, in bytes.
     pub mtu: u32,
 }
@@ -107,7 +109,10 @@ impl Netlink {
     pub fn set_carrier(&mut self, index: u32, carrier: bool) -> io::Result<()> {
         let mut message = link_message(index);
         message.attributes.push(LinkAttribute::Carrier(carrier.into()));
-        self.command(RouteNetlinkMessage::SetLink(message), 0)
+        self.command(RouteNetlinkMessage::SetLink(message), 0)?;
+        // The kernel acts on such changes once a second (`linkwatch_nextevent`), but on that of a
+        // device that is read at once (`linkwatch_sync_dev`).
+        self.command(RouteNetlinkMessage::GetLink(link_message(index)), 0)
     }
 
     /// Sets how many packets may wait in a device until they are read.
@@ -263,6 +268,7 @@ pub(crate) fn link_of(message: &RouteNetlinkMessage) -> Option<Link> {
         name: String::new(),
         is_up: message.header.flags.contains(LinkFlags::Up),
         has_carrier: message.header.flags.contains(LinkFlags::LowerUp),
+        is_running: message.header.flags.contains(LinkFlags::Running),
         mtu: 1500,
     };
     for attribute in &message.attributes {

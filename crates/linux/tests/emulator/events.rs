@@ -11,11 +11,13 @@ fn event(millis: u64, change: LinkChange) -> PathEvent {
     PathEvent { at: Duration::from_millis(millis), direction: Direction::Both, change }
 }
 
-/// Whether the device of a path has a carrier.
+/// Whether the device of a path has a carrier, of which the kernel has taken notice.
 fn has_carrier(emulator: &Emulator, side: Side, device: &str) -> bool {
     let look = |netlink: &mut linux::Netlink| netlink.link(device);
     let link = emulator.host(side).namespace.configure(look).expect("the devices");
-    link.expect("the device").has_carrier
+    let link = link.expect("the device");
+    assert_eq!(link.is_running, link.has_carrier, "within a second of another change, too");
+    link.has_carrier
 }
 
 fn sleep(millis: u64) {
@@ -40,8 +42,9 @@ fn outage_takes_the_carrier_of_both_hosts_and_silence_does_not() {
                 .map(|side| ["loud", "silent"].map(|device| has_carrier(&emulator, side, device)))
         };
         let before = carriers();
-        sleep(700);
+        sleep(350);
         let during = carriers();
+        sleep(350);
         // A datagram into each of them is lost.
         let socket = emulator.client.namespace.run(|| UdpSocket::bind("0.0.0.0:0"));
         let socket = socket.expect("the namespace").expect("a socket");
@@ -59,6 +62,21 @@ fn outage_takes_the_carrier_of_both_hosts_and_silence_does_not() {
         let right = seen == expected && record.quality.is_valid();
         if right { Ok(()) } else { Err(format!("{seen:?}, not {expected:?}; {}", record.quality)) }
     });
+}
+
+/// The kernel acts on carriers once a second, and both hosts have the same kernel.
+#[test]
+fn carriers_are_lost_at_once_on_both_hosts() {
+    let _turn = turn();
+    let Some(emulator) = emulator(&[path("only", link(10, 2, 0.0))], false) else { return };
+    for side in [Side::Client, Side::Server] {
+        let set = |netlink: &mut linux::Netlink| {
+            let device = netlink.link("only")?.expect("the device");
+            netlink.set_carrier(device.index, false)
+        };
+        emulator.host(side).namespace.configure(set).expect("no carrier");
+        assert!(!has_carrier(&emulator, side, "only"), "{side:?}");
+    }
 }
 
 #[test]

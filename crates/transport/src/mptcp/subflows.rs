@@ -436,6 +436,14 @@ impl Subflows {
         }
     }
 
+    /// The link of the interface with address `ip` went down or came up.
+    pub fn set_link_down(&mut self, ip: IpAddr, down: bool) {
+        let from = |entry: &&mut SubflowEntry| entry.tcp.tuple().local.ip() == ip;
+        for entry in self.entries.iter_mut().filter(from) {
+            entry.tcp.set_link_down(down);
+        }
+    }
+
     /// Whether one that has not ended is between these.
     pub fn has_pair(&self, local: IpAddr, remote: SocketAddr) -> bool {
         let mut alive = self.entries.iter().filter(|entry| entry.stage() != Stage::Gone);

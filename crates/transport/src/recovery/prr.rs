@@ -71,6 +71,11 @@ impl Prr {
         Some(allowed.max(u32::from(force)))
     }
 
+    /// Whether the next acknowledgement is for a fast retransmit.
+    pub(crate) const fn expect_retransmission(&mut self, expected: bool) {
+        self.starts = expected;
+    }
+
     /// `segs` segments were sent during the episode.
     pub(crate) const fn on_sent(&mut self, segs: u32) {
         self.out += segs;

@@ -7,11 +7,12 @@ use super::stray::opens_connection;
 use super::subflow::{Identity, Subflow};
 use crate::account::Account;
 use crate::congestion::{CongestionControl, Controller};
-use crate::endpoint::{Draws, Endpoint, IpProtocol, NewPath, Transmit, Tuple};
+use crate::endpoint::{AddressChange, Draws, Endpoint, IpProtocol, NewPath, Transmit, Tuple};
 use crate::info::{ConnectionInfo, PathInfo, Protocol};
 use crate::scheduler::PathSet;
 use crate::socket::{ConnectionEvent, SocketError, SocketMarks};
 use base::{Context, EventMask, Instant, InterfaceId, PathId, SocketId, prefetch};
+use std::net::IpAddr;
 use wire::{Body, Payload, SeqNumber, TcpSegment};
 
 /// A TCP socket. It begins with a cache line and with what every packet needs.
@@ -248,6 +249,19 @@ impl Endpoint for Connection {
             held_bytes: readable + gaps,
             mappings: 0,
         }
+    }
+
+    fn on_addresses(
+        &mut self,
+        _cx: &mut Context<'_>,
+        addresses: &[IpAddr],
+        _interface: InterfaceId,
+        change: AddressChange,
+    ) -> bool {
+        if addresses.contains(&self.subflow.tuple().local.ip()) {
+            self.subflow.set_link_down(change == AddressChange::Down);
+        }
+        false
     }
 
     fn paths(&self) -> Vec<(Tuple, InterfaceId)> {

@@ -1,6 +1,6 @@
-//! Loss recovery of one path: the states Open, Disorder, Recovery and Loss, and what starts, ends
-//! and undoes them (RFC 6675, 6582, 8985, 9937, 5682, 3708; states and order of decisions as in
-//! Linux `tcp_fastretrans_alert`).
+//! Loss recovery of one path: the states Open, Disorder, Cwr, Recovery and Loss, and what starts,
+//! ends and undoes them (RFC 6675, 6582, 8985, 9937, 5682, 3708; states and order of decisions as
+//! in Linux `tcp_fastretrans_alert`).
 //!
 //! What an acknowledgement delivers is in `delivery`, which segments are lost in `detection`,
 //! timers in `timers`. The rules themselves are parts of `recovery`.
@@ -58,6 +58,9 @@ pub(super) struct LossRecovery {
     reno_sacked: u32,
     /// F-RTO looks for signs that the time-out was spurious.
     frto: bool,
+    /// This host dropped segments of the episode: an undo leaves the window as it is (Linux
+    /// `prior_ssthresh` of 0).
+    keeps_reduction: bool,
     /// What may be retransmitted now.
     rexmit: Rexmit,
     ca_state: CaState,
@@ -145,6 +148,25 @@ impl LossRecovery {
         }
     }
 
+    /// The interface dropped a segment at once, because its link is down. The window is reduced
+    /// (Linux `tcp_enter_cwr`, which follows on `NET_XMIT_CN` of `noop_enqueue`). `nxt`: SND.NXT
+    /// before the segment.
+    #[cold]
+    pub(super) fn on_local_drop(&mut self, rcx: &mut RecoveryContext<'_, '_>, nxt: u64) {
+        self.keeps_reduction = true;
+        if self.ca_state >= CaState::Cwr {
+            return;
+        }
+        self.undo.end();
+        let mut prr = self.begin_reduction(rcx);
+        prr.expect_retransmission(false);
+        prr.on_sent(u32::from(rcx.sender.nxt() > nxt));
+        self.prr = Some(prr);
+        self.high_seq = nxt;
+        self.ca_state = CaState::Cwr;
+        self.record_window(rcx);
+    }
+
     /// Segment `id` was sent again. `repairs`: it repairs a loss, as opposed to a loss probe.
     pub(super) fn on_retransmitted(&mut self, now: Instant, id: u64, repairs: bool) {
         self.board.on_retransmitted(now, id, repairs);
@@ -176,19 +198,25 @@ impl LossRecovery {
         if !rcx.handshake.sack() {
             self.count_reno_duplicates(info, duplicate);
         }
-        if self.ca_state == CaState::Open {
-            self.undo.forget_stamp();
-        } else if self.ca_state == CaState::Recovery && rcx.sender.una() >= self.high_seq {
-            self.end_recovery(rcx, info, true);
+        let una = rcx.sender.una();
+        match self.ca_state {
+            CaState::Open => self.undo.forget_stamp(),
+            CaState::Cwr if una > self.high_seq => self.end_local_reduction(rcx),
+            CaState::Recovery if una >= self.high_seq => self.end_recovery(rcx, info, true),
+            _ => {}
         }
         match self.ca_state {
             CaState::Recovery => self.continue_recovery(rcx, info),
             CaState::Loss => self.continue_after_timeout(rcx, info, duplicate),
-            _ => {
-                self.try_undo_by_dsack(rcx);
+            state => {
+                if state <= CaState::Disorder {
+                    self.try_undo_by_dsack(rcx);
+                }
                 self.find_losses(rcx, info);
                 if !self.is_time_to_recover(rcx, info) {
-                    self.keep_open(rcx);
+                    if state != CaState::Cwr {
+                        self.keep_open(rcx);
+                    }
                     return Rexmit::None;
                 }
                 self.enter_recovery(rcx);
@@ -314,6 +342,14 @@ impl LossRecovery {
         self.record_window(rcx);
     }
 
+    /// Something that was sent after the first drop of this host is acknowledged.
+    fn end_local_reduction(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
+        rcx.cc.on_recovery_exit(rcx.id.path, rcx.cx.now);
+        self.prr = None;
+        self.ca_state = CaState::Open;
+        self.record_window(rcx);
+    }
+
     /// Neither lost nor recovering: Disorder while something is SACKed, otherwise Open.
     fn keep_open(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let odd = self.board.sacked_out() + self.board.lost_out() + self.reno_sacked > 0;
@@ -329,7 +365,13 @@ impl LossRecovery {
     fn enter_recovery(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let probe = u32::from(self.tlp.end_offset().is_some() && self.tlp.is_retrans());
         self.undo.start(rcx.sender.una(), self.board.retrans_out() + probe);
-        self.prr = Some(self.begin_reduction(rcx));
+        self.keeps_reduction = self.ca_state == CaState::Cwr;
+        if let Some(prr) = self.prr.as_mut().filter(|_| self.keeps_reduction) {
+            // One reduction is enough.
+            prr.expect_retransmission(true);
+        } else {
+            self.prr = Some(self.begin_reduction(rcx));
+        }
         self.ca_state = CaState::Recovery;
         self.record_window(rcx);
     }
@@ -374,7 +416,7 @@ impl LossRecovery {
     /// The reduction of a time-out (Linux `tcp_enter_loss`).
     fn enter_loss(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
         let before = self.ca_state;
-        let fresh = before < CaState::Recovery;
+        let (fresh, unreduced) = (before < CaState::Recovery, before <= CaState::Disorder);
         self.mark_lost_at_timeout(rcx);
         let cwnd_after_rto = match rcx.switches.cwnd_after_rto {
             CwndAfterRto::InflightPlusOne => self.inflight() + 1,
@@ -382,14 +424,15 @@ impl LossRecovery {
         };
         let una = rcx.sender.una();
         let first =
-            fresh || una >= self.high_seq || (before == CaState::Loss && self.timeouts == 0);
+            unreduced || una >= self.high_seq || (before == CaState::Loss && self.timeouts == 0);
         if first {
+            self.keeps_reduction = false;
             self.report_congestion(rcx, CongestionKind::Rto, cwnd_after_rto);
             self.undo.start(una, self.board.retrans_out());
         } else {
             self.report_congestion(rcx, CongestionKind::RtoRepeated, cwnd_after_rto);
         }
-        if fresh {
+        if unreduced {
             self.dup.on_rto(self.board.sacked_out());
         }
         self.prr = None;
@@ -419,7 +462,9 @@ impl LossRecovery {
     }
 
     fn undo_reduction(&mut self, rcx: &mut RecoveryContext<'_, '_>) {
-        rcx.cc.on_undo(rcx.id.path, rcx.cx.now);
+        if !self.keeps_reduction {
+            rcx.cc.on_undo(rcx.id.path, rcx.cx.now);
+        }
         self.undo.end();
         self.prr = None;
         self.marked_below = 0;

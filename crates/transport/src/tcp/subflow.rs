@@ -58,7 +58,8 @@ enum Due {
     KeepAlive = 1 << 4,
 }
 
-/// What is due. Whether there is anything is asked before every segment, with one comparison.
+/// What is due, and whether the link is down. Whether there is anything of this is asked before
+/// every segment, with one comparison.
 #[derive(Clone, Copy, Debug)]
 struct Outbox {
     due: u8,
@@ -68,9 +69,27 @@ struct Outbox {
 
 impl Outbox {
     const EMPTY: Outbox = Outbox { due: 0, reset_with: SeqNumber(0) };
+    /// The bit of `due` for a link that is down.
+    const LINK_DOWN: u8 = 1 << 7;
 
     const fn is_empty(&self) -> bool {
         self.due == 0
+    }
+
+    const fn is_link_down(&self) -> bool {
+        self.due & Outbox::LINK_DOWN != 0
+    }
+
+    const fn set_link_down(&mut self, down: bool) {
+        self.due &= !Outbox::LINK_DOWN;
+        if down {
+            self.due |= Outbox::LINK_DOWN;
+        }
+    }
+
+    /// Nothing is due any more.
+    const fn clear(&mut self) {
+        self.due &= Outbox::LINK_DOWN;
     }
 
     const fn has(&self, segment: Due) -> bool {
@@ -458,7 +477,7 @@ impl Subflow {
     fn stop(&mut self) {
         self.timers.stop_all();
         self.handshake.stop();
-        self.outbox = Outbox::EMPTY;
+        self.outbox.clear();
     }
 
     /// The connection failed.
@@ -473,7 +492,7 @@ impl Subflow {
     fn reset_by_peer(&mut self, cx: &mut Context<'_>) {
         if self.fsm.has_both_ends_closing() {
             self.timers.stop_all();
-            self.outbox = Outbox::EMPTY;
+            self.outbox.clear();
             self.fsm.close(cx);
             self.events.push(ConnectionEvent::Closed);
         } else {

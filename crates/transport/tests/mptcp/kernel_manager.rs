@@ -2,7 +2,8 @@
 //! three paths of 15 ms, with the same endpoints and limits (`ip mptcp`).
 
 use crate::pair::{Pair, Path, Side, address};
-use base::Duration;
+use base::{CaState, Duration};
+use transport::InterfaceEvent;
 use transport::mptcp::MptcpConfig;
 use transport::path_manager::{Endpoint, EndpointFlags, Endpoints, Limits, PathManagerKind};
 
@@ -96,4 +97,29 @@ fn client_refuses_joins_to_its_addresses() {
     let client: Host<'_> = (&[(1, BOTH), (2, MESH)], (5, 4));
     let server: Host<'_> = (&[(2, MESH)], (4, 4));
     assert_eq!(subflows(client, server), [(0, 0), (1, 0), (2, 0)]);
+}
+
+/// A device without a carrier drops what is sent. Kernels leave the subflow where it is.
+#[test]
+fn subflow_on_a_link_that_is_down_reduces_its_window_and_stays() {
+    let hosts: [Host<'_>; 2] = [(&[(1, SUBFLOW)], (2, 0)), (&[], (2, 0))];
+    let [client, server] =
+        [Side::Client, Side::Server].map(|side| config(side, hosts[side as usize]));
+    let mut pair = Pair::new(&[Path::ms(15), Path::ms(15)], client, server);
+    pair.finish = false;
+    pair.transfer(50_000, 0);
+    pair.await_subflows(2);
+    pair.transfer(500_000, 0);
+    pair.interface(Side::Client, 1, InterfaceEvent::Down);
+    pair.ends[0].to_write = 1_000_000;
+    pair.pass(Duration::from_millis(5));
+    let states = |pair: &Pair| {
+        let info = pair.info(Side::Client);
+        info.paths.iter().map(|path| (path.tcp.ca_state, path.tcp.state)).collect::<Vec<_>>()
+    };
+    let [open, cwr] = [CaState::Open, CaState::Cwr].map(|state| (state, "ESTABLISHED"));
+    assert_eq!(states(&pair), [open, cwr]);
+    pair.interface(Side::Client, 1, InterfaceEvent::Up);
+    pair.transfer(1_500_000, 0);
+    assert_eq!(states(&pair), [open, open]);
 }

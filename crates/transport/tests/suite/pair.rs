@@ -14,7 +14,9 @@ use base::{
 };
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use transport::{Input, InterfaceConfig, Stack, StackConfig, TcpConfig, TcpInfo, Transmit};
+use transport::{
+    Input, InterfaceConfig, InterfaceEvent, Stack, StackConfig, TcpConfig, TcpInfo, Transmit,
+};
 use wire::{Body, Packet, Payload, TcpSegment};
 
 /// More steps at one instant are taken for a live-lock: the largest windows here hold fewer.
@@ -269,6 +271,12 @@ impl Pair {
         self.with(to, |end, cx| {
             end.stack.handle(cx, Input::Packet { interface, packet: packet.into() })
         });
+    }
+
+    /// A side notices a change of its first interface.
+    pub(crate) fn interface(&mut self, side: Side, event: InterfaceEvent) {
+        let interface = InterfaceId(0);
+        self.with(side, |end, cx| end.stack.handle(cx, Input::Interface { interface, event }));
     }
 
     /// When something happens next.

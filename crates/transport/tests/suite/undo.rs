@@ -6,7 +6,7 @@ use crate::fate::Fate;
 use crate::middlebox::strip;
 use crate::pair::{Pair, Setup, Side};
 use base::{CaState, Duration};
-use transport::{Profile, TcpConfig};
+use transport::{InterfaceEvent, Profile, TcpConfig};
 use wire::TcpOptions;
 
 const MSS: u32 = 1448;
@@ -52,6 +52,71 @@ fn time_out_of_a_delay_spike_is_undone() {
     assert_eq!(after.ca_state, CaState::Open);
     assert!(after.cwnd_segs >= before.cwnd_segs, "{} {}", after.cwnd_segs, before.cwnd_segs);
     assert!(pair.retransmissions(Side::Client).len() <= 4, "not the whole window again");
+    pair.assert_intact();
+}
+
+/// As a kernel that has no carrier, which drops at once what it is to send: 30 segments are taken
+/// for sent, and arrive late all the same.
+#[test]
+fn time_out_while_the_link_is_down_leaves_the_window_reduced() {
+    let mut pair = Setup::default().established();
+    grow(&mut pair);
+    let before = pair.info(Side::Client);
+    pair.interface(Side::Client, InterfaceEvent::Down);
+    pair.rule(Box::new(|sight| {
+        let late = sight.from == Side::Client && sight.now < base::Instant::from_millis(1_000);
+        if late { Fate::Late(ms(700)) } else { Fate::Pass }
+    }));
+    pair.write(Side::Client, 30 * MSS);
+    let dropped = pair.info(Side::Client);
+    assert_eq!((dropped.ca_state, dropped.cwnd_segs), (CaState::Cwr, before.cwnd_segs));
+    let reduced = before.cwnd_segs * 717 / 1024;
+    assert_eq!(dropped.ssthresh_segs, Some(reduced), "one reduction, of CUBIC");
+    pair.run_until("the time-out", SECOND, |pair| pair.timer_names(Side::Client).contains(&"rto"));
+    pair.interface(Side::Client, InterfaceEvent::Up);
+    pair.drive_bounded(SECOND * 5);
+    pair.drive_for(SECOND);
+    let after = pair.info(Side::Client);
+    assert_eq!((after.ca_state, after.ssthresh_segs), (CaState::Open, Some(reduced)));
+    assert!(after.cwnd_segs <= 31, "one segment and slow start: {}", after.cwnd_segs);
+    pair.assert_intact();
+}
+
+#[test]
+fn reduction_of_a_link_that_is_down_ends_with_what_was_sent_later() {
+    let mut pair = Setup::default().established();
+    grow(&mut pair);
+    let before = pair.info(Side::Client).cwnd_segs;
+    pair.interface(Side::Client, InterfaceEvent::Down);
+    pair.write(Side::Client, 4 * MSS);
+    pair.interface(Side::Client, InterfaceEvent::Up);
+    assert_eq!(pair.info(Side::Client).ca_state, CaState::Cwr);
+    pair.drive_bounded(SECOND);
+    pair.drive_for(ms(500));
+    let after = pair.info(Side::Client);
+    assert_eq!((after.ca_state, after.cwnd_segs), (CaState::Open, before * 717 / 1024));
+    pair.write(Side::Client, 4 * MSS);
+    assert_eq!(pair.info(Side::Client).ca_state, CaState::Open, "the link is up");
+    pair.assert_intact();
+}
+
+/// A receiver only acknowledges, and has a window all the same.
+#[test]
+fn acknowledgements_into_a_link_that_is_down_reduce_the_window() {
+    let mut pair = Setup::default().established();
+    pair.interface(Side::Server, InterfaceEvent::Down);
+    pair.write(Side::Client, 4 * MSS);
+    pair.drive_bounded(SECOND);
+    pair.drive_for(ms(500));
+    let receiver = pair.info(Side::Server);
+    assert_eq!((receiver.ca_state, receiver.ssthresh_segs), (CaState::Cwr, Some(7)));
+    assert_eq!(pair.info(Side::Client).ca_state, CaState::Open);
+    pair.interface(Side::Server, InterfaceEvent::Up);
+    pair.write(Side::Server, 2 * MSS);
+    pair.drive_bounded(SECOND);
+    pair.drive_for(ms(500));
+    let sender = pair.info(Side::Server);
+    assert_eq!((sender.ca_state, sender.cwnd_segs), (CaState::Open, 7));
     pair.assert_intact();
 }
 

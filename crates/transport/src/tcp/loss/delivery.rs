@@ -215,8 +215,8 @@ impl LossRecovery {
         let delivered = &info.delivered;
         debug_assert_eq!(
             self.prr.is_some(),
-            self.ca_state == CaState::Recovery,
-            "PRR controls the window in fast recovery only"
+            matches!(self.ca_state, CaState::Cwr | CaState::Recovery),
+            "PRR controls the window while it is reduced only"
         );
         let may_grow = self.prr.is_none()
             && delivered.segs > 0

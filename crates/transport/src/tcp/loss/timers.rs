@@ -142,7 +142,7 @@ impl LossRecovery {
     /// `rto_left`: time until the RTO would fire.
     fn schedule_loss_probe(&self, rcx: &mut RecoveryContext<'_, '_>, rto_left: Duration) -> bool {
         let Some(rule) = rcx.switches.tlp else { return false };
-        let open = self.ca_state == CaState::Open;
+        let open = matches!(self.ca_state, CaState::Open | CaState::Cwr);
         if !open || !rcx.handshake.sack() || self.board.is_empty() {
             cold_path();
             return false;

@@ -48,7 +48,7 @@ impl Subflow {
         cc: &mut Controller,
     ) -> Option<Box<Packet>> {
         if self.has_rare() || !cx.has_short_ways() {
-            return self.poll_rare(cx, cc);
+            return self.poll_any(cx, cc);
         }
         let segment = self.poll_new(cx, cc);
         if segment.is_some() {
@@ -81,8 +81,20 @@ impl Subflow {
             || self.handshake.is_due()
     }
 
-    /// The next segment where anything may be due.
+    /// The next segment where anything may be due, on a link that may be down.
     #[inline(never)]
+    fn poll_any(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
+        let nxt = self.tx.nxt();
+        let segment = self.poll_rare(cx, cc);
+        // What a dropped SYN leaves is forgotten with the handshake (Linux `tcp_init_metrics`).
+        if segment.is_some() && self.outbox.is_link_down() && self.fsm.is_synchronised() {
+            cold_path();
+            let (loss, mut rcx) = self.recovery(cx, cc);
+            loss.on_local_drop(&mut rcx, nxt);
+        }
+        segment
+    }
+
     fn poll_rare(&mut self, cx: &mut Context<'_>, cc: &mut Controller) -> Option<Box<Packet>> {
         if self.outbox.take(Due::Reset) {
             return Some(self.reset_segment(cx, self.outbox.reset_with));

@@ -427,6 +427,11 @@ impl Subflow {
         self.tx.has_outstanding()
     }
 
+    /// The link of its interface went down or came up.
+    pub const fn set_link_down(&mut self, down: bool) {
+        self.outbox.set_link_down(down);
+    }
+
     /// The size of its send buffer, in bytes of memory.
     pub const fn send_buffer(&self) -> u32 {
         self.tx.writer.size()
@@ -455,7 +460,7 @@ impl Subflow {
         view.loss = match self.loss.ca_state() {
             CaState::Open => LossPhase::Open,
             CaState::Loss => LossPhase::Timeout,
-            CaState::Disorder | CaState::Recovery => LossPhase::Recovery,
+            CaState::Disorder | CaState::Cwr | CaState::Recovery => LossPhase::Recovery,
         };
         view.rtt.srtt = self.rtt.srtt();
         let (PathView { window, queue, .. }, tx) = (view, &self.tx);
