@@ -21,6 +21,7 @@ use linux::sut::{
 };
 use linux::{Emulator, EmulatorConfig, LiveError};
 use simulator::socket_config;
+use traffic::Traffic;
 use transport::ProtocolConfig;
 
 /// The results of an emulated study.
@@ -263,12 +264,16 @@ impl Task<'_> {
 fn links(scenario: &Scenario, number: u64, capture: bool) -> EmulatedRun {
     let noise = scenario.emulated_noise();
     let draw = |path: &PathSpec| path.draw_with_noise((scenario.seed, number), noise);
+    // Names are looked up before the first packet.
+    let looks_names_up =
+        matches!(&scenario.traffic, Traffic::Web(web) if !web.opening.lookup.is_zero());
     EmulatedRun {
         seed: scenario.seed,
         run: number,
         paths: scenario.paths.iter().map(draw).collect(),
         nic: scenario.ends.nic,
         capture,
+        waits: !looks_names_up,
     }
 }
 

@@ -186,6 +186,7 @@ fn carry_out(args: &EmulateArgs, shell: Shell, scenario: &Scenario) -> Result<u8
         paths: scenario.paths.iter().map(|path| path.draw(scenario.seed, 0)).collect(),
         nic: scenario.ends.nic,
         capture: false,
+        waits: false,
     };
     let accuracy = measure(&mut emulator, &run)?;
     let side = match shell {

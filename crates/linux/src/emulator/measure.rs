@@ -49,7 +49,8 @@ struct Lane {
 /// Measure the links of a run, which is not under way; changes at a time are left out.
 pub fn measure(emulator: &mut Emulator, run: &EmulatedRun) -> Result<Accuracy, LiveError> {
     let still = |path: &PathSetup| PathSetup { events: Vec::new(), ..path.clone() };
-    let run = EmulatedRun { paths: run.paths.iter().map(still).collect(), ..run.clone() };
+    let run =
+        EmulatedRun { waits: false, paths: run.paths.iter().map(still).collect(), ..run.clone() };
     let failed = |error: io::Error| LiveError::system("measuring the emulated paths", &error);
     let lanes = open_lanes(emulator).map_err(failed)?;
     let clock = emulator.begin_run(&run)?;

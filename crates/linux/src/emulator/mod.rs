@@ -78,6 +78,9 @@ pub struct EmulatedRun {
     pub nic: Option<NicSetup>,
     /// Keep all packets of both hosts.
     pub capture: bool,
+    /// Time begins with the first packet of a host, as in a simulation, whose connections begin at
+    /// time zero: programs take some milliseconds until then, which differ from run to run.
+    pub waits: bool,
 }
 
 /// What a run leaves behind.
@@ -204,7 +207,7 @@ impl Emulator {
     }
 
     /// Begin a repetition with new links. The answer is its clock, zero at its beginning; changes
-    /// of paths happen by it.
+    /// of paths happen by it, unless the run waits for a packet.
     pub fn begin_run(&mut self, run: &EmulatedRun) -> Result<Clock, LiveError> {
         let (given, there) = (run.paths.len(), self.config.paths.len());
         if given != there {
@@ -223,7 +226,7 @@ impl Emulator {
         let lanes = Lanes::new(&run.paths, run.nic, run.seed, run.run);
         let names = run.capture.then(|| run.paths.iter().map(|path| path.name.clone()).collect());
         let (answer, reply) = channel();
-        self.ask(Command::Begin { lanes, names, answer }, &reply).map_err(failed)
+        self.ask(Command::Begin { lanes, names, waits: run.waits, answer }, &reply).map_err(failed)
     }
 
     /// End it. Close the programs' connections before, or their packets are lost.

@@ -31,8 +31,9 @@ const LONGEST: usize = 65_535;
 
 /// What the loop is asked to do.
 pub(super) enum Command {
-    /// Begin a run over these links; the answer is its clock, which is zero then.
-    Begin { lanes: Lanes, names: Option<Vec<String>>, answer: Sender<Clock> },
+    /// Begin a run over these links; the answer is its clock, which is zero then. `waits`: its time
+    /// begins with the first packet.
+    Begin { lanes: Lanes, names: Option<Vec<String>>, waits: bool, answer: Sender<Clock> },
     /// End it; the answer is what was counted, `None` if there was no run.
     End { answer: Sender<Option<Box<Ended>>> },
 }
@@ -73,6 +74,8 @@ pub(super) struct Pump {
 /// A run under way.
 struct Running {
     clock: Clock,
+    /// Nothing was sent yet, and time has not begun.
+    waits: bool,
     lanes: Lanes,
     delivered: Punctuality,
     taken: Punctuality,
@@ -165,8 +168,8 @@ impl Pump {
         }
         while let Ok(command) = self.commands.try_recv() {
             match command {
-                Command::Begin { lanes, names, answer } => {
-                    self.begin(lanes, names.as_deref());
+                Command::Begin { lanes, names, waits, answer } => {
+                    self.begin(lanes, names.as_deref(), waits);
                     let clock = self.run.as_ref().map_or(self.idle, |run| run.clock);
                     let _ = answer.send(clock);
                 }
@@ -179,7 +182,7 @@ impl Pump {
         true
     }
 
-    fn begin(&mut self, lanes: Lanes, names: Option<&[String]>) {
+    fn begin(&mut self, lanes: Lanes, names: Option<&[String]>, waits: bool) {
         // What the hosts sent before belongs to no run.
         for device in &self.devices {
             let left = std::iter::from_fn(|| device.receive(&mut self.buffer).ok().flatten());
@@ -192,7 +195,7 @@ impl Pump {
         });
         let (delivered, taken) = <_>::default();
         let clock = Clock::start();
-        self.run = Some(Running { clock, lanes, delivered, taken, refused: 0, captures });
+        self.run = Some(Running { clock, waits, lanes, delivered, taken, refused: 0, captures });
     }
 
     /// Take packets out of devices. After a sleep, the first of them have waited for the loop.
@@ -205,6 +208,9 @@ impl Pump {
                 let datagram = self.buffer[..len].to_vec();
                 let Self { run, devices, notices, buffer, .. } = self;
                 if let Some(run) = run {
+                    if run.waits && !run.begin_with(&datagram) {
+                        continue;
+                    }
                     let now = run.clock.now();
                     run.deliver_until(now, devices, notices, buffer);
                     run.take(now, *number, datagram, waited);
@@ -217,7 +223,7 @@ impl Pump {
     /// Delivers what is due; returns the time until the next event.
     fn deliver(&mut self) -> Option<Duration> {
         let Self { run, devices, notices, buffer, .. } = self;
-        let run = run.as_mut()?;
+        let run = run.as_mut().filter(|run| !run.waits)?;
         let now = run.clock.now();
         run.deliver_until(now, devices, notices, buffer);
         buffer.resize(LONGEST, 0);
@@ -226,6 +232,17 @@ impl Pump {
 }
 
 impl Running {
+    /// Begins the time of the run if this is a packet that travels. Returns whether it is.
+    fn begin_with(&mut self, datagram: &[u8]) -> bool {
+        let packet = Packet::opaque(datagram.to_vec());
+        let travels = packet.is_ok_and(|packet| !stays_at_home(&packet));
+        if travels {
+            self.waits = false;
+            self.clock = Clock::start();
+        }
+        travels
+    }
+
     /// A host sent a datagram.
     fn take(&mut self, now: Instant, number: usize, datagram: Vec<u8>, waited: Duration) {
         let (path, side) = (number / 2, number % 2);

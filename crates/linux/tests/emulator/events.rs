@@ -2,7 +2,7 @@
 
 use crate::world::{attempt, emulator, link, path, run_over, turn};
 use base::Duration;
-use linux::emulator::{Emulator, Side, address};
+use linux::emulator::{EmulatedRun, Emulator, Side, address};
 use network::{Direction, LinkChange, PathEvent, PathSetup};
 use std::net::UdpSocket;
 use std::thread;
@@ -62,6 +62,26 @@ fn outage_takes_the_carrier_of_both_hosts_and_silence_does_not() {
         let right = seen == expected && record.quality.is_valid();
         if right { Ok(()) } else { Err(format!("{seen:?}, not {expected:?}; {}", record.quality)) }
     });
+}
+
+/// A program that takes half a second to begin, and an outage after 300 ms of the run.
+#[test]
+fn time_begins_with_the_first_packet_of_a_run_that_waits() {
+    let _turn = turn();
+    let outage = vec![event(300, LinkChange::Silent)];
+    let paths = [PathSetup { events: outage, ..path("only", link(10, 2, 0.0)) }];
+    let Some(mut emulator) = emulator(&paths, false) else { return };
+    emulator.begin_run(&EmulatedRun { waits: true, ..run_over(&paths) }).expect("a run");
+    sleep(500);
+    let socket = emulator.client.namespace.run(|| UdpSocket::bind("0.0.0.0:0"));
+    let socket = socket.expect("the namespace").expect("a socket");
+    let send = || socket.send_to(b"hello", (address(Side::Server, 0, false), 9)).expect("sent");
+    send();
+    sleep(500);
+    send();
+    sleep(100);
+    let up = emulator.end_run().expect("a record").links[0].up;
+    assert_eq!((up.delivered, up.dropped_down), (1, 1));
 }
 
 /// The kernel acts on carriers once a second, and both hosts have the same kernel.

@@ -37,7 +37,7 @@ pub(crate) fn path(name: &str, link: LinkConfig) -> PathSetup {
 /// Repetition 0 of seed 1.
 pub(crate) fn run_over(paths: &[PathSetup]) -> EmulatedRun {
     let nic = Some(NicSetup::default());
-    EmulatedRun { seed: 1, run: 0, paths: paths.to_vec(), nic, capture: false }
+    EmulatedRun { seed: 1, run: 0, paths: paths.to_vec(), nic, capture: false, waits: false }
 }
 
 /// The hosts for these paths; `None`, after printing the reason, where they cannot be created.
