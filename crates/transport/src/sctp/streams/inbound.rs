@@ -15,6 +15,10 @@ use std::collections::BTreeMap;
 use wire::Payload;
 use wire::sctp::{Data, DataFlags, IData, Mid, SkippedMessages, Ssn};
 
+/// MIDs behind a skipped message from which on it is forgotten: serial arithmetic compares numbers
+/// that are up to 2^31 - 1 apart, and no fragment of it is that late.
+const FORGOTTEN_AFTER: i32 = 1 << 30;
+
 /// Messages received, by stream.
 #[derive(Clone, Debug)]
 pub struct InboundStreams {
@@ -29,6 +33,8 @@ pub struct InboundStreams {
     held: u64,
     /// DATA: offset behind the last TSN of the message completed last.
     boundary: u64,
+    /// I-DATA: whether a stream may have skipped messages.
+    has_skipped: bool,
 }
 
 /// Ordered messages of a stream.
@@ -93,6 +99,7 @@ impl InboundStreams {
             ready: Ready::default(),
             held: 0,
             boundary: 0,
+            has_skipped: false,
         }
     }
 
@@ -123,6 +130,9 @@ impl InboundStreams {
             return Err(Violation::Malformed("fragment 0 is not the first one"));
         }
         let head = Head { stream: data.stream, unordered, number: data.mid.0 };
+        if self.has_skipped {
+            self.forget_skipped(&head);
+        }
         if self.is_plain(flags) {
             return self.accept_whole(at, head, ppid, std::mem::take(&mut data.payload));
         }
@@ -306,6 +316,16 @@ impl InboundStreams {
         skipped.is_some_and(|skipped| Mid(head.number).distance_from(skipped) <= 0)
     }
 
+    /// I-DATA: a message far behind the one that was skipped arrives, whose number another message
+    /// will have.
+    fn forget_skipped(&mut self, head: &Head) {
+        let Some(stream) = self.streams.get_mut(head.stream) else { return };
+        let last = &mut stream.skipped[usize::from(head.unordered)];
+        if last.is_some_and(|last| Mid(head.number).distance_from(last) >= FORGOTTEN_AFTER) {
+            *last = None;
+        }
+    }
+
     /// I-DATA: messages of a stream up to this MID are skipped.
     fn note_skipped(&mut self, id: u16, unordered: bool, mid: Mid) {
         if id >= self.count {
@@ -314,6 +334,7 @@ impl InboundStreams {
         let last = &mut self.streams.entry(id).skipped[usize::from(unordered)];
         if last.is_none_or(|last| mid.distance_from(last) > 0) {
             *last = Some(mid);
+            self.has_skipped = true;
         }
     }
 

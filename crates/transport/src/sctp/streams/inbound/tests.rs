@@ -499,3 +499,21 @@ fn late_fragment_of_a_skipped_message_is_dropped() {
         assert_eq!(pop(&mut streams), [(3, 10)]);
     }
 }
+
+/// Regression: a skipped message was remembered for ever, and fragments of a message whose MID is
+/// 2^31 behind it were dropped as late ones.
+#[test]
+fn skipped_message_is_forgotten_when_messages_far_behind_it_arrive() {
+    let mut streams = streams(Framing::Interleaved);
+    let skipped = SkippedMessages { stream: 3, unordered: true, mid: Mid(5) };
+    streams.skip_interleaved(2, &[skipped]);
+    for (at, mid) in (3..).zip([6, 1 << 30, 5 + (1 << 30), 1 << 31]) {
+        streams.insert_interleaved(at, &mut idata(3, mid, 0, WHOLE | UNORDERED)).unwrap();
+    }
+    assert_eq!(pop(&mut streams).len(), 4);
+    let far = 5 + (1 << 31);
+    streams.insert_interleaved(9, &mut idata(3, far, 0, BEGIN | UNORDERED)).unwrap();
+    assert_eq!(streams.held_bytes(), 10);
+    streams.insert_interleaved(10, &mut idata(3, far, 1, END | UNORDERED)).unwrap();
+    assert_eq!(pop(&mut streams), [(3, 20)]);
+}
