@@ -75,6 +75,15 @@ impl<'a> SctpInput<'a> {
         known.or_else(by_tag)
     }
 
+    /// The association that any of these addresses of the peer belongs to.
+    fn flow_of(&self, addresses: &[IpAddr]) -> Option<FlowRef> {
+        let of = |address: &IpAddr| {
+            let remote = SocketAddr::new(*address, self.ends.remote.port());
+            self.stack.addressing.flow(IpProtocol::Sctp, &Tuple { remote, ..self.ends })
+        };
+        addresses.iter().find_map(of)
+    }
+
     /// The association of a packet by its addresses.
     #[inline(always)]
     fn known(&mut self) -> Option<FlowRef> {
@@ -131,11 +140,7 @@ impl<'a> SctpInput<'a> {
     fn on_init(&mut self, cx: &mut Context<'_>, packet: &SctpPacket) {
         let datagram = Datagram { src: self.ends.remote.ip(), dst: self.ends.local.ip(), packet };
         // An INIT belongs to the association that any of its addresses belongs to.
-        let of = |address: IpAddr| {
-            let remote = SocketAddr::new(address, self.ends.remote.port());
-            self.stack.addressing.flow(IpProtocol::Sctp, &Tuple { remote, ..self.ends })
-        };
-        let known = datagram.listed().into_iter().find_map(of).map(|flow| flow.socket);
+        let known = self.flow_of(&datagram.listed()).map(|flow| flow.socket);
         let listener = self.listener(self.ends.local.port()).map(|(_, config)| config.clone());
         let own = self.stack.sctp_locals(self.interface, self.ends.local.ip());
         let host = self.stack.sctp_host_addresses();
@@ -177,7 +182,11 @@ impl<'a> SctpInput<'a> {
             }
             Cookie::Valid(agreed, tags) => {
                 let (tag, udp) = (packet.tag, packet.udp);
-                let id = match self.flow(tag) {
+                let known = self.flow(tag).or_else(|| {
+                    let of = self.flow_of(&agreed.peer_addresses);
+                    of.filter(|flow| self.is_live(flow))
+                });
+                let id = match known {
                     Some(flow) => self.on_known_cookie(cx, flow.socket, &agreed, tags),
                     None => self.accept(cx, (&agreed, tags), udp),
                 };

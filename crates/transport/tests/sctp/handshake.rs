@@ -253,6 +253,26 @@ fn restart_of_the_peer_begins_the_association_anew_with_its_new_tag() {
     assert_eq!(cwnd, Some(4404), "windows begin anew");
 }
 
+/// Regression: the cookie set up a second association beside the first one.
+#[test]
+fn restart_whose_cookie_comes_from_an_unknown_address_is_one_of_the_association() {
+    let mut pair = Pair::open(1);
+    pair.rule =
+        Some(Box::new(|passing| if passing.from == Server { Fate::Drop } else { Fate::Pass }));
+    let peer = Restarted::of(&pair, &[]);
+    let answer = peer.send(&mut pair, peer.packet.clone());
+    let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
+    let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
+    let echo = SctpPacket { tag: ack.tag, chunks: cookie.into(), ..peer.packet.clone() };
+    let before = pair.log.len();
+    pair.inject(Server, IpAddr::from([10, 0, 77, 1]), address(Server, 0), echo);
+    assert!(pair.host(Server).has(SocketEventKind::Restarted), "{}", pair.describe());
+    let answers: Vec<_> =
+        pair.log[before..].iter().filter(|passing| passing.from == Server).collect();
+    let [answer] = answers[..] else { panic!("{answers:?}") };
+    assert!(answer.has(is_cookie_ack) && answer.dst == address(Client, 0), "{answer:?}");
+}
+
 /// Regression: the first address of before stayed in use, although the peer has it no more.
 #[test]
 fn peer_that_restarts_with_fewer_addresses_gets_nothing_at_the_others() {
