@@ -25,7 +25,7 @@ pub(super) struct SackArrival {
 pub(super) struct SackEffects {
     /// By path.
     paths: Vec<Before>,
-    /// Data were acknowledged.
+    /// Data were acknowledged, or abandoned data were skipped.
     pub acknowledged: bool,
 }
 
@@ -120,7 +120,8 @@ impl Sender {
             self.restart_t3(cx, path, before, !acked.reneged.is_empty());
         }
         self.forget_acknowledged(paths);
-        let acknowledged = !acked.newly.is_empty();
+        // The peer also lives if all that it acknowledges was abandoned (RFC 3758 s3.5 A5).
+        let acknowledged = acked.advanced || !acked.newly.is_empty();
         self.outstanding.recycle(acked);
         Ok(SackEffects { paths: before, acknowledged })
     }

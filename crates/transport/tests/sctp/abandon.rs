@@ -71,6 +71,31 @@ fn message_is_retransmitted_as_often_as_allowed_fast_or_by_the_timer() {
     assert_eq!(pair.host(Server).lens(), [20]);
 }
 
+/// Regression: errors of the association were cleared by data only that were not abandoned, so that
+/// a peer which answered every FORWARD TSN was taken for unreachable.
+#[test]
+fn peer_that_acknowledges_what_was_abandoned_is_reachable() {
+    let mut config = config();
+    config.parameters.rto.max = Duration::from_secs(1);
+    let mut pair = Pair::open_with(1, config);
+    // Heartbeats would clear the errors, too.
+    let is_heartbeat = |chunk: &Chunk| matches!(chunk, Chunk::Heartbeat(_));
+    pair.rule = Some(Box::new(move |passing| {
+        let is_lost = passing.has_data() || passing.has(is_heartbeat);
+        if passing.from == Client && is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    for _ in 0..15 {
+        pair.send(Client, limited(1, 10, 0));
+        pair.pass(Duration::from_millis(1500));
+    }
+    let forwards = pair.chunks(Client).filter(|(_, chunk)| is_forward(chunk)).count();
+    assert!(forwards > 11, "{forwards} are not more than Association.Max.Retrans and one");
+    pair.rule = None;
+    pair.send(Client, limited(1, 20, 0));
+    pair.pass(Duration::from_secs(5));
+    assert_eq!(pair.host(Server).lens(), [20]);
+}
+
 #[test]
 fn lifetime_ends_in_the_queue_and_in_the_network() {
     let mut pair = Pair::open(1);
