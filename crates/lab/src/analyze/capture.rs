@@ -1,8 +1,10 @@
 //! The TCP segments and SCTP packets of a capture file, with what the analysis needs of each.
 //!
-//! Segments cut short by the capture keep the length that their IP header names, SCTP packets the
-//! chunks of which all but user data was captured. Other packets, and unreadable ones, are counted.
+//! Segments cut short by the capture keep the length that their IP header names and the options
+//! before the cut, SCTP packets the chunks of which all but user data was captured. Other packets,
+//! and unreadable ones, are counted.
 
+use super::parts::{Parts, cut_header, fill_options, plain};
 use super::sctp::Unit;
 use super::talkers::{Counts, Ip};
 use base::Instant;
@@ -41,6 +43,7 @@ pub(super) struct Segment {
 }
 
 /// Contents of a capture file.
+#[derive(Default)]
 pub(super) struct Captured {
     pub segments: Vec<Segment>,
     /// SCTP packets.
@@ -62,18 +65,9 @@ pub(super) struct Captured {
 /// Reads a file up to the first damage.
 pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let mut reader = CaptureReader::new(file)?;
-    let mut captured = Captured {
-        segments: Vec::new(),
-        units: Vec::new(),
-        adler32_packets: 0,
-        packets: 0,
-        span: None,
-        names: Vec::new(),
-        counts: Counts::default(),
-        notes: Vec::new(),
-    };
+    let mut captured = Captured::default();
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
-    let mut malformed = Malformed::default();
+    let (mut malformed, mut parts, mut cut) = (Malformed::default(), Parts::default(), 0_u64);
     let mut unsupported = None;
     for packet in reader.by_ref() {
         let packet = match packet {
@@ -96,11 +90,17 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         captured.span = Some((start.min(packet.time), end.max(packet.time)));
         let (time, interface) = (packet.time, packet.interface);
         let (datagram, beyond) = with_length(packet.datagram, packet.len);
-        let found = found(&datagram, beyond);
+        let found = match parts.is_later(interface, &datagram, &mut captured.segments) {
+            true => Ok(Found::Other),
+            false => found(&datagram, beyond),
+        };
         captured.counts.packet(&datagram, packet.len as u64, matches!(found, Ok(Found::Units(_))));
         match found {
             Ok(Found::Segment(segment)) => {
                 captured.segments.push(Segment { time, interface, ..segment });
+                parts.found(interface, &datagram, &mut captured.segments);
+                let ip = Ip::read(&datagram);
+                cut += u64::from(ip.is_some_and(|ip| cut_header(&datagram, &ip).is_some()));
             }
             Ok(Found::Units(units)) => {
                 let (identification, contents) = (identification(&datagram), contents(&datagram));
@@ -125,6 +125,8 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         return Err(why);
     }
     captured.notes.extend(hidden(&reader));
+    captured.notes.extend(cut_options(cut));
+    malformed.count_all(ParseError::Fragment, parts.lost());
     captured.names = (0..).map_while(|n| reader.interface_name(n).map(str::to_owned)).collect();
     let left_out = unread.into_iter().map(|(why, count)| format!("{count} left out: {why}"));
     captured.notes.extend(left_out.chain(malformed.notes()));
@@ -139,12 +141,31 @@ fn hidden(reader: &CaptureReader<'_>) -> impl Iterator<Item = String> {
     })
 }
 
+/// A note on segments that were cut within their options.
+fn cut_options(cut: u64) -> Option<String> {
+    let are = if cut == 1 { "segment was" } else { "segments were" };
+    (cut > 0).then(|| {
+        format!(
+            "{cut} {are} cut within the TCP options by the capture: of the options, such as those \
+             of MPTCP, only what is before the cut counts"
+        )
+    })
+}
+
 /// Malformed packets by kind of error: the first error, their number, and whether all are equal.
 #[derive(Default)]
 struct Malformed(BTreeMap<String, (ParseError, u64, bool)>);
 
 impl Malformed {
     fn count(&mut self, why: ParseError) {
+        self.count_all(why, 1);
+    }
+
+    /// Counts packets with one error.
+    fn count_all(&mut self, why: ParseError, packets: u64) {
+        if packets == 0 {
+            return;
+        }
         // Errors of one kind share a note, whatever their lengths.
         let kind = match why {
             ParseError::Truncated { layer, .. } => format!("{layer} cut short"),
@@ -154,7 +175,7 @@ impl Malformed {
         };
         let (first, count, is_equal) = self.0.entry(kind).or_insert((why, 0, true));
         *is_equal &= *first == why;
-        *count += 1;
+        *count += packets;
     }
 
     fn notes(self) -> impl Iterator<Item = String> {
@@ -201,10 +222,19 @@ fn with_length(datagram: &[u8], len: usize) -> (Cow<'_, [u8]>, u64) {
 }
 
 /// Parses a datagram; `beyond` are bytes of its payload that it lacks.
-fn found(datagram: &[u8], beyond: u64) -> Result<Found, ParseError> {
+fn found(captured: &[u8], beyond: u64) -> Result<Found, ParseError> {
+    let datagram = &*match Ip::read(captured) {
+        Some(ip) => plain(captured, &ip),
+        None => Cow::Borrowed(captured),
+    };
     let whole = whole_len(datagram);
     let packet = if datagram.len() < whole {
         let mut padded = datagram.to_vec();
+        if let Some(ip) = Ip::read(datagram)
+            && let Some(header) = cut_header(datagram, &ip)
+        {
+            fill_options(&mut padded, &ip, header);
+        }
         padded.resize(whole, 0);
         Packet::parse_captured(&padded)?
     } else {
@@ -324,18 +354,15 @@ fn whole_len(datagram: &[u8]) -> usize {
     whole.and_then(|ip| usize::try_from(ip.len).ok()).unwrap_or(0)
 }
 
-/// Whether the datagram has an IP header followed by a complete TCP header, or by the common header
-/// of SCTP and a chunk header, or by those in UDP.
+/// Whether the datagram has an IP header followed by a TCP header, perhaps without all options, or
+/// by the common header of SCTP and a chunk header, or by those in UDP.
 fn has_headers(datagram: &[u8], ip: &Ip) -> bool {
     const COMMON_AND_CHUNK: usize = 16;
     let end = ip.end;
     let port =
         |at: usize| datagram.get(at..at + 2).map(|port| u16::from_be_bytes([port[0], port[1]]));
     match ip.protocol {
-        TCP => {
-            let tcp = datagram.get(end + 12).map(|offset| usize::from(offset >> 4) * 4);
-            tcp.is_some_and(|tcp| datagram.len() >= end + tcp)
-        }
+        TCP => datagram.len() >= end + 20,
         SCTP => datagram.len() >= end + COMMON_AND_CHUNK,
         UDP => {
             let named = [port(end), port(end + 2)].contains(&Some(SCTP_OVER_UDP));

@@ -16,6 +16,7 @@ mod document;
 mod flow;
 mod half;
 mod origin;
+mod parts;
 mod result;
 mod sctp;
 mod sequence;

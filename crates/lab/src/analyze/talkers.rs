@@ -53,7 +53,7 @@ pub(super) struct Counts {
 }
 
 /// Addresses, protocol of the fragments and identification of a datagram in fragments.
-type Datagram = (IpAddr, IpAddr, u8, u32);
+pub(super) type Datagram = (IpAddr, IpAddr, u8, u32);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Conversation {
@@ -85,8 +85,7 @@ impl Counts {
     /// Gives a later fragment the protocol and the ports of the first one; whether they are known.
     fn join(&mut self, header: &mut Header<'_>) -> bool {
         let Some(fragment) = header.fragment else { return true };
-        let (src, dst) = (header.src.ip(), header.dst.ip());
-        let id = (src, dst, fragment.protocol, fragment.identification);
+        let id = fragment.datagram(header.src.ip(), header.dst.ip());
         if !fragment.is_later {
             let ports = [header.src.port(), header.dst.port()];
             self.fragments.insert(id, (header.protocol, ports));
@@ -168,26 +167,36 @@ pub(super) struct Fragment {
     identification: u32,
     /// Not the first one: it has no ports.
     pub is_later: bool,
+    /// Bytes of the datagram in earlier fragments.
+    pub offset: u64,
+    /// Bytes of the headers before the part.
+    pub begins: usize,
 }
 
 impl Fragment {
-    /// `None` unless the field of flags and offset (in units of 8 bytes) is that of a fragment.
-    fn of(offset: u16, is_last: bool, protocol: u8, identification: u32) -> Option<Fragment> {
-        let is_later = offset > 0;
-        (is_later || !is_last).then_some(Fragment { protocol, identification, is_later })
+    /// `None` unless it is a part: with an offset, in units of 8 bytes, or not the last one.
+    fn of(units: u16, is_last: bool, part: Fragment) -> Option<Fragment> {
+        let is_later = units > 0;
+        let offset = u64::from(units) * 8;
+        (is_later || !is_last).then_some(Fragment { is_later, offset, ..part })
+    }
+
+    fn datagram(self, src: IpAddr, dst: IpAddr) -> Datagram {
+        (src, dst, self.protocol, self.identification)
     }
 }
 
 /// The IP header of a datagram, extension headers included.
 pub(super) struct Ip {
     src: IpAddr,
-    dst: IpAddr,
+    /// The last one where a routing header names others.
+    pub dst: IpAddr,
     pub protocol: u8,
     /// Bytes of the datagram when it was sent.
     pub len: u64,
     /// Bytes of the headers.
     pub end: usize,
-    fragment: Option<Fragment>,
+    pub fragment: Option<Fragment>,
 }
 
 impl Ip {
@@ -207,13 +216,15 @@ impl Ip {
         };
         let (place, protocol) = (short(datagram, 6)?, *datagram.get(9)?);
         let (is_last, identification) = (place & 0x2000 == 0, short(datagram, 4)?.into());
+        let end = usize::from(datagram[0] & 15) * 4;
+        let part = Fragment { protocol, identification, begins: end, is_later: false, offset: 0 };
         Some(Ip {
             src: address(12)?.into(),
             dst: address(16)?.into(),
             protocol,
             len: short(datagram, 2)?.into(),
-            end: usize::from(datagram[0] & 15) * 4,
-            fragment: Fragment::of(place & 0x1fff, is_last, protocol, identification),
+            end,
+            fragment: Fragment::of(place & 0x1fff, is_last, part),
         })
     }
 
@@ -223,15 +234,25 @@ impl Ip {
             Some(octets.into())
         };
         let (mut protocol, mut end, mut fragment) = (*datagram.get(6)?, 40, None);
+        let mut dst = address(24)?;
         while let Some([next, units, high, low, id @ ..]) =
             datagram.get(end..).and_then(|header| header.first_chunk::<8>())
         {
             match protocol {
-                HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS => end += 8 + usize::from(*units) * 8,
+                HOP_BY_HOP | DESTINATION_OPTIONS => end += 8 + usize::from(*units) * 8,
+                ROUTING => {
+                    // The first two bytes behind the length are type and segments left.
+                    let last = last_address(*high, *units).filter(|_| *low > 0);
+                    dst = last.and_then(|last| address(end + last)).unwrap_or(dst);
+                    end += 8 + usize::from(*units) * 8;
+                }
                 FRAGMENT => {
-                    let (place, id) = (u16::from_be_bytes([*high, *low]), u32::from_be_bytes(*id));
-                    fragment = Fragment::of(place >> 3, place & 1 == 0, *next, id);
+                    let place = u16::from_be_bytes([*high, *low]);
+                    let (protocol, identification) = (*next, u32::from_be_bytes(*id));
                     end += 8;
+                    let (begins, is_later, offset) = (end, false, 0);
+                    let part = Fragment { protocol, identification, begins, is_later, offset };
+                    fragment = Fragment::of(place >> 3, place & 1 == 0, part);
                 }
                 _ => break,
             }
@@ -242,7 +263,26 @@ impl Ip {
             }
         }
         let len = 40 + u64::from(short(datagram, 4)?);
-        Some(Ip { src: address(8)?.into(), dst: address(24)?.into(), protocol, len, end, fragment })
+        Some(Ip { src: address(8)?.into(), dst: dst.into(), protocol, len, end, fragment })
+    }
+
+    /// The datagram of which this is a part.
+    pub(super) fn datagram(&self, part: Fragment) -> Datagram {
+        part.datagram(self.src, self.dst)
+    }
+}
+
+/// Where a routing header of this type and length, in units of 8 bytes, has the last destination.
+fn last_address(kind: u8, units: u8) -> Option<usize> {
+    /// In the order of the route (RFC 5095 s2, RFC 6275 s6.4.1).
+    const IN_ORDER: [u8; 2] = [0, 2];
+    /// In the reverse order (RFC 8754 s2).
+    const SEGMENTS: u8 = 4;
+    match kind {
+        _ if units < 2 => None,
+        SEGMENTS => Some(8),
+        _ if IN_ORDER.contains(&kind) => Some(8 + (usize::from(units) / 2 - 1) * 16),
+        _ => None,
     }
 }
 

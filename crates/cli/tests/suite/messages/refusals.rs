@@ -374,6 +374,19 @@ fn study_that_is_interrupted_says_what_happens() {
     session.end();
 }
 
+/// A pcap file of IP packets that were cut to 44 bytes: a SYN, which is whole, and data, which have
+/// 12 bytes of options.
+fn cut_within_options() -> Vec<u8> {
+    let mut file = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\x2c\0\0\0\x65\0\0\0".to_vec();
+    for (header, flags, seq, len) in [(0x60, 2, 0, 44), (0x80, 16, 1, 152)] {
+        file.extend([0, 0, 0, 0, 0, 0, 0, 0, 44, 0, 0, 0, len, 0, 0, 0]);
+        file.extend([0x45, 0, 0, len, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        file.extend([0x9c, 0x40, 1, 0xbb, 0, 0, 0, seq, 0, 0, 0, 0, header, flags, 1, 0]);
+        file.extend([0, 0, 0, 0, 2, 4, 5, 180]);
+    }
+    file
+}
+
 #[test]
 fn captures() {
     let mut session = Session::new("captures");
@@ -416,6 +429,8 @@ fn captures() {
         b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0",
     );
     session.call(&["analyze", "nothing.pcap"]);
+    session.file("options-cut.pcap", cut_within_options());
+    session.call(&["analyze", "options-cut.pcap"]);
     let sctp = sctp_capture::capture();
     session.file("sctp.pcapng", &sctp);
     session.call(&["analyze", "sctp.pcapng"]);
