@@ -69,7 +69,7 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     let (mut malformed, mut parts, mut cut) = (Malformed::default(), Parts::default(), 0_u64);
     let mut unsupported = None;
-    for packet in reader.by_ref() {
+    while let Some(packet) = reader.next() {
         let packet = match packet {
             Ok(packet) => packet,
             Err(why @ CaptureError::LinkType { link, .. }) => {
@@ -88,7 +88,7 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
         captured.packets += 1;
         let (start, end) = captured.span.unwrap_or((packet.time, packet.time));
         captured.span = Some((start.min(packet.time), end.max(packet.time)));
-        let (time, interface) = (packet.time, packet.interface);
+        let (time, interface) = (packet.time, first_of_name(&reader, packet.interface));
         let (datagram, beyond) = with_length(packet.datagram, packet.len);
         let found = match parts.is_later(interface, &datagram, &mut captured.segments) {
             true => Ok(Found::Other),
@@ -131,6 +131,13 @@ pub(super) fn read(file: &[u8]) -> Result<Captured, CaptureError> {
     let left_out = unread.into_iter().map(|(why, count)| format!("{count} left out: {why}"));
     captured.notes.extend(left_out.chain(malformed.notes()));
     Ok(captured)
+}
+
+/// The first interface of the name, since each section of a file describes its interfaces anew.
+fn first_of_name(reader: &CaptureReader<'_>, interface: usize) -> usize {
+    let name = reader.interface_name(interface).filter(|name| !name.is_empty());
+    let is_it = |other: &usize| reader.interface_name(*other) == name;
+    name.and_then(|_| (0..interface).find(is_it)).unwrap_or(interface)
 }
 
 /// Notes on frames whose header is not read.

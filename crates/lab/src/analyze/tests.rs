@@ -689,3 +689,16 @@ fn packets_cut_short_share_a_note() {
     let [note] = &notes[..] else { panic!("{} notes: {:?}", notes.len(), notes.first()) };
     assert!(note.starts_with("100 left out, with different lengths; the first: "), "{note}");
 }
+
+/// Regression: an interface that a later section describes again was another one, so that
+/// connections over both sections had no path.
+#[test]
+fn sections_of_one_capture_have_one_path() {
+    let (record, _) = download(Carrier::Single(Protocol::Tcp), &[link(10, 5, 0.01)]);
+    let whole = &captures(&record).sender;
+    let first = changed(whole, |number, _| number < 100);
+    let second = changed(whole, |number, _| number >= 100);
+    let joined = only(&[first, second].concat());
+    assert_eq!(joined, only(&changed(whole, |_, _| true)));
+    assert_eq!(joined.subflows[0].path.as_deref(), Some("wlan"));
+}
