@@ -5,7 +5,7 @@
 
 use super::capture::Segment;
 use super::data::{Data, Mappings};
-use super::flow::Flow;
+use super::flow::{Flow, Side};
 use super::origin::Origins;
 use super::{Connection, Sending, SentAt, Sequence, Spoken, Subflow};
 use base::Instant;
@@ -73,6 +73,9 @@ impl Connections {
         let end = self.flows[index].sender(segment);
         self.flows[index].sides[end].half.begin(segment, || self.origins.before(segment));
         self.on_handshake(index, segment);
+        if segment.flags.contains(Flags::SYN) {
+            self.on_early_data(index, segment);
+        }
         self.on_mapping(index, segment);
         self.on_data(index, end, segment);
         if segment.flags.contains(Flags::ACK) {
@@ -141,6 +144,27 @@ impl Connections {
         }
     }
 
+    /// Data of the SYN (TCP Fast Open) come before those that mappings number (RFC 8684 appendix
+    /// B), as far as the SYN-ACK acknowledges them.
+    fn on_early_data(&mut self, index: usize, segment: &Segment) {
+        let flow = &mut self.flows[index];
+        let sender = flow.sender(segment);
+        let (end, len) = match segment.flags.contains(Flags::ACK) {
+            false if is_offer(segment) => (sender, segment.len),
+            true if flow.sides[1 - sender].early > 0 => {
+                let acked = flow.sides[1 - sender].half.position(segment.ack).unwrap_or(0);
+                (1 - sender, flow.sides[1 - sender].early.min(acked.saturating_sub(1)))
+            }
+            _ => return,
+        };
+        if len != flow.sides[end].early {
+            flow.sides[end].early = len;
+            flow.sides[end].mappings.set_early(len);
+            let side = flow.side_of(end);
+            self.connections[flow.connection].data[side].early = len;
+        }
+    }
+
     fn on_keys(&mut self, index: usize, form: CapableForm) {
         let connection = self.flows[index].connection;
         match form {
@@ -156,7 +180,8 @@ impl Connections {
             CapableForm::Data { sender, receiver, len, .. } => {
                 self.learn(connection, 0, sender);
                 self.learn(connection, 1, receiver);
-                self.flows[index].sides[0].mappings.add(1, len.into(), 0);
+                let Side { mappings, early, .. } = &mut self.flows[index].sides[0];
+                mappings.add(1 + *early, len.into(), *early);
             }
         }
     }
@@ -335,11 +360,16 @@ impl Connections {
     }
 }
 
+/// Whether a SYN offers MPTCP in a supported version.
+fn is_offer(segment: &Segment) -> bool {
+    matches!(segment.options.mptcp.capable(), Some(Capable::V1 { form: CapableForm::Syn, .. }))
+}
+
 /// Begin of a mapping in its subflow. Numbers are relative to the SYN (RFC 8684 s3.3.1).
 fn subflow_position(flow: &Flow, end: usize, segment: &Segment, mapping: &Mapping) -> u64 {
-    let half = &flow.sides[end].half;
-    let position = half.position(segment.seq).unwrap_or(1);
-    wire::mptcp::nearest(mapping.subflow_seq, position)
+    let Side { half, early, .. } = &flow.sides[end];
+    let position = half.position(segment.seq).unwrap_or(1).saturating_sub(*early);
+    wire::mptcp::nearest(mapping.subflow_seq, position) + early
 }
 
 impl Opened {
@@ -364,7 +394,8 @@ impl Opened {
             if is_matched && behind && segment.options.mptcp.dss.is_none() {
                 self.spoken = Spoken::FellBack;
             }
-            if self.spoken == Spoken::FellBack {
+            // TCP as far as known, after data of a SYN that offered MPTCP.
+            if matches!(self.spoken, Spoken::FellBack | Spoken::Of(Protocol::Tcp)) {
                 // Only with equal positions in the subflow and the connection.
                 mappings.become_plain();
             }

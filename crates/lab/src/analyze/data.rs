@@ -12,8 +12,11 @@ use wire::mptcp::DataNumber;
 /// Data sent by one side of a connection, on all subflows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Data {
-    /// The data sequence number of the first byte.
+    /// The first data sequence number.
     base: Option<u64>,
+    /// Bytes before it, which the SYN carried: they have no data sequence number (RFC 8684 appendix
+    /// B).
+    pub early: u64,
     seen: RangeSet,
     /// Position after the highest byte seen.
     highest: u64,
@@ -51,7 +54,8 @@ impl Data {
             DataNumber::Long(long) => long,
         });
         let whole = number.expand(base.wrapping_add(self.highest));
-        u64::try_from(whole.wrapping_sub(base) as i64).ok()
+        let position = i128::from(whole.wrapping_sub(base) as i64) + i128::from(self.early);
+        u64::try_from(position).ok()
     }
 
     /// Records bytes seen on a subflow; returns the number of new ones.
@@ -108,6 +112,14 @@ pub(super) struct Mappings {
 }
 
 impl Mappings {
+    /// The mapping of bytes that the SYN carried, as far as the peer accepted them.
+    pub(super) fn set_early(&mut self, len: u64) {
+        (self.covered, self.by_position, self.any) = Default::default();
+        if len > 0 {
+            self.add(1, len, 0);
+        }
+    }
+
     /// Makes positions of subflow and connection equal from now on.
     pub(super) fn become_plain(&mut self) {
         self.plain = true;

@@ -35,6 +35,8 @@ pub(super) struct Flow {
 pub(super) struct Side {
     pub half: Half,
     pub mappings: Mappings,
+    /// Bytes that the SYN of an MPTCP connection carried: numbers of mappings begin behind them.
+    pub early: u64,
     /// Bytes of the connection seen here first.
     pub first_bytes: u64,
     /// Bytes of the connection seen before under another mapping.

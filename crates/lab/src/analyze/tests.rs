@@ -702,3 +702,94 @@ fn sections_of_one_capture_have_one_path() {
     assert_eq!(joined, only(&changed(whole, |_, _| true)));
     assert_eq!(joined.subflows[0].path.as_deref(), Some("wlan"));
 }
+
+/// A segment of the client, or of the server, with MPTCP options.
+fn with_mptcp(up: bool, (seq, ack): (u32, u32), flags: u8, option: &[u8], len: usize) -> Vec<u8> {
+    let (src, dst, ports) =
+        if up { (1, 2, [0x9c, 0x40, 0, 80]) } else { (2, 1, [0, 80, 0x9c, 0x40]) };
+    let header = 20 + option.len();
+    let whole = (20 + header + len) as u16;
+    let mut bytes = vec![0x45, 0, (whole >> 8) as u8, whole as u8, 0, 0, 0x40, 0, 64, 6, 0, 0];
+    bytes.extend([10, 0, 0, src, 10, 0, 0, dst]);
+    bytes.extend(ports);
+    bytes.extend([(1000 + seq).to_be_bytes(), (1000 + ack).to_be_bytes()].concat());
+    bytes.extend([((header / 4) as u8) << 4, flags, 1, 0, 0, 0, 0, 0]);
+    bytes.extend(option);
+    bytes.resize(whole.into(), 0);
+    bytes
+}
+
+/// Regression: data of the SYN made a subflow plain TCP, whose positions are behind those of the
+/// mappings by the length of these data, so that a second subflow repeated bytes of the first one.
+/// RFC 8684 figure 19 and, where the server does not take the data, figure 20.
+#[test]
+fn data_of_the_syn_come_before_those_with_a_mapping() {
+    const SYN: u8 = 2;
+    const ACK: u8 = 16;
+    let keys = [wire::mptcp::Key(7), wire::mptcp::Key(9)];
+    let key = |of: usize| keys[of].0.to_be_bytes().to_vec();
+    let capable = |more: &[Vec<u8>], version: u8| {
+        let more = more.concat();
+        [&[30, 4 + more.len() as u8, version, 1][..], &more].concat()
+    };
+    let dss = |from: usize, at: u64, ssn: u32, len: u16| {
+        let dsn = keys[from].idsn().wrapping_add(at).to_be_bytes();
+        let fields = [&dsn[..], &ssn.to_be_bytes(), &len.to_be_bytes()].concat();
+        [&[30, 18, 0x20, 0x0c][..], &fields, &[1, 1]].concat()
+    };
+    let of_second = |up: bool, mut datagram: Vec<u8>| {
+        datagram[if up { 21 } else { 23 }] = 0x41;
+        datagram
+    };
+    let join = [&[30, 12, 0x10, 1][..], &keys[1].token().0.to_be_bytes(), &[0; 4]].concat();
+    let joined = [&[30, 16, 0x10, 2][..], &[0; 12]].concat();
+    for taken in [20, 0] {
+        let next = 1 + taken;
+        let all = [
+            with_mptcp(true, (0, 0), SYN, &capable(&[], 1), 20),
+            with_mptcp(false, (0, next), SYN | ACK, &capable(&[key(1)], 1), 0),
+            with_mptcp(false, (1, next), ACK, &dss(1, 1, 1, 100), 100),
+            with_mptcp(true, (next, 101), ACK, &capable(&[key(0), key(1)], 1), 0),
+            with_mptcp(true, (next, 101), ACK, &dss(0, 1, 1, 30), 30),
+            with_mptcp(true, (next + 30, 101), ACK, &dss(0, 31, 31, 40), 40),
+            of_second(true, with_mptcp(true, (0, 0), SYN, &join, 0)),
+            of_second(false, with_mptcp(false, (0, 1), SYN | ACK, &joined, 0)),
+            of_second(true, with_mptcp(true, (1, 1), ACK, &dss(0, 71, 1, 50), 50)),
+        ];
+        let mut file = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+        for (millis, datagram) in (0..).zip(&all) {
+            let time = Instant::ZERO + Duration::from_millis(millis);
+            file.write_datagram(0, time, datagram).unwrap();
+        }
+        let analysis = analyze_sequences(&file.into_inner()).unwrap();
+        let [connection] = &analysis.connections[..] else { panic!("{analysis:?}") };
+        assert_eq!(connection.spoken, Spoken::Of(Protocol::Mptcp));
+        let [subflow, second] = &connection.subflows[..] else { panic!("{connection:?}") };
+        assert_eq!((second.up.first_bytes, second.up.reinjected_bytes), (50, 0), "{taken}");
+        assert_eq!((subflow.down.first_bytes, subflow.down.reinjected_bytes), (100, 0));
+        let expected = u64::from(taken) + 70;
+        let up = (subflow.up.bytes - subflow.up.resent_bytes, subflow.up.first_bytes);
+        assert_eq!((up, subflow.up.reinjected_bytes), ((expected, expected), 0), "{taken}");
+        let last = connection.sequence(false).sent.last().unwrap();
+        assert_eq!((last.position, last.len), (u64::from(taken) + 70, 50));
+    }
+}
+
+/// The same where the connection is TCP: the server has no MPTCP, or its SYN-ACK was not captured.
+#[test]
+fn data_of_the_syn_and_what_follows_are_counted_where_mptcp_is_not_spoken() {
+    for answered in [true, false] {
+        let mut file = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+        let syn = with_mptcp(true, (0, 0), 2, &[30, 4, 1, 1], 20);
+        let answer = with_mptcp(false, (0, 21), 18, &[], 0);
+        let data = [with_mptcp(true, (21, 1), 16, &[], 30), with_mptcp(true, (51, 1), 16, &[], 9)];
+        let answer = answered.then_some(answer);
+        for (millis, datagram) in (0..).zip([syn].into_iter().chain(answer).chain(data)) {
+            let time = Instant::ZERO + Duration::from_millis(millis);
+            file.write_datagram(0, time, &datagram).unwrap();
+        }
+        let connection = only(&file.into_inner());
+        let up = &connection.subflows[0].up;
+        assert_eq!((up.bytes, up.first_bytes, up.reinjected_bytes), (59, 59, 0), "{answered}");
+    }
+}
