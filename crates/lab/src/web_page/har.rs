@@ -339,12 +339,18 @@ fn started<'t>(entries: &[&'t Tree], repairs: &mut Repairs) -> Vec<(f64, &'t Tre
 }
 
 const WEB_SOCKET: &str = "left out: web sockets";
+/// The method that opens a tunnel through a proxy (RFC 9110 s9.3.6).
+const CONNECT: &str = "CONNECT";
 
 /// Reason for leaving an entry out.
 fn no_exchange(entry: &Tree) -> Option<&'static str> {
     let (request, response) = (entry.get("request"), entry.get("response"));
     if !entry.is_map() || !request.is_map() {
         return Some("left out: without a request");
+    }
+    let is_tunnel = |method: &str| method.eq_ignore_ascii_case(CONNECT);
+    if request.get("method").text().is_some_and(is_tunnel) {
+        return Some("left out: tunnels through a proxy (`CONNECT`)");
     }
     let Some(url) = request.get("url").text() else {
         return Some("left out: without a URL");

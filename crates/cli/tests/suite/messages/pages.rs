@@ -93,6 +93,8 @@ fn pages_with_flaws_say_how_they_are_understood() {
         entry("{}", "{}", ""),
         with("ws://a.org/", "\"status\": 101"),
         with("data:x", "\"status\": 200"),
+        with("a.org:443\", \"method\": \"CONNECT", "\"status\": 200"),
+        with("https://a.org:443/\", \"method\": \"CONNECT", "\"status\": 200, \"bodySize\": 9"),
         with("http://a.org/1", "\"status\": 0"),
         with("http://a.org/2", "\"status\": 200, \"_fromCache\": \"disk\""),
         with("http://a.org/3", "\"status\": 200, \"bodySize\": -4"),
