@@ -87,10 +87,10 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub write: Option<String>,
     /// Print the table as Markdown
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "shard"])]
     pub markdown: bool,
     /// Print one JSON document instead of the table
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shard")]
     pub json: bool,
     /// Print no progress
     #[arg(long, short)]

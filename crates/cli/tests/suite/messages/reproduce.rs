@@ -57,6 +57,9 @@ fn selections_and_folders_of_reproduce() {
     session.call(&["reproduce", "all", "--claims", "empty"]);
     session.call(&[&call[..], &["--shard", "3/2", "--out", "out"]].concat());
     session.call(&[&call[..], &["--shard", "1/2"]].concat());
+    for printed in ["--json", "--markdown"] {
+        session.call(&[&call[..], &["--shard", "1/2", "--out", "out", printed]].concat());
+    }
     session.call(&[&call[..], &["--merge", "nowhere"]].concat());
     session.call(&[&call[..], &["--write", "empty"]].concat());
     session.call(&[&call[..], &["--write", "sample/009-sample/claims.toml/text.md"]].concat());
