@@ -42,7 +42,7 @@ impl Selected {
 
     /// Adds what a word names of a paper. Figures and tables bring the claims that they support.
     fn add(&mut self, number: usize, paper: &Paper, word: &str) {
-        if word == "all" || word == paper.number {
+        if word.eq_ignore_ascii_case("all") || word == paper.number {
             self.claims.extend((0..paper.claims.len()).map(|claim| (number, claim)));
             self.figures.extend((0..paper.figures.len()).map(|figure| (number, figure)));
         }
@@ -53,7 +53,9 @@ impl Selected {
         for (index, figure) in paper.figures.iter().enumerate() {
             // `002/fig8` has the parts fig8-10 and fig8-100.
             let name = figure_name(paper, figure);
-            if name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || is_part(rest)) {
+            let rest = name.split_at_checked(word.len());
+            let rest = rest.filter(|(start, _)| start.eq_ignore_ascii_case(word));
+            if rest.is_some_and(|(_, rest)| rest.is_empty() || is_part(rest)) {
                 self.figures.insert((number, index));
                 add_claims(&|of| figure.claims.contains(&of.id));
             }

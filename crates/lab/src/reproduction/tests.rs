@@ -296,6 +296,7 @@ fn a_plan_has_the_studies_of_its_claims_with_the_options_of_cases_and_columns() 
     assert_eq!(names(&quick, 0), ["tcp/fast/cubic", "tcp/slow/cubic"], "`best` needs these only");
     assert_eq!(quick.runs(&quick.units[0], &scenario), 10 * 2);
     assert!(Plan::new(vec![paper.clone()], asked("010", false)).is_err());
+    assert_eq!(plan("All", false).units, whole.units);
     let mut with = asked("all", false);
     with.scheduler = Some(Given::argument("--scheduler", "blest"));
     let with = Plan::new(vec![paper], with).unwrap();

@@ -31,7 +31,7 @@ fn tables_of_reproduce() {
     session.call(&[&call[..], &["--quick"]].concat());
     session.call(&[&call[..], &["--markdown", "--no-linux", "--out", "out"]].concat());
     session.call(&["reproduce", "009/fig1,009-c3", "--claims", "sample", "--quiet"]);
-    session.call(&["reproduce", "009/fig4", "--claims", "sample", "--quick", "--quiet"]);
+    session.call(&["reproduce", "009/FIG4", "--claims", "sample", "--quick", "--quiet"]);
     session.call(&[&call[..], &["--no-linux", "--out", "out", "--json"]].concat());
     session.end();
 }
