@@ -194,6 +194,12 @@ impl CompareArgs {
         Ok(self.repeated.options.clone().or(self.asked.over_file()?))
     }
 
+    /// The answers that are failures: those of the arguments, else those of the file.
+    fn failures(&self, file: &Options) -> Result<Vec<FailIf>, InputError> {
+        check_repetition("--fail-if", &self.fail_if)?;
+        if self.fail_if.is_empty() { fail_if(file) } else { Ok(self.fail_if.clone()) }
+    }
+
     /// These arguments, completed with the output options of `file`. Folders in a file are relative
     /// to it.
     pub(crate) fn with_output(&self, file: &Options) -> Result<CompareArgs, InputError> {
@@ -208,7 +214,7 @@ impl CompareArgs {
             pairs: on(self.pairs, Key::Pairs),
             why: on(self.why, Key::Why),
             wide: self.wide || !self.markdown && on(false, Key::Wide),
-            fail_if: if self.fail_if.is_empty() { fail_if(file)? } else { self.fail_if.clone() },
+            fail_if: self.failures(file)?,
             markdown: self.markdown || !(self.json || self.wide) && on(false, Key::Markdown),
             json: self.json || !self.markdown && on(false, Key::Json),
             out: named(&self.out, Key::Out),
@@ -242,11 +248,32 @@ fn fail_if(file: &Options) -> Result<Vec<FailIf>, InputError> {
     let mut answers = Vec::new();
     for given in file.texts(Key::FailIf) {
         for word in given.text.split(',').map(str::trim) {
-            answers.push(FailIf::from_str(word, true).map_err(|_| {
+            let answer = FailIf::from_str(word, true).map_err(|_| {
                 let problem = format!("`{word}` is no answer of a comparison");
                 given.refuse_whole(problem, "valid are: hurts, undecided, goal-missed")
-            })?);
+            })?;
+            if answers.contains(&answer) {
+                return Err(given.refuse_whole(twice(&answer), KEEP_ONE));
+            }
+            answers.push(answer);
         }
     }
     Ok(answers)
+}
+
+const KEEP_ONE: &str = "keep one";
+
+/// Refuses a list of an option that has a value again.
+pub(crate) fn check_repetition<T: ValueEnum + PartialEq>(
+    option: &str,
+    list: &[T],
+) -> Result<(), InputError> {
+    let is_repeated = |(at, value): &(usize, &T)| list[..*at].contains(value);
+    let repeated = list.iter().enumerate().find(is_repeated);
+    repeated.map_or(Ok(()), |(_, value)| Err(InputError::at(option, twice(value), KEEP_ONE)))
+}
+
+fn twice<T: ValueEnum>(value: &T) -> String {
+    let name = value.to_possible_value().map_or(String::new(), |of| of.get_name().to_owned());
+    format!("`{name}` is given twice")
 }

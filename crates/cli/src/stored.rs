@@ -1,6 +1,7 @@
 //! The subcommand `report`: the page or the figures of one or several results folders, from the
 //! stored results, without new runs.
 
+use crate::args::check_repetition;
 use crate::exit::{FAILED, INTERRUPTED, USAGE};
 use crate::figures::{self, Format, Shown, Style, parse_font_size, parse_size};
 use crate::output::{Screen, counted, error, message, print};
@@ -82,7 +83,10 @@ impl ReportArgs {
 /// Runs the subcommand and returns the exit code.
 pub(crate) fn report(args: &ReportArgs) -> u8 {
     let opened = args.folders.iter().map(|name| Ok((name.clone(), StoredStudy::open(name)?)));
-    let stored = match opened.collect::<Result<_, InputError>>().and_then(combine) {
+    let stored = check_repetition("--figures", &args.figures)
+        .and_then(|()| opened.collect::<Result<_, InputError>>())
+        .and_then(combine);
+    let stored = match stored {
         Ok(stored) => stored,
         Err(refusal) => {
             error(&refusal);

@@ -89,7 +89,7 @@ impl StackKind {
         StackKind::ALL.into_iter().find(|stack| stack.name() == name)
     }
 
-    /// The stacks in a list with commas, each once.
+    /// The stacks in a list with commas.
     pub fn parse_list(given: &Given) -> Result<Vec<StackKind>, InputError> {
         let mut stacks = Vec::new();
         for (span, word) in given.split_at_commas() {
@@ -98,9 +98,11 @@ impl StackKind {
                 let problem = format!("unknown stack `{word}`");
                 return Err(given.refuse(Refusal { span, problem, help }));
             };
-            if !stacks.contains(&stack) {
-                stacks.push(stack);
+            if stacks.contains(&stack) {
+                let (problem, help) = (format!("`{word}` is given twice"), "keep one".to_owned());
+                return Err(given.refuse(Refusal { span, problem, help }));
             }
+            stacks.push(stack);
         }
         Ok(stacks)
     }

@@ -51,6 +51,7 @@ fn arguments_of_emulate() {
         &["--path", "c=via core", "--link", "core=rate 5mbit"],
         &["--stack", "kernel"],
         &["--stack", "kernel-tpc,anabranch"],
+        &["--stack", "anabranch, anabranch"],
         &["--stack", ""],
         &["--cc", "lia"],
         &["--stack", "kernel-tcp,anabranch", "--nagle"],

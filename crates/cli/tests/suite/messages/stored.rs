@@ -123,6 +123,7 @@ fn figures_for_papers() {
         ["--size", "0.1in"],
         ["--font-size", "0"],
         ["--figures", "gif"],
+        ["--figures", "pdf,svg"],
     ] {
         figures(&mut session, &more);
     }

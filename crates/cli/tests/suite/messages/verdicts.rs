@@ -99,6 +99,7 @@ fn options_of_the_decision_that_are_refused() {
         ["--time", "0s"],
         ["--time", "long"],
         ["--fail-if", "loses"],
+        ["--fail-if", "hurts,undecided,hurts"],
         ["--fail-if", "goal-missed"],
         ["--metric", "p95"],
         ["--metric", "speed"],
