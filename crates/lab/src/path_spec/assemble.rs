@@ -75,7 +75,7 @@ pub(super) fn assemble(
     };
     possible(&path, &explicit, deadline).map_err(refuse)?;
     translated(&path, &explicit).map_err(refuse)?;
-    path.notes.extend(order_note(&path));
+    path.notes.extend(order_note(&path).into_iter().chain(room_note(&path)));
     Ok(path)
 }
 
@@ -93,6 +93,28 @@ fn order_note(path: &PathSpec) -> Option<String> {
     let keeps = |link: &LinkSpec| !link.jitter.is_zero() && !link.jitter.unordered;
     (keeps(&path.down) || keeps(&path.up)).then(|| {
         "jitter keeps the order of packets; write `unordered` after it for netem's, which does not"
+            .to_owned()
+    })
+}
+
+/// Bytes of a full packet.
+const FULL_PACKET: u128 = 1500;
+
+/// Explains what a queue does that has no room for a full packet.
+fn room_note(path: &PathSpec) -> Option<String> {
+    let is_small = |link: &LinkSpec| {
+        let bytes = match (link.limit.0.low, &link.capacity) {
+            (QueueLimit::Bytes(bytes), _) => u128::from(bytes),
+            (QueueLimit::Time(time), CapacitySpec::Rate(rate)) => {
+                u128::from(rate.low.as_bps()) * u128::from(time.as_nanos()) / 8_000_000_000
+            }
+            _ => return false,
+        };
+        bytes < FULL_PACKET
+    };
+    (is_small(&path.down) || is_small(&path.up)).then(|| {
+        "the queue has no room for a packet of 1500 bytes: one that arrives while another is being \
+         sent is dropped"
             .to_owned()
     })
 }

@@ -23,6 +23,8 @@ fn single_paths_beside_each_other() {
     alone(&mut session, &[WLAN, LTE], &["--traffic", "bulk:256KiB", "--runs", "4"]);
     study(&mut session, &[WLAN, LTE], &["--traffic", "bulk:256KiB", "--runs", "4"]);
     alone(&mut session, &[LTE, SLOW], &["--traffic", "burst:20", "--runs", "2", "--reverse"]);
+    let narrow = "narrow=rate 10mbit delay 20ms downlink limit 1KiB";
+    alone(&mut session, &[narrow], &["--traffic", "bulk:64KiB", "--runs", "1"]);
     let same = LTE.replace("lte", "same");
     alone(&mut session, &[LTE, &same], &["--traffic", "bulk:2s", "--runs", "2"]);
     let controls = ["--traffic", "bulk:2s", "--cc", "cubic,reno,lia", "--runs", "8"];
