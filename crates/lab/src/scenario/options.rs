@@ -8,7 +8,7 @@ use super::primary::Primary;
 use super::sctp::{MULTIHOMED, SctpChoices};
 use super::sender::{self, SenderSwitches};
 use super::table::{Key, Takes};
-use super::variants::{Protocol, variants_of};
+use super::variants::{Protocol, Variant, variants_of};
 use super::{
     About, Baseline, Choices, DEFAULT_MATTERS, DEFAULT_PATH_NOISE, DEFAULT_RUNS_MAX, DEFAULT_SEED,
     Ends, FlowSpec, Goal, Matters, Runs, Scenario, endpoints, host_cost, judge, measures, values,
@@ -265,6 +265,7 @@ impl Options {
             notes,
         };
         let variants = variants_of(&scenario);
+        scenario.notes.extend(unused_first(first, &variants));
         pairing::check(self, &scenario, &variants)?;
         if let Some(given) = self.text(Key::Baseline) {
             scenario.baseline = values::baseline(given, &variants)?;
@@ -556,6 +557,12 @@ pub(super) fn said<T>(
 /// Whether SCTP is compared, or competes.
 fn uses_sctp(protocols: &[Protocol], flows: &[FlowSpec]) -> bool {
     protocols.iter().copied().chain(flows.iter().map(|flow| flow.protocol)).any(Protocol::is_sctp)
+}
+
+/// A note on a first path, another than that of the file, where every variant has one path.
+fn unused_first(first: usize, variants: &[Variant]) -> Option<String> {
+    let is_unused = first > 0 && variants.iter().all(|of| of.single_path().is_some());
+    is_unused.then(|| "`first` has no effect: each path is compared alone".to_owned())
 }
 
 fn all_cores() -> usize {

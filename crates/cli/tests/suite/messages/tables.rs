@@ -21,6 +21,8 @@ fn single_paths_beside_each_other() {
     alone(&mut session, &[WLAN], &["--traffic", "bulk:256KiB", "--runs", "1"]);
     alone(&mut session, &[LTE], &["--traffic", "bulk:256KiB", "--runs", "2"]);
     alone(&mut session, &[WLAN, LTE], &["--traffic", "bulk:256KiB", "--runs", "4"]);
+    let first = ["--traffic", "bulk:256KiB", "--runs", "1", "--first", "lte"];
+    alone(&mut session, &[WLAN, LTE], &first);
     study(&mut session, &[WLAN, LTE], &["--traffic", "bulk:256KiB", "--runs", "4"]);
     alone(&mut session, &[LTE, SLOW], &["--traffic", "burst:20", "--runs", "2", "--reverse"]);
     let narrow = "narrow=rate 10mbit delay 20ms downlink limit 1KiB";
