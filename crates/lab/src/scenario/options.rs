@@ -229,7 +229,7 @@ impl Options {
         let mut ends = self.resolve_ends(profile, first, uses_sctp(&chosen.protocols, &flows))?;
         ends.sender = sender::resolve(self, &chosen.protocols)?;
         notes.extend(sender::note(&ends.sender, &chosen.congestion, &flows, &paths));
-        notes.extend(host_cost::note(&ends.cost, sctp.gap_structure));
+        notes.extend(notes_of_sctp(&ends, &sctp, &chosen.protocols, &traffic));
         let choices = Choices {
             primaries: Primary::resolve(self, &paths, &chosen.protocols)?,
             protocols: chosen.protocols,
@@ -557,6 +557,19 @@ pub(super) fn said<T>(
 /// Whether SCTP is compared, or competes.
 fn uses_sctp(protocols: &[Protocol], flows: &[FlowSpec]) -> bool {
     protocols.iter().copied().chain(flows.iter().map(|flow| flow.protocol)).any(Protocol::is_sctp)
+}
+
+/// Notes on options of SCTP, and on its messages.
+fn notes_of_sctp(
+    ends: &Ends,
+    sctp: &SctpChoices,
+    protocols: &[Protocol],
+    traffic: &Traffic,
+) -> impl Iterator<Item = String> {
+    let is_compared = protocols.iter().copied().any(Protocol::is_sctp);
+    let room = ends.buffers.receive_max;
+    let large = is_compared.then(|| sctp.note_on_messages(traffic, room)).flatten();
+    host_cost::note(&ends.cost, sctp.gap_structure).into_iter().chain(large)
 }
 
 /// A note on a first path, another than that of the file, where every variant has one path.

@@ -9,7 +9,7 @@ use super::cmt::{CmtChoices, switched};
 use super::options::said;
 use super::table::Key;
 use crate::error::{Given, InputError};
-use crate::units::parse_size;
+use crate::units::{parse_size, show_size};
 use crate::words::nearest_help;
 use traffic::Traffic;
 use traffic::web::Http;
@@ -200,6 +200,31 @@ impl SctpChoices {
             slow_start_limit: said(options.text(Key::AbcLimit), |given| count(given, 1))?,
             cmt: CmtChoices { configs, ..compared.cmt },
             ..compared
+        })
+    }
+
+    /// A note on messages that do not fit into a receive buffer of so many bytes: a message is
+    /// delivered as a whole.
+    pub(super) fn note_on_messages(
+        &self,
+        traffic: &Traffic,
+        receive_buffer: u32,
+    ) -> Option<String> {
+        if matches!(traffic, Traffic::OnOff(_) | Traffic::Udp(_) | Traffic::Call(_)) {
+            return None;
+        }
+        let most = self.message_size.map(u64::from);
+        let largest = match traffic.largest_message() {
+            Some(own) => most.map_or(own, |most| most.min(own)),
+            None => most?,
+        };
+        (largest > receive_buffer.into()).then(|| {
+            let room = show_size(receive_buffer.into());
+            format!(
+                "sctp: a message of {largest} bytes is larger than the receive buffer of {room}: \
+                 it is delivered as a whole, so its end waits for probes of a closed window; give \
+                 larger `--buffers`, or smaller messages with `--message-size`"
+            )
         })
     }
 

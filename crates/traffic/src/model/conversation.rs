@@ -168,6 +168,11 @@ impl Conversation {
         self.timing == Timing::Paced && all.all(|message| message.len <= most_bytes)
     }
 
+    /// Bytes of the longest message.
+    pub(crate) fn largest_message(&self) -> u64 {
+        self.up.iter().chain(&self.down).map(|message| message.len).max().unwrap_or(0)
+    }
+
     /// Whether only the server sends.
     pub(crate) const fn is_download(&self) -> bool {
         self.up.is_empty()

@@ -182,6 +182,16 @@ impl Traffic {
         }
     }
 
+    /// Bytes of its largest message; `None` for byte streams, and where messages fit datagrams.
+    pub fn largest_message(&self) -> Option<u64> {
+        match self {
+            Traffic::Video(video) => Some(video.largest_message()),
+            Traffic::Burst { segment_bytes, .. } => Some((*segment_bytes).into()),
+            Traffic::Conversation(conversation) => Some(conversation.largest_message()),
+            _ => None,
+        }
+    }
+
     /// Whether repetitions differ.
     pub const fn is_drawn(&self) -> bool {
         matches!(self, Traffic::OnOff(_) | Traffic::Vod(_))
