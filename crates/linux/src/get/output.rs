@@ -13,6 +13,8 @@ pub(super) struct Output {
     file: File,
     unfinished: PathBuf,
     place: PathBuf,
+    /// Something has the name, which is to be replaced.
+    replaces: bool,
     is_finished: bool,
 }
 
@@ -26,6 +28,7 @@ impl Output {
         let is_last = |name: &&OsStr| place.as_os_str().as_bytes().ends_with(name.as_bytes());
         let name = place.file_name().filter(|_| !is_other).filter(is_last);
         let name = name.ok_or_else(|| refuse("it is not the name of a file".to_owned()))?;
+        let replaces = is_there(place);
         let unfinished = place.with_file_name(format!(".{}.anabranch", name.to_string_lossy()));
         // The process that had it before may just have renamed it: try again then.
         for _ in 0..3 {
@@ -40,7 +43,7 @@ impl Output {
             if is_at(&file, &unfinished) {
                 file.set_len(0).map_err(|error| refuse(error.to_string()))?;
                 let place = place.to_owned();
-                return Ok(Output { file, unfinished, place, is_finished: false });
+                return Ok(Output { file, unfinished, place, replaces, is_finished: false });
             }
         }
         Err(refuse("other downloads are writing it".to_owned()))
@@ -55,6 +58,13 @@ impl Output {
     /// It is complete.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         let failed = |error| format!("writing {}: {error}", self.place.display());
+        if !self.replaces && is_there(&self.place) {
+            self.is_finished = true;
+            let (place, unfinished) = (self.place.display(), self.unfinished.display());
+            return Err(format!(
+                "{place} appeared during the download, which is in {unfinished} now"
+            ));
+        }
         std::fs::rename(&self.unfinished, &self.place).map_err(failed)?;
         self.is_finished = true;
         Ok(())
@@ -68,6 +78,11 @@ impl Drop for Output {
             let _ = std::fs::remove_file(&self.unfinished);
         }
     }
+}
+
+/// Whether there is anything of this name.
+fn is_there(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
 }
 
 /// Whether `path` still leads to `file`.

@@ -175,3 +175,18 @@ fn output_that_is_a_folder_is_refused_before_the_download() {
         assert!(why.ends_with("it is not the name of a file"), "{why}");
     }
 }
+
+/// Regression: a file that another program made in the meantime was overwritten.
+#[test]
+fn file_that_appears_during_the_download_is_left_as_it_is() {
+    let mut case = Case::new("appeared");
+    std::fs::write(case.folder.join("out"), b"other").expect("a file");
+    case.arrive(b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nabc");
+    let why = case.failure();
+    assert!(why.contains("out appeared during the download"), "{why}");
+    let kept = case.folder.join(".out.anabranch");
+    assert!(why.ends_with(&format!("is in {} now", kept.display())), "{why}");
+    assert_eq!(std::fs::read(case.folder.join("out")).expect("the file"), b"other");
+    case.download = other(&case.folder);
+    assert_eq!(std::fs::read(kept).expect("the download"), b"abc");
+}
