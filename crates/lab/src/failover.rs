@@ -33,7 +33,8 @@ pub struct Failovers {
     pub n: usize,
     /// Runs without a delivery after some failure.
     pub unresumed: usize,
-    /// Every failure of a path that a delivery followed in a run, in the order of time.
+    /// Every failure of a path that a delivery followed in a run, in the order of time, then of
+    /// paths.
     pub events: Vec<FailoverEvent>,
 }
 
@@ -96,7 +97,7 @@ fn numbers_on(paths: &[&str], times: &[FailoverTime], ended: Duration) -> Vec<(S
 
 impl Failovers {
     /// The fail-over times of these runs; `None` if no path failed in any.
-    pub(crate) fn of(runs: &[Run]) -> Option<Failovers> {
+    pub(crate) fn of(scenario: &Scenario, runs: &[Run]) -> Option<Failovers> {
         let met: Vec<&Run> = runs.iter().filter(|run| run.further(UNRESUMED).is_some()).collect();
         if met.is_empty() {
             return None;
@@ -109,7 +110,7 @@ impl Failovers {
         };
         let names = names_of(&met, |name| name.starts_with(SINGLE));
         let mut events: Vec<FailoverEvent> = names.map(event).collect();
-        events.sort_by_key(FailoverEvent::at);
+        events.sort_by_key(|event| (event.at(), event.place(scenario)));
         Some(Failovers {
             mean: mean(&times),
             median: median(&times),
@@ -130,6 +131,13 @@ impl FailoverEvent {
     /// Its time, from its name.
     fn at(&self) -> Option<Duration> {
         self.name.rsplit_once('@').and_then(|(_, at)| parse_time(at).ok())
+    }
+
+    /// Index of its path, from its name.
+    fn place(&self, scenario: &Scenario) -> Option<usize> {
+        let (failure, _) = self.name.rsplit_once('@')?;
+        let (_, name) = failure.split_once(':')?;
+        scenario.paths.iter().position(|path| path.name == name)
     }
 }
 
@@ -180,11 +188,30 @@ mod tests {
             let times = of.map(|(at, millis)| time(FailureKind::Silent, at, millis));
             run.extra = numbers_on(&["lte", "wlan"], &times, Duration::from_secs(20));
         }
-        let found = Failovers::of(runs).unwrap();
+        let found = Failovers::of(&scenario, runs).unwrap();
         let events: Vec<(&str, Option<f64>, usize)> =
             found.events.iter().map(|of| (of.name.as_str(), of.mean, of.times.len())).collect();
         let expected = [("silent:wlan@2s", Some(0.3), 1), ("silent:wlan@5s", Some(0.6), 2)];
         assert_eq!((events, found.unresumed), (expected.to_vec(), 3));
+    }
+
+    /// Regression: failures at one time had the order of the first run that met each, which is
+    /// another one in stored runs.
+    #[test]
+    fn failures_at_one_time_are_in_the_order_of_paths() {
+        let paths =
+            Options::default().with(Key::Path, "z=rate 5mbit").with(Key::Path, "a=rate 5mbit");
+        let scenario = paths.with(Key::Traffic, "bulk:1MiB").resolve().unwrap();
+        let mut study = study_of(&scenario, &[vec![Some(1.0); 2]]);
+        let runs = &mut study.variants[0].runs;
+        let of = |path, millis| FailoverTime { path, ..time(FailureKind::Silent, 5, millis) };
+        for (run, first) in runs.iter_mut().zip([None, Some(300)]) {
+            let times = [of(1, Some(400)), of(0, first)];
+            run.extra = numbers_on(&["z", "a"], &times, Duration::from_secs(20));
+        }
+        let found = Failovers::of(&scenario, runs).unwrap();
+        let names: Vec<&str> = found.events.iter().map(|of| of.name.as_str()).collect();
+        assert_eq!(names, ["silent:z@5s", "silent:a@5s"]);
     }
 
     /// Regression: a connection that was reset had a fail-over time of 0 s, the best of all.

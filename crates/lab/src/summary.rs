@@ -175,7 +175,7 @@ impl Summary {
             sacks_per_data_packet: sacks_per_data_packet(&runs.runs),
             blocking: Blocking::mean(&runs.runs),
             repeats: Repeats::mean(scenario, &runs.runs),
-            failovers: Failovers::of(&runs.runs),
+            failovers: Failovers::of(scenario, &runs.runs),
             fairness: Fairness::new(scenario, &runs.runs),
             failure: failures.map(ToString::to_string).next(),
             early: EarlyEnds::of(scenario, &runs.runs),
