@@ -173,7 +173,7 @@ impl Summary {
             retransmitted: per_run(|run| run.retransmitted_segs),
             reinjected: per_run(|run| run.reinjected_bytes),
             sacks_per_data_packet: sacks_per_data_packet(&runs.runs),
-            blocking: Blocking::mean(&runs.runs),
+            blocking: Blocking::mean(&runs.runs).filter(|_| runs.variant.has_connection()),
             repeats: Repeats::mean(scenario, &runs.runs),
             failovers: Failovers::of(scenario, &runs.runs),
             fairness: Fairness::new(scenario, &runs.runs),

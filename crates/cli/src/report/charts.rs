@@ -13,7 +13,7 @@ use super::events::{self, once_in_the_legend};
 use super::figure::{Figure, VARIANT};
 use super::palette::{self, BLACK, Dash, Look, Marker};
 use super::{failover, sharing};
-use lab::scenario::Variant;
+use lab::scenario::{Protocol, Variant};
 use lab::series::{Quantity, Series};
 use lab::statistics::mean;
 use lab::{Scale, VariantRuns, VariantSeries, scale};
@@ -377,24 +377,49 @@ fn blocked_times(held: impl Iterator<Item = (f64, f64)>, end: f64) -> Vec<(f64, 
     times
 }
 
-/// The panels of the figure over time: quantity, axis title, factor.
-const PANELS: [(Quantity, &str, f64); 5] = [
-    (Quantity::CongestionWindow, "cwnd<br>[kB]", 1e-3),
-    (Quantity::SmoothedRtt, "srtt<br>[ms]", 1e3),
-    (Quantity::InFlight, "in flight<br>[segments]", 1.0),
-    (Quantity::Queue, "queue<br>[packets]", 1.0),
-    (Quantity::ReorderBuffer, "reorder buffer<br>[kB]", 1e-3),
+/// The panels of the figure over time: quantity, axis title, factor, description.
+const PANELS: [(Quantity, &str, f64, &str); 5] = [
+    (Quantity::CongestionWindow, "cwnd<br>[kB]", 1e-3, "congestion window (cwnd)"),
+    (Quantity::SmoothedRtt, "srtt<br>[ms]", 1e3, "smoothed round-trip time (srtt)"),
+    (Quantity::InFlight, "in flight<br>[segments]", 1.0, "segments in flight"),
+    (
+        Quantity::Queue,
+        "queue<br>[packets]",
+        1.0,
+        "packets in the bottleneck queue at every arrival",
+    ),
+    (
+        Quantity::ReorderBuffer,
+        "reorder buffer<br>[kB]",
+        1e-3,
+        "bytes in the reorder buffer of the receiver",
+    ),
 ];
+
+/// Whether a variant has this quantity. Datagrams are delivered at once: their reorder buffer is
+/// always empty.
+fn is_known(sheet: &Sheet<'_>, quantity: Quantity) -> bool {
+    let is_datagrams = |one: &VariantSeries| {
+        let all = &mut sheet.study.variants.iter();
+        let runs = all.find(|runs| runs.variant.name == one.variant);
+        runs.is_some_and(|runs| runs.variant.protocol() == Protocol::Udp)
+    };
+    sheet.series.iter().any(|one| {
+        let has = one.series.iter().any(|series| series.quantity == quantity);
+        has && !(quantity == Quantity::ReorderBuffer && is_datagrams(one))
+    })
+}
 
 fn over_time(sheet: &Sheet<'_>) -> Figure {
     let tally = Tally::default();
+    let panels: Vec<_> = PANELS.iter().filter(|panel| is_known(sheet, panel.0)).collect();
     let of = |one: &VariantSeries| {
-        let is_drawn = |quantity: Quantity| PANELS.iter().any(|panel| panel.0 == quantity);
+        let is_drawn = |quantity: Quantity| panels.iter().any(|panel| panel.0 == quantity);
         let lines = one.series.iter().filter(|series| is_drawn(series.quantity)).count();
         let most = LINE_POINTS / lines.max(1);
         let end = end_of(&one.series);
         let mut traces = Vec::new();
-        for (panel, (quantity, _, factor)) in PANELS.iter().enumerate() {
+        for (panel, (quantity, _, factor, _)) in panels.iter().enumerate() {
             for series in one.series.iter().filter(|series| series.quantity == *quantity) {
                 // The others are valid until their next value, a queue at an arrival only.
                 let end = (*quantity != Quantity::Queue).then_some(end);
@@ -409,8 +434,8 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
     let sets = sets(sheet, of);
     let mut layout = layout(&axis("time [s]"), &Value::Null);
     layout["grid"] =
-        json!({"rows": PANELS.len(), "columns": 1, "pattern": "coupled", "ygap": 0.12});
-    for (panel, (_, title, _)) in PANELS.iter().enumerate() {
+        json!({"rows": panels.len(), "columns": 1, "pattern": "coupled", "ygap": 0.12});
+    for (panel, (_, title, ..)) in panels.iter().enumerate() {
         let mut axis = axis(title);
         axis["rangemode"] = json!("tozero");
         axis["title"]["font"] = json!({"size": 12});
@@ -420,12 +445,11 @@ fn over_time(sheet: &Sheet<'_>) -> Figure {
         id: "series".to_owned(),
         title: "Paths over time".to_owned(),
         caption: format!(
-            "The same repetition and connection: congestion window (cwnd), smoothed round-trip \
-             time (srtt) and segments in flight at the sender, packets in the bottleneck queue at \
-             every arrival, bytes in the reorder buffer of the receiver.{}",
+            "The same repetition and connection: {}.{}",
+            panels.iter().map(|panel| panel.3).collect::<Vec<_>>().join(", "),
             tally.text()
         ),
-        height: 160 * PANELS.len() as u32,
+        height: 100 + 140 * panels.len() as u32,
         choice: VARIANT,
         sets,
         layout,

@@ -39,6 +39,24 @@ fn every_figure_has_marks_and_nothing_is_asked_of_the_network() {
     }
 }
 
+/// Regression: a page on UDP had four panels without a line, and a table of dashes that said why
+/// nothing was sent.
+#[test]
+fn page_on_datagrams_has_only_what_datagrams_have() {
+    let scratch = Scratch::new("page-udp");
+    let out = scratch.path("results");
+    let path = ["--path", "home=rate 10mbit delay 10ms", "--protocols", "udp", "--quiet"];
+    let study = ["compare", "--traffic", "udp:1mbit:2s", "--runs", "2", "--out", &out];
+    succeeds(&[&study[..], &path].concat());
+    let page = std::fs::read_to_string(format!("{out}/report.html")).expect("the report");
+    assert!(page.contains("connection: packets in the bottleneck queue at every arrival."));
+    assert!(page.contains("id=\"series\" class=\"figure\" data-height=\"240\""));
+    assert!(!page.contains("<table id=\"why\"") && !page.contains("#why-not"));
+    let printed =
+        succeeds(&[&["compare", "--traffic", "udp:1mbit:2s", "--why"], &path[..]].concat());
+    assert!(!printed.contains("why not sending"), "{printed}");
+}
+
 /// Largest page of the demo and of the shipped scenarios.
 const MOST_BYTES: u64 = 2_000_000;
 /// Largest size of what every page has, and of what each variant adds.

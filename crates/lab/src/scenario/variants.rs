@@ -92,6 +92,11 @@ impl Family {
 }
 
 impl Variant {
+    /// Whether it sends over connections, which keep accounts of why nothing is sent.
+    pub(crate) fn has_connection(&self) -> bool {
+        self.protocol() != Protocol::Udp
+    }
+
     /// Protocol of the variant.
     pub const fn protocol(&self) -> Protocol {
         match self.carrier {
