@@ -10,6 +10,10 @@
 //! FORWARD TSN names the highest number of a stream that is skipped (RFC 3758 s3.2): once messages
 //! may be abandoned, fragments are sent in the order in which they were taken.
 //!
+//! The SSN of a message in DATA chunks has 16 bits: a fragment is sent only if it is not too far
+//! behind the first one that was not, which may wait long for a path that is full. With
+//! [`MAX_SPAN`], at most 65,535 messages of a stream then follow one that has not arrived.
+//!
 //! What is missing must find room at the peer, whose buffer may be full of what was sent before it:
 //! a fragment is sent only if the peer's window takes all that is bound, or if it is the first.
 
@@ -20,6 +24,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes of a window that a chunk takes beside its user data at most: I-DATA, with padding.
 const CHUNK_OVERHEAD: u64 = 20 + 3;
+
+/// Chunks outstanding at most.
+pub(super) const MAX_SPAN: usize = 32_767;
+
+/// Fragments from one of [`Binding::marks`] to the next.
+const MARK_FRAGMENTS: u64 = 4096;
+
+/// The mark behind the first fragment that was not sent, counted from 0, before which all are that
+/// are sent. Among the messages behind one that has not arrived, at most `MAX_SPAN` were sent after
+/// it, 16,384 overtook it, and 16,384 wait behind another one.
+const LAST_MARK: usize = 3;
 
 /// A fragment that is bound to a path.
 #[derive(Clone, Debug)]
@@ -48,6 +63,10 @@ pub(super) struct Binding {
     /// User data in `open` and `queues`, in bytes, and the number of fragments.
     bytes: u64,
     count: u64,
+    /// Fragments that were taken from the streams.
+    taken: u64,
+    /// DATA: the positions of every so many of them, behind the first one that was not sent.
+    marks: VecDeque<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -89,6 +108,8 @@ impl Binding {
             keeps_order: false,
             bytes: 0,
             count: 0,
+            taken: 0,
+            marks: VecDeque::new(),
         }
     }
 
@@ -196,7 +217,27 @@ impl Binding {
             Some(_) => self.goes_on(queue),
             None => !self.keeps_order || self.is_first(path),
         };
-        queue.waiting.front().filter(|_| may).map(|bound| &bound.fragment)
+        let front = queue.waiting.front().filter(|bound| may && self.is_near(bound));
+        front.map(|bound| &bound.fragment)
+    }
+
+    /// Whether the number of a fragment is near enough to that of the first one that was not sent.
+    fn is_near(&self, bound: &Bound) -> bool {
+        let end = self.marks.get(LAST_MARK);
+        end.is_none_or(|end| bound.offset < *end || self.is_rest(&bound.fragment))
+    }
+
+    /// The first fragment that was not sent may be another one, or there is another mark: forgets
+    /// those up to it, so that it is before the last mark.
+    fn forget_marks(&mut self) {
+        if self.marks.len() <= LAST_MARK {
+            return;
+        }
+        let bound = self.first_bound().map_or(self.end, |(first, _)| first);
+        let first = self.next().min(bound);
+        while self.marks.front().is_some_and(|mark| *mark <= first) {
+            self.marks.pop_front();
+        }
     }
 
     /// Whether what `path` sends next comes before all else.
@@ -227,6 +268,7 @@ impl Binding {
             let begun = (fragment.message, fragment.sequence);
             self.begun = (!fragment.is_last()).then_some(begun);
         }
+        self.forget_marks();
         Some(bound)
     }
 
@@ -308,9 +350,15 @@ impl Binding {
         {
             let len = u64::from(fragment.payload.len());
             self.open.insert(self.end, fragment);
+            let at = self.end;
             self.end += len;
             self.bytes += len;
             self.count += 1;
+            self.taken += 1;
+            if self.framing == Framing::Data && self.taken.is_multiple_of(MARK_FRAGMENTS) {
+                self.marks.push_back(at);
+                self.forget_marks();
+            }
         }
     }
 
@@ -405,6 +453,7 @@ impl Binding {
             self.begun = None;
         }
         self.find_ahead();
+        self.forget_marks();
         removed
     }
 

@@ -6,7 +6,7 @@
 
 use super::abandon::Abandonment;
 use super::acknowledge::Before;
-use super::binding::{Binding, Bound, Source};
+use super::binding::{Binding, Bound, MAX_SPAN, Source};
 use super::burst::{BurstRoom, Bursts};
 use super::cmt::{BufferBasis, CmtConfig, Marks, split};
 use super::config::SctpConfig;
@@ -588,7 +588,7 @@ impl Sender {
         let is_taken = self.peer_takes(self.window_len(payload))
             && !self.waits_for_window()
             && self.leaves_room(path);
-        if self.outstanding.span() >= MAX_OUTSTANDING || !is_taken {
+        if self.is_span_full() || !is_taken {
             return Some(Blocked::ReceiveWindow);
         }
         if self.cmt.is_some() && !self.has_share(path) {
@@ -604,6 +604,12 @@ impl Sender {
             self.outstanding.total_in_flight_bytes()
         };
         (is_small && waiting_for > 0).then_some(Blocked::Nagle)
+    }
+
+    /// Whether no more chunks may be outstanding.
+    fn is_span_full(&self) -> bool {
+        let span = self.outstanding.span();
+        span >= MAX_OUTSTANDING || (span >= MAX_SPAN && self.binding().is_some())
     }
 
     /// Whether `path` leaves the other ones their shares of the buffers.
