@@ -432,6 +432,30 @@ fn drepas_suspends_a_path_that_contributes_too_little() {
 }
 
 /// ECF leaves the slow path alone although it has room; windows are not what stops it.
+/// Regression: the path stayed suspended when its address was added again, by whichever way its
+/// packets then went, as probes alone are hardly ever a tenth of the other path's data.
+#[test]
+fn path_that_is_added_again_is_not_suspended_any_more() {
+    let (gone, back) = (Duration::from_secs(15), Duration::from_secs(16));
+    let slow = LinkConfig { capacity: Capacity::Rate(Rate::from_bps(100_000)), ..link(1, 200) };
+    let mut setup = cmt(&[link(10, 10), slow], Traffic::BulkTime(Duration::from_secs(30)));
+    setup = change(setup, |config| config.policy = "drepas".parse().expect("a policy"));
+    let rate = LinkChange::Rate(Rate::from_mbit(10));
+    let faster = [rate, LinkChange::Delay(Duration::from_millis(10))];
+    let event = |change| PathEvent { at: gone, direction: Direction::Both, change };
+    setup.network.paths[1].events = faster.into_iter().map(event).collect();
+    let mark = |at, what| PathMark { path: 1, at, what };
+    setup.marks = vec![mark(gone, Mark::Removed), mark(back, Mark::Returned)];
+    let (record, changes) = record_with(&setup, EventMask::STATE, |now, event| match event {
+        Event::Probing { path: PathId(1), on, .. } => Some((now - Instant::ZERO, *on)),
+        _ => None,
+    });
+    let [(suspended, true), (resumed, false)] = changes[..] else { panic!("{changes:?}") };
+    assert!(suspended < gone && back <= resumed, "{suspended} {resumed}");
+    let goodput = record.outcome.value.expect("a goodput");
+    assert!(goodput > 12e6, "{goodput}");
+}
+
 #[test]
 fn wait_of_a_scheduler_is_its_own_in_the_account() {
     let waited = |scheduler: &str| {

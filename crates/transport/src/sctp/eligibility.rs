@@ -88,6 +88,14 @@ impl Eligibility {
         changes
     }
 
+    /// A path that was deleted begins anew, or another one has its number: as any new path it is
+    /// not suspended. Returns whether it was.
+    pub(super) fn on_path_added(&mut self, path: PathId) -> bool {
+        self.policy.on_path_added(path);
+        let probed = self.paths.get_mut(path.index()).map(std::mem::take);
+        probed.is_some_and(|probed| probed.is_suspended)
+    }
+
     /// Bytes of the probe that is due on the path of this view, if one is.
     pub(super) fn due(&mut self, now: Instant, view: &PathView) -> Option<u32> {
         self.policy.next_probe(now, view)

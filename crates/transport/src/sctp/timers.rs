@@ -156,11 +156,21 @@ impl Transfer {
                 path.heartbeat = Heartbeat::Next(cx.now);
                 // It may be another path through the network (RFC 9260 s7.2.5).
                 let room = path.room;
+                self.resume(cx, id);
                 self.start_window(cx.now, id, room, ends);
                 self.sender.record_window(cx, &self.paths[index]);
             }
         }
         self.list_live();
+    }
+
+    /// The path policy leaves new data to a path that begins anew.
+    fn resume(&mut self, cx: &mut Context<'_>, path: PathId) {
+        let policy = self.sender.cmt.as_mut().and_then(|cmt| cmt.policy.as_mut());
+        if policy.is_some_and(|policy| policy.on_path_added(path)) {
+            let (socket, on) = (self.socket, false);
+            cx.record(EventMask::STATE, || Event::Probing { socket, path, on });
+        }
     }
 
     /// Pairs that are no paths get other numbers: SACKs go to a path.
