@@ -193,6 +193,22 @@ fn path_that_returns_is_noticed_within_a_quarter_of_its_absence() {
     }
 }
 
+/// Regression: under `stale` a connection over silent paths was given up after four minutes, though
+/// each of them goes on for 15 retransmissions, as a TCP connection does (Linux `tcp_retries2`).
+#[test]
+fn connection_outlives_a_silence_of_all_paths_as_tcp_does() {
+    for rule in Failover::ALL {
+        let mut setup = setup("linux", Some(rule), Traffic::BulkSize(12 << 20), false);
+        for path in &mut setup.network.paths {
+            path.events =
+                vec![event(ms(2000), LinkChange::Silent), event(ms(602_000), LinkChange::Up)];
+        }
+        setup.limit = Duration::from_secs(1000);
+        let record = record(&setup);
+        assert!(record.outcome.is_complete(), "{rule:?}: {:?}", record.measured().failure);
+    }
+}
+
 #[test]
 fn connection_whose_only_path_was_reset_goes_on_with_one_that_appears() {
     for what in [Mark::Reset, Mark::Removed] {

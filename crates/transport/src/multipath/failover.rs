@@ -25,7 +25,8 @@
 //!   The other rules leave a return to the back-off of the time-out, which doubles up to two
 //!   minutes.
 //!
-//! Timers of paths, and recovery from loss on them, are the protocol's.
+//! No rule ends the connection while a path goes on retransmitting (`data_timer`). Timers of paths,
+//! and recovery from loss on them, are the protocol's.
 
 use super::paths::Progress;
 use base::{Duration, Instant};

@@ -228,7 +228,7 @@ impl Sender {
 
     /// The data timer expired. Returns whether a connection is to fail because its peer is silent.
     pub fn count_timeout(&mut self, now: Instant, paths: &impl Paths) -> bool {
-        let exhausted = self.timer.count_try();
+        let exhausted = self.timer.count_try(now, !self.is_stale_rule());
         self.timer.looks_anyway = true;
         self.set_due();
         self.set_timer(now, paths);
