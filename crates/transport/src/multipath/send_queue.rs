@@ -33,6 +33,8 @@ pub struct SendQueue {
     max_window: u64,
     /// To be passed to another path.
     reinject: RangeSet,
+    /// What was passed to a second path, whichever paths are known to have it now.
+    copied: RangeSet,
     writer_waits: bool,
     /// Size of the send buffer when the application last wrote or waited, in bytes of memory.
     limit: u32,
@@ -169,7 +171,7 @@ impl SendQueue {
         self.segments.front().map(|head| head.offset.max(self.una))
     }
 
-    /// Bytes of `range` that were passed to `path` alone and are not acknowledged.
+    /// Bytes of `range` that were never passed to another path than `path` and are not acknowledged.
     pub fn bytes_on_only(&self, path: PathId, range: Range<u64>) -> u64 {
         let only = PathSet::EMPTY.with(path);
         let first = self.segments.partition_point(|segment| segment.end() <= range.start);
@@ -177,7 +179,8 @@ impl SendQueue {
         let ours = within.filter(|segment| segment.paths == only);
         let bytes = |segment: &DataSegment| {
             let start = segment.offset.max(range.start).max(self.una);
-            segment.end().min(range.end).saturating_sub(start)
+            let once = self.copied.missing(start..segment.end().min(range.end));
+            once.map(|part| part.end - part.start).sum::<u64>()
         };
         ours.map(bytes).sum()
     }
@@ -195,6 +198,9 @@ impl SendQueue {
         self.buffer.release_below(up_to);
         self.fragments.release_below(up_to);
         self.reinject.remove_below(up_to);
+        if !self.copied.is_empty() {
+            self.copied.remove_below(up_to);
+        }
         self.check();
         true
     }
@@ -347,6 +353,7 @@ impl SendQueue {
         }
         let len = u32::try_from(end - start).unwrap_or(u32::MAX);
         self.reinjected_bytes += u64::from(len);
+        self.copied.insert(start..end);
         debug_assert!(end <= self.end(), "copies are of what was written");
         Some((start, self.buffer.slice(start, len)))
     }
@@ -546,6 +553,27 @@ mod tests {
         send.take_copy(SLOW, 0..1_420);
         send.reinject_all_of(FAST, PathSet::EMPTY.with(SLOW));
         assert!(send.reinject.iter().eq([1_420..20_000, 21_420..65_000]));
+    }
+
+    /// Regression: what was reinjected and waited on its second path counted as data that no path
+    /// had sent once the first one was gone, or every path had been tried.
+    #[test]
+    fn copy_stays_a_copy_when_the_path_that_had_it_is_forgotten() {
+        for forgets_all in [false, true] {
+            let mut send = sent(4000, 1000);
+            send.take_copy(SLOW, 500..1500);
+            match forgets_all {
+                true => send.forget_paths_of(&(2000..4000)),
+                false => send.forget_path(FAST),
+            }
+            send.take_copy(SLOW, 2000..4000);
+            assert_eq!(send.bytes_on_only(SLOW, 0..4000), 0, "{forgets_all}");
+        }
+        let mut send = sent(4000, 1000);
+        send.take_copy(SLOW, 500..1500);
+        assert_eq!(send.bytes_on_only(FAST, 0..4000), 3000);
+        send.on_ack(1000);
+        assert_eq!(send.bytes_on_only(FAST, 0..4000), 2500);
     }
 
     /// Regression: the rest of a grant of 64 KiB, of which a part was reinjected, counted as sent
