@@ -102,7 +102,7 @@ fn one(topic: Topic) -> List {
             with_parameters("Path managers (--path-managers)", rows)
         }
         Topic::Policies => {
-            table::<PolicyRow>("Path policies (--policy), with any scheduler of mptcp")
+            table::<PolicyRow>("Path policies (--policy), with any scheduler of mptcp or cmt-sctp")
         }
         Topic::Failover => {
             let rules = FAILOVER_NAMES.iter().chain(SCTP_FAILOVERS).copied();
