@@ -20,6 +20,8 @@ pub(super) struct AckInfo {
     pub not_dup: bool,
     /// The range that a D-SACK reports.
     pub dsack: Option<Range<u64>>,
+    /// A D-SACK reported the outstanding loss probe.
+    pub probe_duplicated: bool,
     /// The echoed timestamp.
     pub echo: Option<u32>,
     /// The RTT sample of the newest segment.

@@ -118,6 +118,9 @@ pub struct RecoverySwitches {
     pub prr: PrrVariant,
     pub cwnd_after_rto: CwndAfterRto,
     pub frto: bool,
+    /// D-SACKs for more segments than were ever retransmitted are ignored: the network duplicates
+    /// packets (Linux 6.18 `tcp_dsack_seen`).
+    pub doubts_dsacks: bool,
 }
 
 /// The switches of connections of several paths.
@@ -191,6 +194,7 @@ impl Profile {
                 prr: PrrVariant::Linux,
                 cwnd_after_rto: CwndAfterRto::InflightPlusOne,
                 frto: true,
+                doubts_dsacks: true,
             },
             multipath: MultipathSwitches {
                 subflow_window: SubflowWindow::Lift,
@@ -217,6 +221,7 @@ impl Profile {
                 tlp: Some(TlpRule::Papers),
                 prr: PrrVariant::Papers,
                 cwnd_after_rto: CwndAfterRto::One,
+                doubts_dsacks: false,
                 ..linux.recovery
             },
             multipath: MultipathSwitches {

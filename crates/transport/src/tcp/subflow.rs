@@ -124,7 +124,9 @@ struct Counters {
     bytes_sent: u64,
     bytes_retrans: u64,
     segs_retrans: u64,
-    spurious_retrans: u64,
+    spurious_retrans: u32,
+    /// Segments that D-SACKs reported, duplicates of the network included.
+    segs_duplicated: u32,
 }
 
 /// The socket that a subflow belongs to, and its number there: what events name it by.
@@ -592,7 +594,7 @@ impl Subflow {
             segs_expected: self.stats.segs_expected,
             segs_out: self.stats.segs_out,
             segs_retrans: self.stats.segs_retrans,
-            spurious_retrans: self.stats.spurious_retrans,
+            spurious_retrans: self.stats.spurious_retrans.into(),
             snd_wnd: self.tx.window.size(),
             rcv_wnd: u64::from(self.rx.announced_window()),
             receive_buffer: self.rx.buffer_size(),

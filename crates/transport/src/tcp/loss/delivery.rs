@@ -116,6 +116,11 @@ impl LossRecovery {
         });
     }
 
+    /// Whether a D-SACK that ends at `end` is about the outstanding loss probe.
+    pub(crate) fn is_of_probe(&self, end: u64) -> bool {
+        self.tlp.end_offset().is_some_and(|probe| end >= probe)
+    }
+
     /// A D-SACK reported `duplicate`.
     pub(crate) fn on_dsack(&mut self, info: &mut AckInfo, duplicate: Range<u64>, mss: u32) {
         info.dsack = Some(duplicate.clone());
@@ -161,10 +166,9 @@ impl LossRecovery {
     }
 
     fn finish_probe(&mut self, rcx: &mut RecoveryContext<'_, '_>, info: &AckInfo) {
-        let Some(end) = self.tlp.end_offset() else { return };
         let outcome = self.tlp.on_ack(&TlpAck {
             ack: rcx.sender.una(),
-            dsack_of_probe: info.dsack.as_ref().is_some_and(|dsack| dsack.end >= end),
+            dsack_of_probe: info.probe_duplicated,
             snd_una_advanced: info.una_advanced,
             newly_sacked: info.delivered.newly_sacked > 0,
             not_dup: info.not_dup,

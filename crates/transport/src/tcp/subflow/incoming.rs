@@ -4,7 +4,7 @@
 //! Challenge acknowledgements are RFC 5961, PAWS is RFC 7323. The sender's reaction to what is
 //! acknowledged belongs to `loss`.
 
-use super::{FlowId, Subflow, TIMESTAMPS, sack_bytes};
+use super::{Counters, FlowId, Subflow, TIMESTAMPS, sack_bytes};
 use crate::congestion::{CongestionControl, Controller, PathStart};
 use crate::recovery::{pacing_rate, received_truesize};
 use crate::socket::{ConnectionEvent, SocketError};
@@ -16,6 +16,7 @@ use crate::tcp::profile::SubflowWindow;
 use crate::tcp::receiver::{ArrivedData, Inserted};
 use base::{Context, Duration, Event, EventMask, Instant};
 use std::hint::cold_path;
+use std::ops::Range;
 use wire::{Flags, SackBlocks, TcpSegment};
 
 /// Payload of a segment if the peer announces no MSS (RFC 9293 s3.7.1).
@@ -541,12 +542,28 @@ impl Subflow {
         let sacks = SackRanges::new(blocks, first, ack, self.tx.una(), self.tx.nxt());
         // Only what was sent on this connection can be a duplicate.
         if let Some(dsack) = sacks.dsack.filter(|dsack| dsack.start >= 0) {
-            self.stats.spurious_retrans += 1;
-            self.loss.on_dsack(info, dsack.start as u64..dsack.end as u64, self.tx.mss());
+            self.on_dsack(info, dsack.start as u64..dsack.end as u64);
         }
         let at = Delivery::new(cx, &self.rtt, &self.handshake);
         for range in sacks.ranges.into_iter().filter(|range| !range.is_empty()) {
             self.loss.on_sacked(&at, info, range);
+        }
+    }
+
+    /// A D-SACK reports `duplicate`: a retransmission was needless, unless the network duplicates
+    /// packets.
+    fn on_dsack(&mut self, info: &mut AckInfo, duplicate: Range<u64>) {
+        info.probe_duplicated = self.loss.is_of_probe(duplicate.end);
+        let mss = self.tx.mss();
+        let bytes = duplicate.end.saturating_sub(duplicate.start);
+        // A block has 32 bits.
+        let segs = bytes.div_ceil(u64::from(mss.max(1))) as u32;
+        let Counters { segs_retrans, spurious_retrans, segs_duplicated, .. } = &mut self.stats;
+        *segs_duplicated = segs_duplicated.saturating_add(segs);
+        *spurious_retrans = spurious_retrans.saturating_add(1);
+        let are_too_many = u64::from(*segs_duplicated) > *segs_retrans;
+        if !(are_too_many && self.switches.recovery.doubts_dsacks) {
+            self.loss.on_dsack(info, duplicate, mss);
         }
     }
 
