@@ -191,8 +191,8 @@ impl Half {
     }
 
     /// Processes an acknowledgement of the other end; samples the RTT of the oldest newly
-    /// acknowledged segment that was sent once, as Linux does (`tcp_clean_rtx_queue`), also from
-    /// SACKs.
+    /// acknowledged segment as Linux does (`tcp_clean_rtx_queue`), unless one of them was sent
+    /// again; also from SACKs.
     pub(super) fn acked(&mut self, segment: &Segment) {
         if self.initial.is_none() {
             let (first, furthest) = self.unseen.unwrap_or((segment.ack, segment.ack));
@@ -202,18 +202,20 @@ impl Half {
         }
         // One of data before the capture may report later ones.
         let up_to = self.position(segment.ack).unwrap_or(0);
-        let mut oldest: Option<Instant> = None;
+        let (mut oldest, mut has_resent): (Option<Instant>, bool) = (None, false);
         while let Some((&start, &sent)) = self.outstanding.first_key_value()
             && sent.end <= up_to
         {
             self.outstanding.pop_first();
+            has_resent |= sent.again;
             if !sent.again && !self.sacked.contains(start) {
                 oldest = oldest.or(Some(sent.time));
             }
         }
         let in_part = self.acked_in_part(up_to);
         let selected = self.newly_selected(segment, up_to);
-        if let Some(sent) = oldest.or(in_part).or(selected) {
+        let in_order = oldest.or(in_part).filter(|_| !has_resent);
+        if let Some(sent) = in_order.or(selected) {
             self.rtt.push((segment.time - sent).as_secs_f64());
         }
         self.acknowledged = self.acknowledged.max(up_to);
@@ -381,6 +383,23 @@ mod tests {
             half.acked(&acknowledgement);
         }
         assert_eq!(half.rtt, [0.04, 0.04]);
+    }
+
+    /// Regression: an acknowledgement of a segment sent once and one sent again was a sample of the
+    /// first one, which had waited for the retransmission.
+    #[test]
+    fn acknowledgement_of_a_segment_sent_again_is_no_sample() {
+        let mut half = Half::default();
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let sent = |millis, seq| Segment { time: at(millis), ..segment(seq, 0, 100) };
+        half.begin(&segment(101, 0, 0), || Some(SeqNumber(100)));
+        for (millis, seq) in [(0, 101), (1, 201), (300, 201), (310, 301), (311, 401)] {
+            half.sent(&sent(millis, seq));
+        }
+        for (millis, ack) in [(340, 301), (350, 501)] {
+            half.acked(&Segment { time: at(millis), ..segment(1, ack, 0) });
+        }
+        assert_eq!(half.rtt, [0.04]);
     }
 
     /// Regression: a packet that hardware divides had one sample, when its last byte was
