@@ -261,8 +261,44 @@ impl Recorder for Recorders {
     }
 
     fn record(&mut self, now: Instant, host: HostId, event: &Event) {
-        for one in &mut self.0 {
-            one.record(now, host, event);
+        self.record_kind(EventMask::ALL, now, host, event);
+    }
+
+    fn record_kind(&mut self, kind: EventMask, now: Instant, host: HostId, event: &Event) {
+        for one in self.0.iter_mut().filter(|one| one.mask().intersects(kind)) {
+            one.record_kind(kind, now, host, event);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts the events that it gets.
+    struct Count(EventMask, Rc<RefCell<u32>>);
+
+    impl Recorder for Count {
+        fn mask(&self) -> EventMask {
+            self.0
+        }
+
+        fn record(&mut self, _: Instant, _: HostId, _: &Event) {
+            *self.1.borrow_mut() += 1;
+        }
+    }
+
+    /// Regression: with time series the contributions of paths had further samples, at events that
+    /// only the series need.
+    #[test]
+    fn recorder_gets_the_kinds_that_it_needs_beside_another_one_too() {
+        let counts = [EventMask::WRITE, EventMask::ARRIVAL].map(|kind| (kind, Rc::default()));
+        let boxed = |(kind, count): &(_, Rc<RefCell<u32>>)| {
+            Some(Box::new(Count(*kind, Rc::clone(count))) as Box<dyn Recorder>)
+        };
+        let mut all = Recorders::boxed(counts.each_ref().map(boxed)).unwrap();
+        let event = Event::Written { socket: SocketId(0), len: 1 };
+        all.record_kind(EventMask::WRITE, Instant::ZERO, HostId(0), &event);
+        assert_eq!(counts.map(|(_, count)| *count.borrow()), [1, 0]);
     }
 }
