@@ -580,8 +580,8 @@ impl Words<'_> {
         }
     }
 
-    /// The path, with the congestion control if single paths were run with several controls; for a
-    /// variant over all paths, its name.
+    /// The path, with the congestion control if single paths were run with several controls and the
+    /// protocol has one; for a variant over all paths, its name.
     fn name(&self, summary: &Summary) -> String {
         let path = summary.variant.single_path().and_then(|path| self.scenario.paths.get(path));
         let choices = &self.scenario.choices;
@@ -598,11 +598,9 @@ impl Words<'_> {
         };
         // Of several folders, in the report of all.
         let folder = summary.variant.name.find(" (").map_or("", |at| &summary.variant.name[at..]);
-        match (path, controls) {
-            (Some(path), 0 | 1) => format!("{over}{}{folder}", path.name),
-            (Some(path), _) => {
-                format!("{over}{} with {}{folder}", path.name, summary.variant.congestion)
-            }
+        match (path, summary.variant.control().filter(|_| controls > 1)) {
+            (Some(path), None) => format!("{over}{}{folder}", path.name),
+            (Some(path), Some(control)) => format!("{over}{} with {control}{folder}", path.name),
             (None, _) => summary.variant.name.clone(),
         }
     }

@@ -188,6 +188,10 @@ fn datagrams_and_background() {
     session.call(&[&paths[..], &turns].concat());
     let paced = ["--traffic", "table:turns.csv:paced", "--protocols", "udp", "--runs", "2"];
     session.call(&[&paths[..], &paced, &["--quiet"]].concat());
+    // Regression: UDP was said to be `with cubic`.
+    let small = ["compare", "--path", "a=rate 1.5mbit delay 5ms limit 10p", "--runs", "4"];
+    let controls = ["--traffic", "udp:2mbit:3s", "--protocols", "udp,tcp", "--cc", "reno,cubic"];
+    session.call(&[&small[..], &controls, &["--quiet"]].concat());
     let streams = ["--traffic", "udp:1mbit", "--protocols", "udp", "--ssthresh", "64KiB"];
     session.call(&[&paths[..], &streams].concat());
     session.end();
