@@ -105,7 +105,7 @@ fn conclude<T>(
             0
         }
         Ok(None) => {
-            error(&nothing(args.connection, span));
+            error(&nothing(args, span));
             USAGE
         }
         Err(failure) => {
@@ -208,15 +208,25 @@ fn chosen(scenario: &Scenario, name: Option<&str>) -> Result<Variant, InputError
     }
 }
 
-fn nothing(connection: Option<usize>, span: &Span) -> InputError {
+fn nothing(args: &ExplainArgs, span: &Span) -> InputError {
     let until = span.until.map_or("the end".to_owned(), |until| until.to_string());
     let from = if span.from.is_zero() { "the start".to_owned() } else { span.from.to_string() };
     let within = format!("between {from} and {until}");
     let help = "change --from or --until, or leave them out";
-    match connection {
+    let is_whole = span.from.is_zero() && span.until.is_none();
+    match args.connection {
         Some(number) => {
             let problem = format!("connection {number} has no decisions {within}");
-            InputError::at("--connection", problem, format!("leave it out, or {help}"))
+            let help = if is_whole { String::new() } else { format!(", or {help}") };
+            InputError::at("--connection", problem, format!("leave it out{help}"))
+        }
+        None if is_whole => {
+            let problem = format!(
+                "there are no decisions in repetition {}: its connections fell back to TCP, or \
+                 sent no data",
+                args.run
+            );
+            InputError::at("--run", problem, "see what `anabranch run` says with these options")
         }
         None => InputError::at("--from", format!("there are no decisions {within}"), help),
     }

@@ -95,6 +95,8 @@ fn options_of_explain() {
         &["--connection", "0"],
         &["--connection", "one"],
         &["--run", "-1"],
+        // Regression: the help was to change the options --from and --until, which were not given.
+        &["--path", "cut=rate 5mbit strip mptcp", "--first", "cut"],
     ];
     for more in options {
         explain(&mut session, more);
