@@ -104,7 +104,9 @@ pub(super) fn shares(sheet: &Sheet<'_>) -> Figure {
 pub(super) fn over_time(sheet: &Sheet<'_>) -> Figure {
     let scale = scale(sheet.report);
     let of = |one: &VariantSeries| -> Vec<Value> {
-        let goodputs = one.series.iter().filter(|one| one.quantity == Quantity::Goodput);
+        // Runs of less than a second have no points.
+        let has_points = |of: &&Series| of.quantity == Quantity::Goodput && !of.points.is_empty();
+        let goodputs = one.series.iter().filter(has_points);
         let mut lines: Vec<Value> = goodputs
             .map(|series| line(sheet, series, &one.variant, |bits| scale.shown(bits)))
             .collect();

@@ -85,6 +85,21 @@ fn folder_on_another_machine_needs_neither_recordings_nor_pages() {
     assert_eq!(succeeds(&["report", &moved, "--json", "--quiet"]), text(&moved, "result.json"));
 }
 
+/// Regression: the page of runs of less than a second had a figure of goodputs per second without
+/// any, which the report on the folder left out.
+#[test]
+fn short_runs_have_no_figure_of_goodputs_per_second() {
+    let scratch = Scratch::new("stored-short");
+    let out = scratch.path("results");
+    let paths = ["compare", "--path", "a=rate 25mbit delay 20ms", "--flow", "f=tcp on a"];
+    let more = ["--traffic", "bulk:10kB", "--runs", "2", "--quiet", "--out", &out];
+    succeeds(&[&paths[..], &more].concat());
+    let page = text(&out, "report.html");
+    assert!(!page.contains("Goodput of every connection"));
+    succeeds(&["report", &out, "--quiet"]);
+    assert!(text(&out, "report.html") == page, "the same page, byte by byte");
+}
+
 #[test]
 fn runs_of_another_build_are_shown_as_such() {
     let scratch = Scratch::new("stored-build");
