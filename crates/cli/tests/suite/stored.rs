@@ -85,6 +85,29 @@ fn folder_on_another_machine_needs_neither_recordings_nor_pages() {
     assert_eq!(succeeds(&["report", &moved, "--json", "--quiet"]), text(&moved, "result.json"));
 }
 
+/// Regression: the report took other traffic for that of a file, and refused what only the file
+/// allows: datagrams, and outages, starts and flows after the usual end of a run.
+#[test]
+fn folders_are_shown_where_only_the_file_of_the_traffic_allows_the_options() {
+    let scratch = Scratch::new("stored-traffic");
+    let turns = scratch.file("turns.csv", "0,down,500\n1,down,500\n900,down,500\n");
+    let traffic = format!("table:{turns}:paced");
+    let out = scratch.path("results");
+    let path = "a=rate 1mbit delay 10ms";
+    let options = [
+        [path, "--protocols", "tcp,udp"],
+        [path, "--start", "700s"],
+        [path, "--flow", "f=tcp on a start 890s"],
+        ["a=rate 1mbit delay 10ms down @0s..620s", "--seed", "2"],
+    ];
+    for more in options {
+        let study = ["compare", "--traffic", &traffic, "--runs", "4", "--quiet", "--out", &out];
+        let printed = succeeds(&[&study[..], &["--path"], &more].concat());
+        assert_eq!(succeeds(&["report", &out, "--quiet"]), printed, "{more:?}");
+        fs::remove_dir_all(&out).expect("the folder");
+    }
+}
+
 /// Regression: the page of runs of less than a second had a figure of goodputs per second without
 /// any, which the report on the folder left out.
 #[test]

@@ -5,7 +5,7 @@
 
 use crate::error::{Given, InputError, Refusal};
 use crate::path_spec::{PathSpec, name_recordings, without_recordings};
-use crate::scenario::{FETCHING_KEYS, Key, PathOption, Scenario, measures};
+use crate::scenario::{Key, PathOption, Scenario};
 use crate::traffic_spec::parse_http;
 use base::Duration;
 use serde_json::{Map, Value};
@@ -14,8 +14,6 @@ use traffic::model::conversation::{Conversation, Timing, Turn};
 use traffic::web::{Action, Activity, Http, LEAST_URGENT, Object, Opening, Page, Tls, Web};
 use traffic::{Role, Traffic};
 
-/// Placeholder for traffic from a file while the scenario is parsed.
-const STAND_IN: &str = "bulk:1MiB";
 /// Most messages of a conversation in each direction.
 const MOST_MESSAGES: u64 = 1_000_000;
 
@@ -33,14 +31,7 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
         }
     }
     let traffic = page(document).map(Traffic::Web).or_else(|| conversation(document));
-    let judged = options.clone();
-    if traffic.is_some() {
-        options.add(Key::Traffic, Given::argument(name, STAND_IN));
-        FETCHING_KEYS.into_iter().for_each(|key| options.forget(key));
-        options.forget(Key::Metric);
-        options.forget(Key::Goal);
-    }
-    let mut scenario = options.resolve()?;
+    let mut scenario = options.resolve_with(traffic)?;
     let lists = [
         (&mut scenario.paths, &specs, &document["paths"]),
         (&mut scenario.links, &link_specs, &document["links"]),
@@ -49,11 +40,6 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
         for (index, (path, spec)) in paths.iter_mut().zip(specs).enumerate() {
             restore(path, spec, &stored[index]);
         }
-    }
-    if let Some(traffic) = traffic {
-        scenario.traffic = traffic;
-        let measures = measures(&scenario.traffic, &scenario.paths, &scenario.links);
-        (scenario.metric, scenario.goal) = judged.resolve_judged(&measures, &scenario.paths)?;
     }
     let notes = document["notes"].as_array().into_iter().flatten();
     scenario.notes = notes.filter_map(|note| note.as_str().map(str::to_owned)).collect();

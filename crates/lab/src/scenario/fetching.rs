@@ -20,7 +20,7 @@ use traffic::Traffic;
 use traffic::web::{Opening, Tls, Web};
 
 /// The options.
-pub(crate) const KEYS: [Key; 4] = [Key::Http, Key::PerHost, Key::Tls, Key::Dns];
+const KEYS: [Key; 4] = [Key::Http, Key::PerHost, Key::Tls, Key::Dns];
 
 pub(super) const HTTP: OptionRow = text(
     "http",

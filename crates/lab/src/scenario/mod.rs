@@ -36,7 +36,6 @@ mod variants;
 
 pub(crate) use choice::none_alone;
 pub use cmt::CmtChoices;
-pub(crate) use fetching::KEYS as FETCHING_KEYS;
 pub(crate) use file::{Reader, Value, in_order, load, options, split, table_of};
 pub use flow::FlowSpec;
 pub(crate) use flow::draw_start;

@@ -203,7 +203,15 @@ impl Options {
 
     /// The scenario these options describe.
     pub fn resolve(&self) -> Result<Scenario, InputError> {
-        let traffic = self.profile().and_then(|profile| self.resolve_traffic(profile));
+        self.resolve_with(None)
+    }
+
+    /// The same, with this traffic in place of that of a file.
+    pub(crate) fn resolve_with(&self, stored: Option<Traffic>) -> Result<Scenario, InputError> {
+        let traffic = self.profile().and_then(|profile| match stored {
+            Some(traffic) => Ok((traffic, None)),
+            None => self.resolve_traffic(profile),
+        });
         let length = traffic.as_ref().ok().and_then(|(traffic, _)| traffic.duration());
         let paths = self.resolve_paths(self.deadline(length))?;
         let profile = self.profile()?;
@@ -356,7 +364,7 @@ impl Options {
     }
 
     /// The metric, and the goal, whose metric it is unless another one is given.
-    pub(crate) fn resolve_judged(
+    fn resolve_judged(
         &self,
         measures: &[Measure],
         paths: &[PathSpec],
