@@ -108,6 +108,34 @@ fn folders_are_shown_where_only_the_file_of_the_traffic_allows_the_options() {
     }
 }
 
+/// Regression: the report took links of 1 Mbit/s for recordings: intervals did not allow for the
+/// slowest part of a recording, and background flows were at other bottlenecks.
+#[test]
+fn intervals_and_background_flows_of_recorded_paths_are_those_of_the_comparison() {
+    let scratch = Scratch::new("stored-recorded");
+    let slow = scratch.file("slow.csv", "second,bytes-per-second\n0,900000\n1,0\n2,0\n3,1500000\n");
+    let path = format!("a=trace {slow} delay 30ms via core");
+    let network = ["compare", "--path", &path, "--path", "b=trace lte-ghent-train", "--link"];
+    let study = ["core=rate 3mbit delay 5ms", "--traffic", "bulk:256KiB", "--runs", "4", "--quiet"];
+    let [plain, background] = ["plain", "background"].map(|name| scratch.path(name));
+    for (out, more) in [(&plain, "--why"), (&background, "--background")] {
+        let printed = succeeds(&[&network[..], &study, &["--out", out, more]].concat());
+        let page = text(out, "report.html");
+        let again = anabranch(&["report", out]);
+        assert_eq!(stderr(&again), format!("wrote {out}/report.html\n"));
+        assert!(more == "--why" || stdout(&again) == printed, "the same table and verdict");
+        assert!(text(out, "report.html") == page, "the same page, byte by byte");
+        let document = succeeds(&["report", out, "--json", "--quiet"]);
+        assert_eq!(document, text(out, "result.json"), "every number is the same");
+    }
+    fs::remove_file(format!("{plain}/inputs/slow.csv")).expect("the copy");
+    let note = "the recording of `a` is missing or has changed, so intervals do not allow for its \
+                slowest part";
+    let told = stderr(&anabranch(&["report", &plain]));
+    assert_eq!(told, format!("note: {note}\nwrote {plain}/report.html\n"));
+    assert!(text(&plain, "report.html").contains(&format!("Note: {note}.")));
+}
+
 /// Regression: the page of runs of less than a second had a figure of goodputs per second without
 /// any, which the report on the folder left out.
 #[test]

@@ -27,7 +27,7 @@ pub use middlebox::Middlebox;
 pub use profile::Profile;
 pub(crate) use show::show_time;
 pub use span::{Limits, Span};
-pub(crate) use stored::{name_recordings, without_recordings};
+pub(crate) use stored::{has_its_recordings, name_recordings, without_recordings};
 
 use crate::error::{Given, InputError, Refusal};
 use base::{Duration, Rate};

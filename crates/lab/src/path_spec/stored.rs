@@ -1,18 +1,36 @@
-//! Paths of stored results, described without their recordings.
+//! Paths of stored results, described without recordings that are gone.
 //!
-//! The recordings may be on another machine, or changed since. A result needs their names only.
+//! The recordings may be on another machine, or changed since. A result needs their names; how long
+//! their slowest parts are decides how wide intervals are.
 
 use super::items::{Item, Kind, items};
 use super::trace_file::TraceFile;
 use super::{CapacitySpec, Direction, LinkSpec, PathSpec};
-use crate::error::Refusal;
+use crate::built_in;
+use crate::error::{Given, Refusal};
+use crate::study::hex;
 use base::{Duration, Rate};
 use network::CapacityTrace;
 use network::trace::{Form, Unit};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Placeholder for a recording while the description is parsed.
 const STAND_IN: &str = "rate 1mbit";
+/// Events of any time are accepted: the study had them.
+const NO_DEADLINE: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// Whether all recordings of the path can be read and are unchanged: part of the program, or files
+/// with one of these SHA-256.
+pub(crate) fn has_its_recordings(name: &Given, spec: &Given, inputs: &BTreeSet<String>) -> bool {
+    let Ok(path) = PathSpec::parse_named(name, spec, NO_DEADLINE) else { return false };
+    [&path.down, &path.up].into_iter().all(|link| match &link.capacity {
+        CapacitySpec::Trace(trace) => {
+            built_in::trace(&trace.file).is_some() || inputs.contains(&hex(&trace.digest))
+        }
+        CapacitySpec::Rate(_) | CapacitySpec::Unlimited => true,
+    })
+}
 
 /// The description with a rate instead of every recording.
 pub(crate) fn without_recordings(spec: &str) -> Result<String, Refusal> {
@@ -40,8 +58,8 @@ fn drives_downlink(item: &Item) -> bool {
     }
 }
 
-/// Puts recordings of these names, downlink and uplink, back into a path that was read from
-/// `without_recordings(spec)`. Nothing can be simulated with them.
+/// Gives the recordings of a path, downlink and uplink, these names. In a path that was read from
+/// `without_recordings(spec)` nothing can be simulated with them.
 pub(crate) fn name_recordings(path: &mut PathSpec, spec: &str, names: [Option<String>; 2]) {
     let items = items(spec).unwrap_or_default();
     let [down, up] = names;
@@ -56,6 +74,11 @@ pub(crate) fn name_recordings(path: &mut PathSpec, spec: &str, names: [Option<St
 }
 
 fn name_recording(link: &mut LinkSpec, file: String, unit: Option<Unit>) {
+    if let CapacitySpec::Trace(trace) = &link.capacity {
+        let (anchored, known) = (file.clone(), trace.as_ref().clone());
+        link.capacity = CapacitySpec::Trace(Arc::new(TraceFile { file, anchored, ..known }));
+        return;
+    }
     let steady = [(Duration::from_secs(1), Rate::from_mbit(1))];
     if let Ok(capacity) = CapacityTrace::from_steps(&steady) {
         let capacity = Arc::new(capacity);

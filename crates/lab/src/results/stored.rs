@@ -22,7 +22,7 @@ use crate::study::{Stopped, Study, VariantRuns, hex};
 use parquet::errors::ParquetError;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ const OTHER_VERSION: &str = "use the program that wrote the folder, or run the s
 /// Contents of a results folder.
 #[derive(Clone, Debug)]
 pub struct StoredStudy {
-    /// Scenario without recordings and pages, so it cannot be simulated.
+    /// Scenario without pages and recordings that are gone, so it cannot be simulated.
     pub scenario: Scenario,
     /// Text of `scenario.toml`; empty where folders were combined, as each has its own.
     pub toml: String,
@@ -71,11 +71,10 @@ impl StoredStudy {
         let toml = String::from_utf8_lossy(&folder.content("scenario.toml")?).into_owned();
         let document = folder.json("result.json", &folder.content("result.json")?)?;
         let shown = folder.path.join("scenario.toml").display().to_string();
-        let scenario = stored_inputs::scenario(&shown, &document)?;
+        let (scenario, mut notes) = stored_inputs::scenario(&shown, &document, &folder.inputs())?;
         let records = folder.records(&scenario)?;
         let repetition = folder.run["repetition"].as_u64();
         let study = folder.study(&scenario, records, repetition)?;
-        let mut notes = Vec::new();
         let series = folder.series(&scenario, &mut notes)?;
         let delays = folder.delays(&scenario, &mut notes)?;
         let report = Report::new(&scenario, &study)
@@ -183,6 +182,12 @@ impl Folder {
     /// Whether `run.json` names a file.
     fn names(&self, file: &str) -> bool {
         self.run["outputs"][file].is_string()
+    }
+
+    /// SHA-256 of the input files of the study.
+    fn inputs(&self) -> BTreeSet<String> {
+        let inputs = self.run["inputs"].as_array().into_iter().flatten();
+        inputs.filter_map(|input| input["sha256"].as_str().map(str::to_owned)).collect()
     }
 
     /// Reads a file and checks its hash.

@@ -1,14 +1,15 @@
-//! The scenario of stored results, without its input files.
+//! The scenario of stored results, as far as it goes without its input files.
 //!
 //! Recordings and pages may be on another machine, or changed since: the document has the relevant
 //! data. Such a scenario cannot be simulated, but reported.
 
 use crate::error::{Given, InputError, Refusal};
-use crate::path_spec::{PathSpec, name_recordings, without_recordings};
+use crate::path_spec::{PathSpec, has_its_recordings, name_recordings, without_recordings};
 use crate::scenario::{Key, PathOption, Scenario};
 use crate::traffic_spec::parse_http;
 use base::Duration;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use traffic::model::conversation::{Conversation, Timing, Turn};
 use traffic::web::{Action, Activity, Http, LEAST_URGENT, Object, Opening, Page, Tls, Web};
@@ -17,16 +18,24 @@ use traffic::{Role, Traffic};
 /// Most messages of a conversation in each direction.
 const MOST_MESSAGES: u64 = 1_000_000;
 
-/// The scenario in the file `name` with the result `document`.
-pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputError> {
+/// The scenario in the file `name` with the result `document`, and notes on recordings that are
+/// not there. `inputs` are the SHA-256 of its input files.
+pub(super) fn scenario(
+    name: &str,
+    document: &Value,
+    inputs: &BTreeSet<String>,
+) -> Result<(Scenario, Vec<String>), InputError> {
     let mut options = Scenario::options_from_file(name)?;
     let specs = path_specs(options.described(Key::Path));
     let link_specs = path_specs(options.described(Key::Link));
+    let mut gone = Vec::new();
     for (key, specs) in [(Key::Path, &specs), (Key::Link, &link_specs)] {
         for (option, spec) in options.described_mut(key).iter_mut().zip(specs) {
-            let text = without_recordings(spec).map_err(|refusal| damaged(name, &refusal))?;
-            if let PathOption::Named { spec, .. } = option {
-                *spec = Given::argument(name, &text);
+            let PathOption::Named { name: path, spec: given } = option else { continue };
+            if !has_its_recordings(path, given, inputs) {
+                let text = without_recordings(spec).map_err(|refusal| damaged(name, &refusal))?;
+                *given = Given::argument(name, &text);
+                gone.push(path.text.clone());
             }
         }
     }
@@ -43,7 +52,14 @@ pub(super) fn scenario(name: &str, document: &Value) -> Result<Scenario, InputEr
     }
     let notes = document["notes"].as_array().into_iter().flatten();
     scenario.notes = notes.filter_map(|note| note.as_str().map(str::to_owned)).collect();
-    Ok(scenario)
+    Ok((scenario, gone.iter().map(|path| without_slowest_part(path)).collect()))
+}
+
+fn without_slowest_part(path: &str) -> String {
+    format!(
+        "the recording of `{path}` is missing or has changed, so intervals do not allow for its \
+         slowest part"
+    )
 }
 
 /// A path or link with the names of its recordings and its description.

@@ -106,6 +106,18 @@ fn results_of_another_build_say_so_if_they_differ() {
 }
 
 #[test]
+fn recording_that_is_gone() {
+    let mut session = Session::new("report-recording");
+    session.file("link.csv", "second,bytes-per-second\n0,900000\n1,0\n2,0\n3,1500000\n");
+    let study = ["compare", "--path", "a=trace link.csv delay 30ms", "--traffic", "bulk:256KiB"];
+    session.call(&[&study[..], &["--runs", "4", "--quiet", "--out", "results"]].concat());
+    let copy = session.scratch.0.join("results/inputs/link.csv");
+    fs::remove_file(copy).expect("the copy");
+    session.call(&["report", "results"]);
+    session.end();
+}
+
+#[test]
 fn figures_for_papers() {
     let mut session = session("report-figures");
     let figures = |session: &mut Session, more: &[&str]| {
