@@ -352,6 +352,21 @@ fn folders_of_one_seed_are_combined_as_if_they_were_one_study() {
     assert_eq!(told.matches("are from another build").count(), 1, "once for all folders: {told}");
 }
 
+/// Regression: all variants had the profile of the first folder.
+#[test]
+fn variants_of_combined_folders_keep_their_profiles() {
+    let scratch = Scratch::new("stored-profiles");
+    let [new, old] = ["new", "old"].map(|name| scratch.path(name));
+    study(&new, &[]);
+    study(&old, &["--profile", "linux-3.5"]);
+    let (document, _) = combined(&[&new, &old, "--out", &scratch.path("both.html")]);
+    let of = |variant: &Value| variant["profile"].as_str().map(str::to_owned);
+    let profiles = document["variants"].as_array().expect("variants").iter().map(of);
+    let profiles: Vec<String> = profiles.map(|profile| profile.expect("a profile")).collect();
+    assert_eq!(names(&document)[2..4], ["mptcp/linux/cubic", "tcp/wlan/cubic (old)"]);
+    assert_eq!(profiles, ["linux", "linux", "linux", "linux-3.5", "linux-3.5", "linux-3.5"]);
+}
+
 #[test]
 fn folders_of_different_seeds_are_combined_without_pairing() {
     let scratch = Scratch::new("stored-seeds");

@@ -259,6 +259,7 @@ fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStud
     let (mut variants, mut seeds) = (Vec::new(), Vec::new());
     let mut series = Vec::new();
     let mut delays = crate::delays::Delays::default();
+    let mut profiles = BTreeMap::new();
     for ((_, stored), names) in folders.iter().zip(names) {
         let renamed = |variant: &str| {
             let place = stored.study.variants.iter().position(|of| of.variant.name == variant)?;
@@ -267,6 +268,8 @@ fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStud
         for of in &stored.study.variants {
             let Some(name) = renamed(&of.variant.name) else { continue };
             let mut of = of.clone();
+            let profile = stored.scenario.profile_of(of.variant.protocol());
+            profiles.insert(name.clone(), profile);
             of.variant.name = name;
             variants.push(of);
             seeds.push(stored.scenario.seed);
@@ -297,6 +300,7 @@ fn merged(folders: &[Named], names: &[Vec<Option<String>>]) -> Option<StoredStud
         json!({"folder": name, "seed": stored.scenario.seed, "runs": runs, "hash": hash})
     };
     merged.document["folders"] = folders.iter().map(folder).collect();
+    merged.document["profiles"] = json!(profiles);
     Some(merged)
 }
 

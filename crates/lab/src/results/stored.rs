@@ -107,6 +107,15 @@ impl StoredStudy {
         if let Some(folders) = self.document.get("folders") {
             document["folders"] = folders.clone();
         }
+        // Folders that were combined may have different ones.
+        for variant in document["variants"].as_array_mut().into_iter().flatten() {
+            if let Some(profile) =
+                variant["name"].as_str().map(|name| &self.document["profiles"][name])
+                && profile.is_string()
+            {
+                variant["profile"] = profile.clone();
+            }
+        }
         document
     }
 }
