@@ -639,12 +639,14 @@ impl Receiver {
     }
 
     /// At most `most` SACK blocks: D-SACK first (RFC 2883), then the most recently changed ranges
-    /// (RFC 2018 s4). `first`: sequence number of the peer's first byte. Without room for one the
-    /// D-SACK waits for the next segment.
+    /// (RFC 2018 s4), with the FIN behind the last byte (`end_seq` of Linux): without it the sender
+    /// would not know that the segment with the FIN arrived. `first`: sequence number of the peer's
+    /// first byte. Without room for one the D-SACK waits for the next segment.
     pub(crate) fn take_sack_blocks(&mut self, first: SeqNumber, most: usize) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        let ranges = self.dsack.iter().chain(self.data.sack_ranges());
-        for range in ranges.take(most) {
+        let fin = |end: u64| end + u64::from(end == self.fin_offset);
+        let data = self.data.sack_ranges().iter().map(|range| range.start..fin(range.end));
+        for range in self.dsack.iter().cloned().chain(data).take(most) {
             let start = SeqNumber::from_offset(first, range.start);
             let end = SeqNumber::from_offset(first, range.end);
             blocks.push(start, end);
@@ -736,5 +738,25 @@ mod tests {
         assert_eq!(receiver.nxt(), 6, "the FIN takes an offset");
         assert_eq!(receiver.insert(arrived, whole, payload()), Inserted::Duplicate);
         assert!(receiver.has_sacks());
+    }
+
+    /// Regression: the block ended before the FIN, so the sender took its segment for one that had
+    /// not arrived, and a loss before it was found by the time-out only.
+    #[test]
+    fn block_of_the_last_segment_covers_its_fin() {
+        let mut receiver = receiver();
+        let first = SeqNumber(1_000);
+        let blocks = |receiver: &mut Receiver| {
+            let taken = receiver.take_sack_blocks(first, 3);
+            taken.as_slice().iter().map(|(from, to)| (from.0, to.0)).collect::<Vec<_>>()
+        };
+        for (offset, expected) in [(10, [(1_010, 1_015)]), (15, [(1_010, 1_021)])] {
+            if offset == 15 {
+                receiver.on_fin(20);
+            }
+            let accepted = Accepted { offset, skipped: 0, len: 5 };
+            receiver.insert(arrived(5, 500), accepted, Payload::virtual_range(1, offset, 5));
+            assert_eq!(blocks(&mut receiver), expected);
+        }
     }
 }
