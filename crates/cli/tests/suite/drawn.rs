@@ -1,6 +1,6 @@
 //! The simulator beside the kernel over networks that a rule drew: downloads that were recorded
 //! before anybody compared them (`scenarios/kernel-grid-unseen.toml`), and uploads
-//! (`scenarios/kernel-uploads.toml`).
+//! (`scenarios/kernel-uploads.toml`), and networks that change (`scenarios/kernel-events.toml`).
 
 use crate::anabranch;
 use serde_json::Value;
@@ -42,4 +42,28 @@ fn agrees_with_the_kernel(set: &str, least: f64) {
     let one_sided = overall["one_sided"].as_f64().expect("a number");
     let decisions = overall["decisions"].as_f64().expect("a number");
     assert!(one_sided <= 0.1 * decisions, "{one_sided} of {decisions}");
+}
+
+/// TCP: nine of ten misfits within 2 %, all within 5 % where the kernel's mean is known to 4 %.
+/// MPTCP: as elsewhere where the mean is known; over outages its figures differ
+/// (docs/fidelity.md), and the kernel's connections may stop for good.
+#[test]
+fn changing_networks_agree_with_the_kernel() {
+    let set = "scenarios/kernel-events.toml";
+    let output = anabranch(&["validate", set, "--json", "--quiet"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let overall = &document["overall"];
+    let of = |stack: &str, key: &str| overall["stacks"][stack][key].as_f64().expect("a number");
+    let most = [
+        ("kernel-tcp", "median", 0.004),
+        ("kernel-tcp", "p90", 0.02),
+        ("kernel-tcp", "worst_known", 0.05),
+        ("kernel-mptcp", "median", 0.02),
+        ("kernel-mptcp", "worst_known", 0.05),
+    ];
+    for (stack, key, limit) in most {
+        assert!(of(stack, key) <= limit, "{stack} {key}: {} of {limit}", of(stack, key));
+    }
+    assert_eq!((of("kernel-tcp", "n"), of("kernel-mptcp", "n")), (48.0, 24.0));
+    assert_eq!(overall["contradict"], 0);
 }
