@@ -13,9 +13,10 @@ use crate::goal::{Aim, aim};
 use crate::reference::{baselines, best_of_all};
 use crate::scenario::{Baseline, Runs, Scenario};
 use crate::statistics::{FEWEST, Independent, mean, ratio_interval};
-use crate::study::{Study, VariantRuns, hex};
+use crate::study::{Study, VariantRuns};
 use crate::summary::Summary;
 use crate::verdict::{beside, verdict};
+use crate::words::hex;
 use base::chance::owner_of;
 use traffic::Measure;
 

@@ -213,8 +213,3 @@ impl Study {
         hash.finalize().into()
     }
 }
-
-/// Bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

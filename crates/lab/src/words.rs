@@ -1,10 +1,15 @@
-//! The nearest valid word to a misspelt one, and counts of things, for messages.
+//! The nearest valid word to a misspelt one, and counts of things, for messages; digests as text.
 //!
 //! Callers word the rest of the message.
 
 /// Words longer than this are not compared: they are not typing errors, and the cost of a
 /// comparison is quadratic in their length.
 const LONGEST: usize = 64;
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// The candidate nearest to `word`, if it is near enough to be intended.
 pub(crate) fn nearest<'a>(

@@ -8,7 +8,7 @@ use super::trace_file::TraceFile;
 use super::{CapacitySpec, Direction, LinkSpec, PathSpec};
 use crate::built_in;
 use crate::error::{Given, Refusal};
-use crate::study::hex;
+use crate::words::hex;
 use base::{Duration, Rate};
 use network::CapacityTrace;
 use network::trace::{Form, Unit};

@@ -6,7 +6,8 @@ use super::columns::{Cell, Kind};
 use super::csv::field;
 use crate::run::Ccdf;
 use crate::scenario::Scenario;
-use crate::study::{Study, hex};
+use crate::study::Study;
+use crate::words::hex;
 use parquet::errors::Result;
 
 const COLUMNS: [(&str, Kind); 6] = [

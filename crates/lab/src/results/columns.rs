@@ -8,7 +8,7 @@ use super::accounts;
 use super::histograms;
 use crate::run::{Drops, Labels, Record, Run};
 use crate::scenario::{Protocol, Scenario};
-use crate::study::hex;
+use crate::words::hex;
 use std::collections::BTreeSet;
 use traffic::Metric;
 

@@ -8,7 +8,7 @@ use super::columnar::{self, Origin, Stored, column, optional_column};
 use super::columns::{Cell, Kind};
 use crate::delays::{Delay, Delays, names};
 use crate::scenario::Scenario;
-use crate::study::hex;
+use crate::words::hex;
 use base::Duration;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};

@@ -11,7 +11,7 @@ use super::delays_json;
 use crate::delays::Delay;
 use crate::run::Record;
 use crate::scenario::Scenario;
-use crate::study::hex;
+use crate::words::hex;
 use serde_json::{Map, Value, json};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};

@@ -12,7 +12,7 @@ use super::folder::FILES;
 use super::matrix::MATRIX_FILES;
 use super::records::has_journal;
 use super::stored::read_run;
-use crate::study::hex;
+use crate::words::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};

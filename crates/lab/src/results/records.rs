@@ -16,7 +16,7 @@ use crate::delays::{Delay, Delays};
 use crate::error::InputError;
 use crate::run::{Labels, Record, Run};
 use crate::scenario::{self, Counts, Scenario, Variant};
-use crate::study::hex;
+use crate::words::hex;
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

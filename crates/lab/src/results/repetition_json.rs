@@ -4,8 +4,8 @@ use super::json::{SCHEMA, blocking, competition, path, repeated};
 use crate::blocking::{Blocking, Repeats};
 use crate::repetition::Repetition;
 use crate::scenario::Scenario;
-use crate::study::hex;
 use crate::traffic_spec::show_traffic;
+use crate::words::hex;
 use network::LinkStats;
 use serde_json::{Map, Value, json};
 

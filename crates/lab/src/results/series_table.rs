@@ -8,7 +8,7 @@ use super::columnar::{self, Origin, Stored, column};
 use super::columns::{Cell, Kind};
 use crate::scenario::Scenario;
 use crate::series::{Quantity, Series, VariantSeries};
-use crate::study::hex;
+use crate::words::hex;
 use base::Instant;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::{ParquetError, Result};

@@ -7,7 +7,7 @@ use super::columnar::{self, Origin, Stored};
 use super::columns::{self, Cell, Kind, cell};
 use crate::run::Record;
 use crate::scenario::Scenario;
-use crate::study::hex;
+use crate::words::hex;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::FileReader;
 use parquet::record::Field;

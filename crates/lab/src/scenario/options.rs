@@ -208,14 +208,8 @@ impl Options {
 
     /// The same, with this traffic in place of that of a file.
     pub(crate) fn resolve_with(&self, stored: Option<Traffic>) -> Result<Scenario, InputError> {
-        let traffic = self.profile().and_then(|profile| match stored {
-            Some(traffic) => Ok((traffic, None)),
-            None => self.resolve_traffic(profile),
-        });
-        let length = traffic.as_ref().ok().and_then(|(traffic, _)| traffic.duration());
-        let paths = self.resolve_paths(self.deadline(length))?;
+        let (paths, (mut traffic, source)) = self.resolve_paths_and_traffic(stored)?;
         let profile = self.profile()?;
-        let (mut traffic, source) = traffic?;
         let timing = self.resolve_timing(&traffic)?;
         let links = self.resolve_links(&paths, timing.deadline)?;
         let over_at = timing.over_at(&traffic).unwrap_or(timing.deadline);
@@ -279,6 +273,20 @@ impl Options {
             scenario.baseline = values::baseline(given, &variants)?;
         }
         Ok(scenario)
+    }
+
+    /// The length of the traffic bounds events of paths, whose mistakes are reported first.
+    fn resolve_paths_and_traffic(
+        &self,
+        stored: Option<Traffic>,
+    ) -> Result<(Vec<PathSpec>, (Traffic, Option<TrafficSource>)), InputError> {
+        let traffic = self.profile().and_then(|profile| match stored {
+            Some(traffic) => Ok((traffic, None)),
+            None => self.resolve_traffic(profile),
+        });
+        let length = traffic.as_ref().ok().and_then(|(traffic, _)| traffic.duration());
+        let paths = self.resolve_paths(self.deadline(length))?;
+        Ok((paths, traffic?))
     }
 
     /// The difference that matters.

@@ -109,6 +109,7 @@ mod tests {
         timer.reset_tries();
         assert_eq!((timer.interval(None), timer.is_set()), (ms(400), false));
     }
+
     /// Regression: a connection that was silent for four minutes was given up under `stale`.
     #[test]
     fn constant_interval_gives_up_after_half_an_hour() {

@@ -171,7 +171,7 @@ impl SendQueue {
         self.segments.front().map(|head| head.offset.max(self.una))
     }
 
-    /// Bytes of `range` that were never passed to another path than `path` and are not acknowledged.
+    /// Bytes of `range` that were passed to `path`, never to another one, and not acknowledged.
     pub fn bytes_on_only(&self, path: PathId, range: Range<u64>) -> u64 {
         let only = PathSet::EMPTY.with(path);
         let first = self.segments.partition_point(|segment| segment.end() <= range.start);

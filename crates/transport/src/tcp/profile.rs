@@ -139,6 +139,17 @@ pub struct MultipathSwitches {
     pub mainline_limits: bool,
 }
 
+/// Loss recovery of Linux 6.18.
+const LINUX_RECOVERY: RecoverySwitches = RecoverySwitches {
+    loss_detection: LossDetection::Rack,
+    early_retransmit: false,
+    tlp: Some(TlpRule::Linux),
+    prr: PrrVariant::Linux,
+    cwnd_after_rto: CwndAfterRto::InflightPlusOne,
+    frto: true,
+    doubts_dsacks: true,
+};
+
 impl Profile {
     /// All profiles with their names.
     pub const ALL: [(Profile, &'static str); 5] = [
@@ -187,15 +198,7 @@ impl Profile {
     /// The list of switches.
     pub const fn switches(self) -> Switches {
         let linux = Switches {
-            recovery: RecoverySwitches {
-                loss_detection: LossDetection::Rack,
-                early_retransmit: false,
-                tlp: Some(TlpRule::Linux),
-                prr: PrrVariant::Linux,
-                cwnd_after_rto: CwndAfterRto::InflightPlusOne,
-                frto: true,
-                doubts_dsacks: true,
-            },
+            recovery: LINUX_RECOVERY,
             multipath: MultipathSwitches {
                 subflow_window: SubflowWindow::Lift,
                 connection_buffer: ConnectionBuffer::Sum,
