@@ -66,6 +66,9 @@ impl PathOption {
     }
 }
 
+/// Traffic, and what its page or conversation comes from.
+type Sourced = (Traffic, Option<TrafficSource>);
+
 impl Options {
     /// These options, completed from `fallback`.
     #[must_use]
@@ -279,7 +282,7 @@ impl Options {
     fn resolve_paths_and_traffic(
         &self,
         stored: Option<Traffic>,
-    ) -> Result<(Vec<PathSpec>, (Traffic, Option<TrafficSource>)), InputError> {
+    ) -> Result<(Vec<PathSpec>, Sourced), InputError> {
         let traffic = self.profile().and_then(|profile| match stored {
             Some(traffic) => Ok((traffic, None)),
             None => self.resolve_traffic(profile),
@@ -453,10 +456,7 @@ impl Options {
         Ok(said(self.text(Key::Profile), values::profile)?.unwrap_or(Profile::Linux))
     }
 
-    fn resolve_traffic(
-        &self,
-        profile: Profile,
-    ) -> Result<(Traffic, Option<TrafficSource>), InputError> {
+    fn resolve_traffic(&self, profile: Profile) -> Result<Sourced, InputError> {
         let given = self
             .text(Key::Traffic)
             .ok_or_else(|| InputError::at("--traffic", "no traffic is given", EXAMPLES))?;
