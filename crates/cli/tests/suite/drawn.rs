@@ -24,7 +24,7 @@ fn agrees_with_the_kernel(set: &str, least: f64) {
     let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(document["left_out"], Value::Array(Vec::new()));
     let overall = &document["overall"];
-    let of = |stack: &str, key: &str| overall["stacks"][stack][key].as_f64().expect("a number");
+    let of = |stack: &str, key: &str| number(overall, stack, key);
     let most = [
         ("kernel-mptcp", "median", 0.02),
         ("kernel-mptcp", "p90", 0.08),
@@ -32,9 +32,7 @@ fn agrees_with_the_kernel(set: &str, least: f64) {
         ("kernel-mptcp", "worst_wide", 0.08),
         ("kernel-tcp", "median", 0.004),
     ];
-    for (stack, key, limit) in most {
-        assert!(of(stack, key) <= limit, "{stack} {key}: {} of {limit}", of(stack, key));
-    }
+    hold(overall, &most);
     assert!(of("kernel-mptcp", "n") >= least && of("kernel-mptcp", "too_few_runs") == 0.0);
     let shares = of("kernel-mptcp", "shares_within") / of("kernel-mptcp", "with_shares");
     assert!(shares >= 0.95, "{shares}");
@@ -53,7 +51,7 @@ fn changing_networks_agree_with_the_kernel() {
     let output = anabranch(&["validate", set, "--json", "--quiet"]);
     let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
     let overall = &document["overall"];
-    let of = |stack: &str, key: &str| overall["stacks"][stack][key].as_f64().expect("a number");
+    let of = |stack: &str, key: &str| number(overall, stack, key);
     let most = [
         ("kernel-tcp", "median", 0.004),
         ("kernel-tcp", "p90", 0.02),
@@ -61,9 +59,19 @@ fn changing_networks_agree_with_the_kernel() {
         ("kernel-mptcp", "median", 0.02),
         ("kernel-mptcp", "worst_known", 0.05),
     ];
-    for (stack, key, limit) in most {
-        assert!(of(stack, key) <= limit, "{stack} {key}: {} of {limit}", of(stack, key));
-    }
+    hold(overall, &most);
     assert_eq!((of("kernel-tcp", "n"), of("kernel-mptcp", "n")), (48.0, 24.0));
     assert_eq!(overall["contradict"], 0);
+}
+
+fn number(overall: &Value, stack: &str, key: &str) -> f64 {
+    overall["stacks"][stack][key].as_f64().expect("a number")
+}
+
+/// Figures of a stack and their limits.
+fn hold(overall: &Value, most: &[(&str, &str, f64)]) {
+    for (stack, key, limit) in most {
+        let figure = number(overall, stack, key);
+        assert!(figure <= *limit, "{stack} {key}: {figure} of {limit}");
+    }
 }
