@@ -203,7 +203,7 @@ impl SctpChoices {
         })
     }
 
-    /// A note on messages that do not fit into a receive buffer of so many bytes: a message is
+    /// A note on messages that do not fit into a receive buffer of this size: a message is
     /// delivered as a whole.
     pub(super) fn note_on_messages(
         &self,

@@ -65,7 +65,7 @@ pub(super) struct Binding {
     count: u64,
     /// Fragments that were taken from the streams.
     taken: u64,
-    /// DATA: the positions of every so many of them, behind the first one that was not sent.
+    /// DATA: positions, `MARK_FRAGMENTS` fragments apart, behind the first one that was not sent.
     marks: VecDeque<u64>,
 }
 

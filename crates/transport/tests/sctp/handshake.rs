@@ -224,6 +224,14 @@ impl Restarted {
         let answers = pair.log[before..].iter().filter(|passing| passing.from == Server);
         answers.flat_map(|passing| passing.packet.chunks.clone()).collect()
     }
+
+    /// Sends the INIT; returns the COOKIE ECHO for its answer.
+    fn echo(&self, pair: &mut Pair) -> SctpPacket {
+        let answer = self.send(pair, self.packet.clone());
+        let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
+        let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
+        SctpPacket { tag: ack.tag, chunks: cookie.into(), ..self.packet.clone() }
+    }
 }
 
 #[test]
@@ -260,10 +268,7 @@ fn restart_whose_cookie_comes_from_an_unknown_address_is_one_of_the_association(
     pair.rule =
         Some(Box::new(|passing| if passing.from == Server { Fate::Drop } else { Fate::Pass }));
     let peer = Restarted::of(&pair, &[]);
-    let answer = peer.send(&mut pair, peer.packet.clone());
-    let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
-    let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
-    let echo = SctpPacket { tag: ack.tag, chunks: cookie.into(), ..peer.packet.clone() };
+    let echo = peer.echo(&mut pair);
     let before = pair.log.len();
     pair.inject(Server, IpAddr::from([10, 0, 77, 1]), address(Server, 0), echo);
     assert!(pair.host(Server).has(SocketEventKind::Restarted), "{}", pair.describe());
@@ -315,10 +320,7 @@ fn restart_while_the_association_waits_for_its_end_is_put_off() {
     pair.rule =
         Some(Box::new(|passing| if passing.from == Server { Fate::Drop } else { Fate::Pass }));
     let peer = Restarted::of(&pair, &[]);
-    let answer = peer.send(&mut pair, peer.packet.clone());
-    let [Chunk::InitAck(ack)] = &answer[..] else { panic!("{answer:?}") };
-    let cookie = Chunk::CookieEcho(ack.cookie().expect("a cookie").clone());
-    let echo = SctpPacket { tag: ack.tag, chunks: cookie.into(), ..peer.packet.clone() };
+    let echo = peer.echo(&mut pair);
     // The client shuts down in the meantime, and never completes it.
     pair.shutdown(Client);
     pair.pass(Duration::from_millis(50));
