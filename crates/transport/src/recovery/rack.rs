@@ -30,6 +30,9 @@ pub(crate) struct RackSample {
     /// The echoed timestamp is older than the last transmission.
     pub echo_older: bool,
     pub min_rtt: Duration,
+    /// The segment is SACKed, and others that the same acknowledgement covers cumulatively gave
+    /// their RTT: Linux takes SACKs first, and the last RTT counts (`tcp_rack_advance`).
+    pub rtt_known: bool,
 }
 
 /// RACK's state of one path.
@@ -68,7 +71,9 @@ impl Rack {
             // The earlier copy arrived.
             return false;
         }
-        self.rtt = rtt;
+        if !sample.rtt_known {
+            self.rtt = rtt;
+        }
         let sent = (sample.sent_at, sample.end_offset);
         if self.newest.is_none_or(|newest| sent_after(sent, newest)) {
             self.newest = Some(sent);
@@ -170,7 +175,8 @@ mod tests {
         (retransmitted, echo_older): (bool, bool),
         min_rtt: Duration,
     ) -> RackSample {
-        RackSample { now, sent_at, end_offset, retransmitted, echo_older, min_rtt }
+        let rtt_known = false;
+        RackSample { now, sent_at, end_offset, retransmitted, echo_older, min_rtt, rtt_known }
     }
 
     fn reordered() -> Rack {
@@ -248,6 +254,18 @@ mod tests {
         assert!(!rack.overtook(at(0), 0));
         assert!(rack.on_delivered(&sample(at(100), (at(50), 10), (true, false), ms(40))));
         assert_eq!(rack.rtt(), ms(50));
+    }
+
+    #[test]
+    fn segment_that_was_sacked_gives_no_rtt_if_others_have_given_theirs() {
+        let mut rack = Rack::default();
+        rack.on_delivered(&sample(at(50), (at(25), 10), (false, false), ms(40)));
+        let sacked = sample(at(50), (at(46), 90), (false, false), ms(40));
+        assert!(rack.on_delivered(&RackSample { rtt_known: true, ..sacked }));
+        assert!(rack.overtook(at(45), 80));
+        assert_eq!(rack.rtt(), ms(25));
+        rack.on_delivered(&sacked);
+        assert_eq!(rack.rtt(), ms(4));
     }
 
     #[test]

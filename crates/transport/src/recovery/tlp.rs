@@ -216,6 +216,7 @@ mod tests {
             retransmitted,
             echo_older: false,
             min_rtt: ms(50),
+            rtt_known: false,
         };
         rack.on_delivered(&sample(at(57), at(7), 7, false));
         assert!(rack.on_delivered(&sample(at(207), probe_at, 10, true)));

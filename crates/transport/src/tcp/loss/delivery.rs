@@ -19,12 +19,20 @@ pub(crate) struct Delivery<'a> {
     min_rtt: Duration,
     handshake: &'a Handshake,
     short_ways: bool,
+    /// What the acknowledgement covers cumulatively has given RACK its RTT.
+    rtt_known: bool,
 }
 
 impl<'a> Delivery<'a> {
     #[inline(always)]
     pub(crate) fn new(cx: &Context<'_>, rtt: &RoundTrip, handshake: &'a Handshake) -> Self {
-        Delivery { now: cx.now, min_rtt: rtt.min(), handshake, short_ways: cx.has_short_ways() }
+        let (now, min_rtt, short_ways) = (cx.now, rtt.min(), cx.has_short_ways());
+        Delivery { now, min_rtt, handshake, short_ways, rtt_known: false }
+    }
+
+    /// The same after cumulative acknowledgement.
+    pub(crate) fn after(self, info: &AckInfo) -> Self {
+        Delivery { rtt_known: info.delivered.rack_advanced, ..self }
     }
 
     fn rack_sample(&self, segment: &SentSegment, echo_older: bool) -> RackSample {
@@ -35,6 +43,7 @@ impl<'a> Delivery<'a> {
             retransmitted: segment.ever_retransmitted(),
             echo_older,
             min_rtt: self.min_rtt,
+            rtt_known: self.rtt_known,
         }
     }
 }

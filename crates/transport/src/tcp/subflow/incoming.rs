@@ -544,7 +544,7 @@ impl Subflow {
         if let Some(dsack) = sacks.dsack.filter(|dsack| dsack.start >= 0) {
             self.on_dsack(info, dsack.start as u64..dsack.end as u64);
         }
-        let at = Delivery::new(cx, &self.rtt, &self.handshake);
+        let at = Delivery::new(cx, &self.rtt, &self.handshake).after(info);
         for range in sacks.ranges.into_iter().filter(|range| !range.is_empty()) {
             self.loss.on_sacked(&at, info, range);
         }
