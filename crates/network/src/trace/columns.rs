@@ -4,8 +4,8 @@
 //! A value holds until the time of the next one, the last as long as the one before it; times
 //! count from the first. Without `unit=` two forms are unambiguous: values with a decimal point in
 //! columns separated by white space are Mbit/s, as in pensieve, and whole numbers in CSV that reach
-//! 100,000 are bytes per second. A header may name the units, the times may be milliseconds. All
-//! other files are ambiguous.
+//! 100,000 are bytes per second. A header may name the units, the times may be milliseconds; a
+//! `unit=` other than the one it names is refused. All other files are ambiguous.
 
 use super::detect::{Unit, lines};
 use super::error::{TraceError, TraceFault};
@@ -42,9 +42,13 @@ pub(super) fn read(text: &str, unit: Option<Unit>) -> Result<(CapacityTrace, Uni
         return Err(TraceFault::malformed(times, wanted).at(line));
     }
     let seconds = headings::seconds(times).map_err(|fault| fault.at(line))?;
-    let named = match unit {
-        Some(unit) => Some((unit, 1.0)),
-        None => headings::unit(values).map_err(|fault| fault.at(line))?,
+    let named = match (unit, headings::unit(values)) {
+        (Some(unit), Ok(Some(named))) if named != (unit, 1.0) => {
+            let why = "the heading names another unit";
+            return Err(TraceFault::Unit { unit: unit.name(), why }.at(line));
+        }
+        (Some(unit), _) => Some((unit, 1.0)),
+        (None, named) => named.map_err(|fault| fault.at(line))?,
     };
     let mut signs = Signs { comma: false, decimals: false, largest: 0.0 };
     let longest = MAX_SECS * 10.0 / seconds;

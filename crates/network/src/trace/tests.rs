@@ -325,6 +325,26 @@ mod reading {
         assert!(matches!(with(json, Unit::Mbit), TraceFault::Unit { .. }));
     }
 
+    /// Regression: `unit=` replaced the unit of the heading, and the capacity was wrong by a factor
+    /// of 1000 or more.
+    #[test]
+    fn unit_that_contradicts_the_heading_is_refused() {
+        let with = |text, unit| read(text, Direction::Down, Some(unit));
+        for (text, unit) in [
+            ("time_ms,rate (Mbit/s)\n0,5\n1000,6\n", Unit::Kbit),
+            ("second,bytes-per-second\n0,500000\n1,600000\n", Unit::Mbit),
+            ("time,kByte/s\n0,500\n1,600\n", Unit::Bytes),
+        ] {
+            let why = with(text, unit).unwrap_err();
+            assert!(matches!(why.fault, TraceFault::Unit { .. }), "{text:?}: {why:?}");
+            assert_eq!(why.line, Some(1));
+        }
+        let (same, _) = with("time_ms,rate (Mbit/s)\n0,5\n1000,6\n", Unit::Mbit).unwrap();
+        assert_eq!(same.mean_rate(), Rate::from_bps(5_500_000));
+        let (decided, _) = with("time,Mbps\n0,5\n1,6\n", Unit::Mbit).unwrap();
+        assert_eq!(decided.mean_rate(), Rate::from_bps(5_500_000), "`Mbps` is ambiguous");
+    }
+
     #[test]
     fn json_of_durations_and_rates() {
         let text = "[\n {\"duration_ms\": 725, \"bandwidth_kbps\": 36014, \"latency_ms\": 20},\n \

@@ -2,6 +2,23 @@
 
 use super::Session;
 
+/// Items of paths with recordings that cannot be used there.
+const UNUSABLE: [&str; 13] = [
+    "trace ages.json",
+    "trace no-such-file",
+    "trace .",
+    "trace columns unit=mbti",
+    "trace cut.json unit=mbit",
+    "trace mahimahi unit=mbit",
+    "trace columns unit=ms",
+    "trace fast unit=mbit",
+    "trace rtts unit=ms",
+    "trace stamp.csv unit=mbit",
+    "trace named.csv unit=mbit",
+    "trace mahimahi rate 5mbit",
+    "trace mahimahi rate 5mbit @20s..30s",
+];
+
 #[test]
 fn recordings_that_are_none() {
     let mut session = Session::new("traces-refused");
@@ -55,20 +72,8 @@ fn recordings_that_are_none() {
     }
     let age = "{\"duration_ms\": 1e12, \"bandwidth_kbps\": 1}";
     session.file("ages.json", format!("[{}]", vec![age; 20].join(", ")));
-    for spec in [
-        "trace ages.json",
-        "trace no-such-file",
-        "trace .",
-        "trace columns unit=mbti",
-        "trace cut.json unit=mbit",
-        "trace mahimahi unit=mbit",
-        "trace columns unit=ms",
-        "trace fast unit=mbit",
-        "trace rtts unit=ms",
-        "trace stamp.csv unit=mbit",
-        "trace mahimahi rate 5mbit",
-        "trace mahimahi rate 5mbit @20s..30s",
-    ] {
+    session.file("named.csv", b"time,kbit/s\n0,500\n1,900\n");
+    for spec in UNUSABLE {
         session.path(spec);
     }
     session.end();
