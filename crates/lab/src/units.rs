@@ -51,6 +51,19 @@ const SIZE_UNITS: [(&str, u64); 7] = [
 
 /// Reads a rate such as `25mbit`; zero is refused.
 pub(crate) fn parse_rate(text: &str) -> Result<Rate, Refusal> {
+    let rate = parse_rate_or_zero(text)?;
+    if rate.as_bps() == 0 {
+        return Err(Refusal::new(
+            text,
+            format!("a rate of zero (`{text}`) transmits nothing"),
+            "write a rate above zero; an outage is `down @START..END` or `silent @START..END`",
+        ));
+    }
+    Ok(rate)
+}
+
+/// Reads a rate such as `25mbit`, or a deviation of rates, which may be zero.
+pub(crate) fn parse_rate_or_zero(text: &str) -> Result<Rate, Refusal> {
     let (number, unit) = split_number(text)?;
     let lower = unit.to_lowercase();
     let word = lower.strip_suffix("/s").unwrap_or(&lower);
@@ -58,13 +71,6 @@ pub(crate) fn parse_rate(text: &str) -> Result<Rate, Refusal> {
         return Err(unknown_rate_unit(text, &number, unit, word));
     };
     let bps = number.times(*factor).ok_or_else(|| too_large(text, "rate"))?;
-    if bps == 0 {
-        return Err(Refusal::new(
-            text,
-            format!("a rate of zero (`{text}`) transmits nothing"),
-            "write a rate above zero; an outage is `down @START..END` or `silent @START..END`",
-        ));
-    }
     Ok(Rate::from_bps(bps))
 }
 
@@ -178,34 +184,7 @@ pub(crate) fn parse_probability(text: &str) -> Result<f64, Refusal> {
 
 /// Reads the bound of a queue such as `100p`, `64KiB` or `50ms`; zero and bare numbers are refused.
 pub(crate) fn parse_queue(text: &str) -> Result<QueueLimit, Refusal> {
-    let (number, unit) = split_number(text)?;
-    let limit = match unit {
-        "" => {
-            let shown = number.shown();
-            return Err(Refusal::new(
-                text,
-                format!(
-                    "`{text}` is a queue length without a unit: packets to tc, bytes elsewhere"
-                ),
-                format!("write `{shown}p` for packets, `{shown}B` for bytes or `{shown}ms`"),
-            ));
-        }
-        "p" => QueueLimit::Packets(whole(text, &number, "packets")?),
-        unit if TIME_UNITS.iter().any(|(name, _)| *name == unit) => {
-            QueueLimit::Time(parse_time(text)?)
-        }
-        unit if looks_like_size(unit) => QueueLimit::Bytes(parse_size(text)?),
-        unit => {
-            let mut names = vec!["p", "ms", "s", "us"];
-            names.extend(SIZE_UNITS.iter().map(|(name, _)| *name));
-            return Err(Refusal::new(
-                text,
-                format!("unknown unit `{unit}` of a queue length"),
-                nearest_help(unit, &names),
-            ));
-        }
-    };
-    match limit {
+    match parse_queue_or_zero(text)? {
         QueueLimit::Packets(0) | QueueLimit::Bytes(0) | QueueLimit::Time(Duration::ZERO) => {
             Err(Refusal::new(
                 text,
@@ -214,6 +193,37 @@ pub(crate) fn parse_queue(text: &str) -> Result<QueueLimit, Refusal> {
             ))
         }
         limit => Ok(limit),
+    }
+}
+
+/// Reads the bound of a queue, or a deviation of bounds, which may be zero.
+pub(crate) fn parse_queue_or_zero(text: &str) -> Result<QueueLimit, Refusal> {
+    let (number, unit) = split_number(text)?;
+    match unit {
+        "" => {
+            let shown = number.shown();
+            Err(Refusal::new(
+                text,
+                format!(
+                    "`{text}` is a queue length without a unit: packets to tc, bytes elsewhere"
+                ),
+                format!("write `{shown}p` for packets, `{shown}B` for bytes or `{shown}ms`"),
+            ))
+        }
+        "p" => whole(text, &number, "packets").map(QueueLimit::Packets),
+        unit if TIME_UNITS.iter().any(|(name, _)| *name == unit) => {
+            parse_time(text).map(QueueLimit::Time)
+        }
+        unit if looks_like_size(unit) => parse_size(text).map(QueueLimit::Bytes),
+        unit => {
+            let mut names = vec!["p", "ms", "s", "us"];
+            names.extend(SIZE_UNITS.iter().map(|(name, _)| *name));
+            Err(Refusal::new(
+                text,
+                format!("unknown unit `{unit}` of a queue length"),
+                nearest_help(unit, &names),
+            ))
+        }
     }
 }
 

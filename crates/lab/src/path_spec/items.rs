@@ -8,7 +8,10 @@ use super::token::{Token, tokens};
 use super::words::{OF_DIRECTION, OFFERED, item_words};
 use super::{Direction, Loss, Span};
 use crate::error::Refusal;
-use crate::units::{QueueLimit, parse_probability, parse_queue, parse_rate, parse_time};
+use crate::units::{
+    QueueLimit, parse_probability, parse_queue, parse_queue_or_zero, parse_rate,
+    parse_rate_or_zero, parse_time,
+};
 use crate::words::{nearest, nearest_help};
 use base::{Duration, Rate};
 use network::{Jitter, QueueConfig, queue};
@@ -204,10 +207,10 @@ impl<'a> Reader<'a> {
 
     fn kind(&mut self, word: &Token, direction: Direction) -> Result<Kind, Refusal> {
         match word.text.as_str() {
-            "rate" => self.range(word, "25mbit", parse_rate).map(Kind::Rate),
+            "rate" => self.range(word, "25mbit", parse_rate, parse_rate_or_zero).map(Kind::Rate),
             "delay" => self.delay(word),
             "loss" => self.loss(word).map(Kind::Loss),
-            "limit" => self.range(word, "100p", parse_queue).map(Kind::Limit),
+            "limit" => self.range(word, "100p", parse_queue, parse_queue_or_zero).map(Kind::Limit),
             "queue" => self.queue(word).map(Kind::Queue),
             "reorder" => self.probability(word).map(Kind::Reorder),
             "duplicate" => self.probability(word).map(Kind::Duplicate),
@@ -275,8 +278,9 @@ impl<'a> Reader<'a> {
         word: &Token,
         example: &str,
         parse: impl Fn(&str) -> Result<T, Refusal>,
+        parse_deviation: impl Fn(&str) -> Result<T, Refusal>,
     ) -> Result<Span<T>, Refusal> {
-        parse_span(self.value(word, example)?, parse)
+        parse_span(self.value(word, example)?, parse, parse_deviation)
     }
 
     /// Turns `kind` and the time after it into a change.

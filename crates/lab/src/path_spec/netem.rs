@@ -17,7 +17,7 @@ const OTHER_DISTRIBUTIONS: [&str; 3] = ["pareto", "paretonormal", "experimental"
 impl Reader<'_> {
     /// `TIME [JITTER [CORR] [distribution NAME] [unordered]]`.
     pub(super) fn delay(&mut self, word: &Token) -> Result<Kind, Refusal> {
-        let delay = self.range(word, "20ms", parse_time)?;
+        let delay = self.range(word, "20ms", parse_time, parse_time)?;
         if let Some(next) = self.peek()
             && matches!(next.text.as_str(), "distribution" | "unordered")
         {
@@ -69,7 +69,7 @@ impl Reader<'_> {
             return self.markov(word);
         }
         self.takes("random");
-        let loss = self.range(word, "1%", parse_probability)?;
+        let loss = self.range(word, "1%", parse_probability, parse_probability)?;
         let Some(next) = self.number() else { return Ok(Loss::Random(loss)) };
         Err(next.refuse(
             format!("`{}` is tc's correlation of losses, which its manual deprecates", next.text),

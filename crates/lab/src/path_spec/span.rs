@@ -96,27 +96,28 @@ fn normal(mean: f64, deviation: f64, most: f64, u: f64) -> f64 {
     (mean + deviation * standard_normal(none + u * (all - none))).clamp(0.0, most)
 }
 
-/// The value of a word, or the distribution that it describes.
+/// The value of a word, or the distribution that it describes. `parse_deviation` reads a standard
+/// deviation, which may be zero.
 pub(super) fn parse_span<T: Copy + PartialOrd>(
     value: &Token,
     parse: impl Fn(&str) -> Result<T, Refusal>,
+    parse_deviation: impl Fn(&str) -> Result<T, Refusal>,
 ) -> Result<Span<T>, Refusal> {
     let text = value.text.as_str();
-    let both = |separator: &str| {
-        let (first, second) = text.split_once(separator)?;
-        let at = first.len() + separator.len();
-        let part = |text, at| parse(text).map_err(|refusal| value.place(refusal.shifted(at)));
-        Some(part(first, 0).and_then(|first| Ok((first, part(second, at)?))))
-    };
-    if let Some(both) = both(PLUS_MINUS) {
-        let (mean, deviation) = both?;
+    let place = |refusal: Refusal, at| value.place(refusal.shifted(at));
+    if let Some((mean, deviation)) = text.split_once(PLUS_MINUS) {
+        let at = mean.len() + PLUS_MINUS.len();
+        let mean = parse(mean).map_err(|refusal| value.place(refusal))?;
+        let deviation = parse_deviation(deviation).map_err(|refusal| place(refusal, at))?;
         order(value, mean, deviation)?;
         return Ok(Span { low: mean, high: mean, deviation: Some(deviation) });
     }
-    let Some(both) = both(TO) else {
+    let Some((low, high)) = text.split_once(TO) else {
         return parse(text).map(Span::fixed).map_err(|refusal| value.place(refusal));
     };
-    let (low, high) = both?;
+    let at = low.len() + TO.len();
+    let low = parse(low).map_err(|refusal| value.place(refusal))?;
+    let high = parse(high).map_err(|refusal| place(refusal, at))?;
     if order(value, low, high)? == Ordering::Greater {
         let help = match text.split_once(TO) {
             Some((low, high)) if has_unit(high) && !has_unit(low) => {
@@ -169,7 +170,7 @@ impl fmt::Display for Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{parse_probability, parse_queue, parse_time};
+    use crate::units::{parse_probability, parse_queue, parse_queue_or_zero, parse_time};
     use base::Duration;
 
     fn word(text: &str) -> Token {
@@ -200,31 +201,36 @@ mod tests {
         assert!(losses.into_iter().all(|loss| (0.0..=1.0).contains(&loss)));
     }
 
+    fn queue(text: &str) -> Result<Span<QueueLimit>, Refusal> {
+        parse_span(&word(text), parse_queue, parse_queue_or_zero)
+    }
+
     #[test]
     fn values_are_read_and_shown() {
         let shown = |text: &str| {
-            parse_span(&word(text), parse_time).map(|span| span.show(|time| time.to_string()))
+            parse_span(&word(text), parse_time, parse_time)
+                .map(|span| span.show(|time| time.to_string()))
         };
         for text in ["20ms", "20ms..25ms", "20ms+-5ms"] {
             assert_eq!(shown(text).as_deref(), Ok(text));
         }
         assert_eq!(shown("20ms..20ms").as_deref(), Ok("20ms"));
-        let loss = parse_span(&word("1%+-0.5%"), parse_probability).unwrap();
+        let loss = parse_span(&word("1%+-0.5%"), parse_probability, parse_probability).unwrap();
         assert_eq!((loss.low, loss.high, loss.deviation), (0.01, 0.01, Some(0.005)));
         assert!(loss.is_drawn());
-        let limits = parse_span(&word("50p..100p"), parse_queue).map(Limits).unwrap();
+        let limits = queue("50p..100p").map(Limits).unwrap();
         assert_eq!(limits.to_string(), "50p..100p");
     }
 
     #[test]
     fn bad_values_are_refused_where_they_are() {
-        let refused = |text: &str| parse_span(&word(text), parse_time).unwrap_err();
+        let refused = |text: &str| parse_span(&word(text), parse_time, parse_time).unwrap_err();
         assert_eq!(refused("25ms..20ms").help, "write the smaller one first: `20ms..25ms`");
         assert_eq!(refused("20ms..25").span, 13..15);
         assert_eq!(refused("20ms+-5").span, 13..14);
         assert_eq!(refused("20..25ms").span, 7..9);
         assert!(refused("20ms..").problem.contains("a number is missing"));
-        let kinds = parse_span(&word("50p..64KiB"), parse_queue).unwrap_err();
+        let kinds = queue("50p..64KiB").unwrap_err();
         assert_eq!(kinds.problem, "`50p..64KiB` has values of two kinds");
     }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::error::Given;
 use network::{Capacity, LinkChange, LossConfig};
 use proptest::prelude::*;
+use simulator::PathSetup;
 
 fn path(text: &str) -> PathSpec {
     match PathSpec::parse(&Given::argument("--path", text)) {
@@ -94,6 +95,20 @@ fn values_drawn_for_each_repetition_are_understood() {
     });
     let limits: Vec<u32> = limits.collect();
     assert_eq!((limits.iter().min(), limits.iter().max()), (Some(&50), Some(&100)));
+}
+
+/// Regression: a rate or a queue with a deviation of zero was refused as one of zero.
+#[test]
+fn deviation_of_zero_leaves_the_mean() {
+    let text = "rate 5mbit+-0bit delay 20ms+-0ms limit 100p+-0p";
+    let drawn = path(&format!("p={text}"));
+    assert_eq!(drawn.to_string(), text);
+    let fixed = path("p=rate 5mbit delay 20ms limit 100p").draw(1, 7);
+    let link = |setup: PathSetup| format!("{:?}", setup.down);
+    assert_eq!(link(drawn.draw(1, 7)), link(fixed));
+    refused_with("p=rate 0mbit+-1mbit", &["a rate of zero"]);
+    refused_with("p=rate 5mbit limit 0p+-1p", &["a queue of `0p`"]);
+    refused_with("p=rate 5mbit limit 10p+-0", &["a queue length without a unit"]);
 }
 
 #[test]
