@@ -239,9 +239,9 @@ impl<'a> Reader<'a> {
     fn queue(&mut self, word: &Token) -> Result<QueueConfig, Refusal> {
         let name = self.value(word, "droptail")?;
         if name.text == "red" {
-            let min = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-            let max = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
-            let p = self.value(word, "red MIN MAX P, such as red 20p 60p 10%")?;
+            let min = self.value(word, "red 20p 60p 10%")?;
+            let max = self.value(word, "red 20p 60p 10%")?;
+            let p = self.value(word, "red 20p 60p 10%")?;
             return red(min, max, p);
         }
         QueueConfig::by_name(&name.text).ok_or_else(|| {
