@@ -141,8 +141,8 @@ pub(crate) fn fit_for_emulation(scenario: Scenario) -> Result<Scenario, InputErr
     if let Some(path) = scenario.paths.iter().find(boxed) {
         let problem =
             format!("path `{}`: middleboxes are not available on emulated links yet", path.name);
-        let help = "leave `strip`, `nat`, `promotion` and `rewrite` out, or simulate them: \
-                    `anabranch compare`";
+        let help = "leave `strip`, `nat`, `promotion`, `rewrite` and `proxy` out, or simulate \
+                    them: `anabranch compare`";
         return Err(InputError::at("--path", problem, help));
     }
     if let Some(word) = scenario.simulated_only() {
