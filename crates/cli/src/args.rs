@@ -226,17 +226,18 @@ impl CompareArgs {
             no_color: on(self.no_color, Key::NoColor),
             ..self.clone()
         };
-        let refuse = |key, problem, help| Err(InputError::at(key, problem, help));
         if args.csv && args.out.is_none() {
-            return refuse("csv", "`csv` without a folder to write to", "add `out = \"results\"`");
+            let problem = "`csv` without a folder to write to";
+            return Err(file.refusal(Key::Csv, problem, "add `out = \"results\"`"));
         }
         if args.quiet && args.verbose {
-            return refuse("quiet", "both `quiet` and `verbose`", "keep one of them");
+            let problem = "both `quiet` and `verbose`";
+            return Err(file.refusal(Key::Quiet, problem, "keep one of them"));
         }
         for (other, name) in [(args.json, "json"), (args.wide, "wide")] {
             if args.markdown && other {
                 let problem = format!("both `markdown` and `{name}`");
-                return Err(InputError::at("markdown", problem, "keep one of them"));
+                return Err(file.refusal(Key::Markdown, problem, "keep one of them"));
             }
         }
         Ok(args)

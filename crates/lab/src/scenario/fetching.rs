@@ -116,7 +116,7 @@ pub(super) fn check_unused(options: &Options) -> Result<(), InputError> {
         return Err(given.refuse_whole(PROBLEM, HELP));
     }
     match options.switch(Key::PerHost) {
-        Some(true) => Err(InputError::at("--per-host", PROBLEM, HELP)),
+        Some(true) => Err(options.refusal(Key::PerHost, PROBLEM, HELP)),
         _ => Ok(()),
     }
 }

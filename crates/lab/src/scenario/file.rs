@@ -146,7 +146,11 @@ impl Reader<'_> {
             return Err(self.refuse(key.span(), problem, help));
         };
         match option.row().takes {
-            Takes::Switch => to.set_switch(option, self.yes_or_no(key, value)?),
+            Takes::Switch => {
+                let on = self.yes_or_no(key, value)?;
+                let given = Given::in_file(self.file, value.span(), &on.to_string());
+                to.set_switch_in_file(option, on, given);
+            }
             Takes::Text => to.set_texts(option, vec![self.text(key, value)?]),
             Takes::List => {
                 let texts = self.list(key, value)?;

@@ -36,7 +36,8 @@ pub struct Options {
 /// Value of an option.
 #[derive(Clone, Debug)]
 enum Said {
-    Switch(bool),
+    /// On or off, and the value in the file that it is from.
+    Switch(bool, Option<Given>),
     /// One text, or the parts of a list.
     Texts(Vec<Given>),
     Described(Vec<PathOption>),
@@ -121,7 +122,7 @@ impl Options {
     /// Sets `key` to `given`, or adds it if the option is repeatable.
     pub fn add(&mut self, key: Key, given: Given) {
         let said = match (key.row().takes, self.said.remove(&key)) {
-            (Takes::Switch, _) => Said::Switch(true),
+            (Takes::Switch, _) => Said::Switch(true, None),
             (Takes::Described, Some(Said::Described(mut all))) => {
                 all.push(PathOption::Whole(given));
                 Said::Described(all)
@@ -138,7 +139,12 @@ impl Options {
 
     /// Switches `key` on or off.
     pub fn set_switch(&mut self, key: Key, on: bool) {
-        self.said.insert(key, Said::Switch(on));
+        self.said.insert(key, Said::Switch(on, None));
+    }
+
+    /// The same, as this value of a file says.
+    pub(super) fn set_switch_in_file(&mut self, key: Key, on: bool, given: Given) {
+        self.said.insert(key, Said::Switch(on, Some(given)));
     }
 
     /// Sets `key` to these texts; without any, the option is not given.
@@ -170,8 +176,25 @@ impl Options {
     /// Whether `key` is on or off; `None` if not given.
     pub fn switch(&self, key: Key) -> Option<bool> {
         match self.said.get(&key) {
-            Some(Said::Switch(on)) => Some(*on),
+            Some(Said::Switch(on, _)) => Some(*on),
             _ => None,
+        }
+    }
+
+    /// The message for a refusal of `key`, at the place where it was given.
+    pub fn refusal(
+        &self,
+        key: Key,
+        problem: impl Into<String>,
+        help: impl Into<String>,
+    ) -> InputError {
+        let given = match self.said.get(&key) {
+            Some(Said::Switch(_, given)) => given.as_ref(),
+            _ => self.text(key),
+        };
+        match given {
+            Some(given) => given.refuse_whole(problem, help),
+            None => InputError::at(&key.row().option(), problem, help),
         }
     }
 
@@ -435,7 +458,7 @@ impl Options {
         if !self.switch(Key::SimultaneousSyn).unwrap_or(false) {
             return Ok(false);
         }
-        let refuse = |problem, help| Err(InputError::at("--simultaneous-syn", problem, help));
+        let refuse = |problem, help| Err(self.refusal(Key::SimultaneousSyn, problem, help));
         let meshes = |kind: &PathManagerKind| matches!(kind, PathManagerKind::Fullmesh { .. });
         if !chosen.protocols.contains(&Protocol::Mptcp) {
             return refuse(

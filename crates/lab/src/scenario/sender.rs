@@ -122,15 +122,15 @@ pub(super) fn resolve(
         },
     };
     let of_tcp = [
-        ("--ssthresh", found.ssthresh_segs != usual.ssthresh_segs),
-        ("--pacing", found.pacing != usual.pacing),
-        ("--hystart", found.hystart != usual.hystart),
+        (Key::Ssthresh, found.ssthresh_segs != usual.ssthresh_segs),
+        (Key::Pacing, found.pacing != usual.pacing),
+        (Key::Hystart, found.hystart != usual.hystart),
     ];
     match of_tcp.iter().find(|(_, is_own)| *is_own) {
-        Some((name, _)) if protocols.iter().all(|of| of.is_sctp() || *of == Protocol::Udp) => {
+        Some((key, _)) if protocols.iter().all(|of| of.is_sctp() || *of == Protocol::Udp) => {
             let problem = "this option is of tcp and mptcp, and neither is compared";
             let help = "leave it out, or add `tcp` to the protocols";
-            Err(InputError::at(name, problem, help))
+            Err(options.refusal(*key, problem, help))
         }
         _ => Ok(found),
     }

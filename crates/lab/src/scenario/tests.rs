@@ -49,6 +49,20 @@ pub(super) fn refused(said: &[(Key, &str)], parts: &[&str]) {
 
 const SHORT: &str = "traffic = \"bulk:4MiB\"\n[path]\nwlan = \"profile wlan\"\n";
 
+/// Regression: the message had the option of the command line, and neither file nor line.
+#[test]
+fn refused_switch_of_a_file_is_at_its_line() {
+    for (key, place) in [
+        ("per-host = true", "study.toml:1:12: this option is for fetching pages"),
+        ("pacing = true\nprotocols = \"sctp\"", "study.toml:1:10: this option is of tcp and mptcp"),
+        ("hystart = \"off\"\nprotocols = \"sctp\"", "study.toml:1:12: this option is of tcp"),
+        ("simultaneous-syn = true", "study.toml:1:20: this option needs several paths"),
+    ] {
+        refused_with(&format!("{key}\n{SHORT}"), &[place]);
+    }
+    refused(&[(Key::PerHost, ""), (Key::Runs, "1")], &["--per-host: this option"]);
+}
+
 #[test]
 fn defaults_are_those_of_the_interface() {
     let scenario = scenario(SHORT);

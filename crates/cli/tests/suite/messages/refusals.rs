@@ -223,6 +223,8 @@ fn scenario_files() {
         "traffic = \"video\"\n[path]\nwlan = \"rate 25mbps\"\n",
         "traffic = \"video\"\n[path.wlan]\nrat = \"25mbit\"\n",
         "traffic = \"video\"\n[path.wlan]\nuplink = \"25mbit\"\n",
+        "traffic = \"video\"\nper-host = true\n[path]\nwlan = \"profile wlan\"\n",
+        "traffic = \"video\"\nsimultaneous-syn = true\n[path]\nwlan = \"profile wlan\"\n",
         "traffic = \"video\"\ncsv = true\n[path]\nwlan = \"profile wlan\"\n",
         "traffic = \"video\"\nquiet = true\nverbose = true\n[path]\nwlan = \"profile wlan\"\n",
         "traffic = \"video\"\nmarkdown = true\njson = true\n[path]\nwlan = \"profile wlan\"\n",
