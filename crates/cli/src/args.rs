@@ -168,7 +168,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "DIR", env = "ANABRANCH_OUT", hide_env = true)]
     pub out: Option<String>,
     /// Also write runs.csv and summary.csv (one row per variant) to the folder of --out
-    #[arg(long, requires = "out")]
+    // The folder may be that of a scenario file: `with_output` refuses a study without one.
+    #[arg(long)]
     pub csv: bool,
     /// Write the packets of every variant's first repetition to a folder, one file as seen by the
     /// sender and one as seen by the receiver, for Wireshark and `anabranch analyze`
@@ -228,7 +229,8 @@ impl CompareArgs {
         };
         if args.csv && args.out.is_none() {
             let problem = "`csv` without a folder to write to";
-            return Err(file.refusal(Key::Csv, problem, "add `out = \"results\"`"));
+            let help = "name the folder: `--out results`, or `out = \"results\"` in the file";
+            return Err(file.refusal(Key::Csv, problem, help));
         }
         if args.quiet && args.verbose {
             let problem = "both `quiet` and `verbose`";

@@ -164,6 +164,18 @@ fn csv_without_a_folder_is_refused() {
     assert!(stderr(&output).contains("--out"), "{}", stderr(&output));
 }
 
+/// Regression: `--csv` was refused beside a scenario file that names the folder.
+#[test]
+fn csv_goes_to_the_folder_of_the_scenario_file() {
+    let scratch = Scratch::new("csv-out-of-a-file");
+    let out = scratch.path("results");
+    let text = "traffic = \"bulk:1kB\"\nruns = 2\nout = \"results\"\n[path]\na = \"rate 5mbit\"\n";
+    let file = scratch.file("study.toml", text);
+    succeeds(&["compare", &file, "--csv"]);
+    let runs = std::fs::read_to_string(format!("{out}/runs.csv")).expect("it is written");
+    assert_eq!(runs.lines().count(), 3, "{runs}");
+}
+
 /// The study with a file size limit of `blocks` times 512 or 1024 bytes, to simulate a full disk.
 #[cfg(unix)]
 fn with_small_files(blocks: u32, arguments: &[&str]) -> std::process::Output {
