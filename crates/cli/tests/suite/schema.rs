@@ -99,6 +99,8 @@ fn forms_that_the_documents_have_fit_the_schema_and_are_read() {
             "b = \"wlan\"",
         ),
         ("matters = 0.1\npath-noise = 0", ""),
+        ("ssthresh = 65536", ""),
+        ("ssthresh = \"65536\"", ""),
         ("traffic = \"web:wikipedia\"\ntls = 1.3", ""),
         (
             "",

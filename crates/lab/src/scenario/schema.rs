@@ -440,6 +440,14 @@ pub(super) fn whole_number(_: &mut SchemaGenerator) -> Schema {
     number(0, u64::MAX, "")
 }
 
+/// Bytes as a number, or a size or segments as a text.
+pub(super) fn threshold(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"anyOf": [
+        {"type": "integer", "minimum": 1},
+        {"type": "string", "pattern": "^(none|[0-9.]+ ?[a-zA-Z]*)$"}
+    ]})
+}
+
 pub(super) fn runs(_: &mut SchemaGenerator) -> Schema {
     number(1, super::values::MOST_RUNS, "|auto")
 }

@@ -6,7 +6,7 @@
 use super::Options;
 use super::flow::FlowSpec;
 use super::row::{Counts, OptionRow, switch, text};
-use super::schema::Pattern::Regex;
+use super::schema::{self, Pattern::Of, Pattern::Regex};
 use super::show::quoted;
 use super::table::Key;
 use crate::error::{Given, InputError};
@@ -30,7 +30,7 @@ pub(super) const SSTHRESH: OptionRow = text(
     "Initial slow-start threshold of tcp and mptcp, in bytes or segments, such as 64KiB or \
      45p; none: infinite [default: none]",
 )
-.pattern(Regex(r"^(none|[0-9.]+ ?[a-zA-Z]+)$"))
+.pattern(Of(schema::threshold))
 .shown(|s| s.ends.sender.shown_ssthresh().map(|text| quoted(&text)))
 .counts(Counts::StudyKey, "64KiB");
 
