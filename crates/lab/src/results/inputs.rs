@@ -7,6 +7,7 @@
 
 use super::folder::{ResultFolder, write_file};
 use crate::built_in;
+use crate::error::Given;
 use crate::path_spec::with_copies;
 use crate::scenario::{InputFile, Key, Options, PathOption, Scenario};
 use crate::web_page::NAMED_PAGES;
@@ -27,6 +28,8 @@ const LARGEST: u64 = 4 << 20;
 const TOO_LARGE: &str = "not copied: larger than 4 MiB";
 const NOT_OURS: &str = "not copied: from the folder of data, whose licence may forbid it";
 const WITH_OTHER: &str = "not copied, like the recording of the other direction";
+/// Models of traffic that name a file.
+const MODELS_OF_FILES: [&str; 4] = ["web", "game", "table", "pcap"];
 
 /// An input of a study.
 #[derive(Clone, PartialEq, Debug)]
@@ -298,17 +301,33 @@ pub fn use_copies(options: &mut Options, folder: &str) -> Vec<String> {
             }
         }
     }
-    let page = options.text(Key::Traffic).and_then(|given| {
-        let file = given.text.strip_prefix("web:")?;
-        let is_model = NAMED_PAGES.iter().any(|named| named.name == file);
-        let is_named = is_model || built_in::page(file).is_some();
-        let place = given.folder().map_or_else(|| file.into(), |folder| folder.join(file));
-        (!is_named && !place.exists()).then_some(place)
-    });
-    if let Some(copy) = page.and_then(|gone| find(&gone)) {
-        *options = std::mem::take(options).with(Key::Traffic, &format!("web:{copy}"));
+    let traffic = options.text(Key::Traffic).and_then(|given| traffic_of_copy(given, &mut find));
+    if let Some(traffic) = traffic {
+        *options = std::mem::take(options).with(Key::Traffic, &traffic);
     }
     notes
+}
+
+/// The words of traffic from a file that is gone, with the copy that `find` has of it.
+fn traffic_of_copy(
+    given: &Given,
+    find: &mut impl FnMut(&Path) -> Option<String>,
+) -> Option<String> {
+    let (model, value) = given.text.split_once(':')?;
+    let word = MODELS_OF_FILES.into_iter().find(|word| word.eq_ignore_ascii_case(model))?;
+    let is_model = || NAMED_PAGES.iter().any(|named| named.name == value);
+    if word == "web" && (is_model() || built_in::page(value).is_some()) {
+        return None;
+    }
+    let place = |file: &str| given.folder().map_or_else(|| file.into(), |folder| folder.join(file));
+    // The name of the file ends at the last colon, or has it.
+    let end = value.rfind(':').unwrap_or(value.len());
+    let names = [(value, ""), value.split_at(end)];
+    if names.iter().any(|(file, _)| place(file).exists()) {
+        return None;
+    }
+    let copied = |(file, rest)| Some(format!("{word}:{}{rest}", find(&place(file))?));
+    names.into_iter().find_map(copied)
 }
 
 /// The name of a file that does not exist, without links in the name of its folder.
@@ -340,6 +359,11 @@ mod tests {
 
     const TRACE: &str = "0.0 4.5\n1.0 5.5\n2.0 3.5\n";
     const PAGE: &str = r#"{"html_bytes": 4000, "object_bytes": [3000]}"#;
+
+    const HAR: &str = r#"{"log": {"entries": [{"startedDateTime": "2020-01-01T00:00:00.000Z",
+        "time": 50, "request": {"method": "GET", "url": "http://a.example/"},
+        "response": {"status": 200, "bodySize": 4000, "content": {"size": 4000}},
+        "timings": {"send": 0, "wait": 40, "receive": 10}}]}}"#;
 
     /// A folder with inputs, and one for results, removed at the end.
     struct Place(PathBuf);
@@ -410,6 +434,39 @@ mod tests {
         assert_eq!(hex(&stored.study_key()), hex(&scenario.study_key()));
         assert_eq!(folder.scenario_toml(&stored).unwrap(), toml);
         assert_eq!(index(), before);
+    }
+
+    /// Regression: only pages were looked for in the folder, and of these none with a view.
+    #[test]
+    fn traffic_of_a_file_that_is_gone_comes_from_its_copy() {
+        let turns = "0.0,up,100\n0.1,down,5000\n";
+        for (name, content, words) in [
+            ("turns.csv", turns, "table:FILE"),
+            ("turns.csv", turns, "TABLE:FILE:paced"),
+            ("turns.csv", turns, "game:FILE"),
+            ("turns.csv", turns, "game:FILE:message=1000"),
+            ("a:b.csv", turns, "table:FILE"),
+            ("page.har", HAR, "web:FILE:all"),
+        ] {
+            let place = Place::new(&words.replace(':', "-"));
+            let file = place.0.join("given").join(name);
+            fs::write(&file, content).unwrap();
+            let options = || {
+                let traffic = words.replace("FILE", &file.display().to_string());
+                Options::default().with(Key::Path, "a=rate 5mbit").with(Key::Traffic, &traffic)
+            };
+            let scenario = options().resolve().unwrap_or_else(|why| panic!("{words}: {why}"));
+            let folder = place.results();
+            folder.keep_inputs(&scenario, false).unwrap();
+            let results = folder.path().display().to_string();
+            let mut present = options();
+            assert_eq!(use_copies(&mut present, &results), [""; 0], "{words}");
+            fs::remove_file(&file).unwrap();
+            let mut gone = options();
+            assert_eq!(use_copies(&mut gone, &results).len(), 1, "{words}");
+            let again = gone.resolve().unwrap_or_else(|why| panic!("{words}: {why}"));
+            assert_eq!(hex(&again.study_key()), hex(&scenario.study_key()), "{words}");
+        }
     }
 
     #[test]
