@@ -484,7 +484,7 @@ impl Connection {
         interface: InterfaceId,
         change: AddressChange,
     ) {
-        self.subflows.set_link_down(ip, change == AddressChange::Down);
+        self.subflows.set_link_down(interface, change == AddressChange::Down);
         let addresses = self.management.addresses_mut();
         match change {
             AddressChange::Up => {

@@ -11,7 +11,7 @@ use crate::multipath::{PathAccount, Sender};
 use crate::recovery::Space;
 use crate::scheduler::PathSet;
 use crate::tcp::subflow::Tuple;
-use base::{Context, Instant, PathId};
+use base::{Context, Instant, InterfaceId, PathId};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::{Index, IndexMut};
 use wire::mptcp::{Mapping, MptcpOption, MptcpOptions};
@@ -436,10 +436,10 @@ impl Subflows {
         }
     }
 
-    /// The link of the interface with address `ip` went down or came up.
-    pub fn set_link_down(&mut self, ip: IpAddr, down: bool) {
-        let from = |entry: &&mut SubflowEntry| entry.tcp.tuple().local.ip() == ip;
-        for entry in self.entries.iter_mut().filter(from) {
+    /// The link of an interface went down or came up. A subflow may have the address of another
+    /// one: a server has the same for all subflows of a client that knows no other.
+    pub fn set_link_down(&mut self, interface: InterfaceId, down: bool) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.interface == interface) {
             entry.tcp.set_link_down(down);
         }
     }

@@ -254,11 +254,11 @@ impl Endpoint for Connection {
     fn on_addresses(
         &mut self,
         _cx: &mut Context<'_>,
-        addresses: &[IpAddr],
-        _interface: InterfaceId,
+        _addresses: &[IpAddr],
+        interface: InterfaceId,
         change: AddressChange,
     ) -> bool {
-        if addresses.contains(&self.subflow.tuple().local.ip()) {
+        if interface == self.interface {
             self.subflow.set_link_down(change == AddressChange::Down);
         }
         false

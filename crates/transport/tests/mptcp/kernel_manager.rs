@@ -123,3 +123,23 @@ fn subflow_on_a_link_that_is_down_reduces_its_window_and_stays() {
     pair.transfer(1_500_000, 0);
     assert_eq!(states(&pair), [open, open]);
 }
+
+/// The client knows one address of the server, which so has it on both paths: only what leaves
+/// through the device without a carrier is dropped.
+#[test]
+fn link_that_is_down_concerns_the_subflows_that_leave_through_it() {
+    let hosts: [Host<'_>; 2] = [(&[(1, SUBFLOW)], (2, 0)), (&[], (2, 0))];
+    let [client, server] =
+        [Side::Client, Side::Server].map(|side| config(side, hosts[side as usize]));
+    let mut pair = Pair::new(&[Path::ms(15), Path::ms(15)], client, server);
+    pair.finish = false;
+    pair.transfer(1, 50_000);
+    pair.await_subflows(2);
+    pair.transfer(1, 500_000);
+    pair.interface(Side::Server, 0, InterfaceEvent::Down);
+    pair.ends[1].to_write = 1_000_000;
+    pair.pass(Duration::from_millis(5));
+    let info = pair.info(Side::Server);
+    let states: Vec<_> = info.paths.iter().map(|path| path.tcp.ca_state).collect();
+    assert_eq!(states, [CaState::Cwr, CaState::Open]);
+}
