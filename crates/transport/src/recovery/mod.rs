@@ -25,4 +25,4 @@ pub(crate) use rtt::{MinRttFilter, RttEstimator};
 pub(crate) use scoreboard::{PlainRun, Scoreboard, SentSegment};
 pub(crate) use shared_drs::{Reception, SharedBuffer, Space};
 pub(crate) use sndbuf::{SendBufferTuning, sent_truesize};
-pub(crate) use tlp::{PtoInput, Tlp, TlpAck, TlpOutcome, TlpRule, pto};
+pub(crate) use tlp::{LINUX_SLACK, PtoInput, Tlp, TlpAck, TlpOutcome, TlpRule, pto};

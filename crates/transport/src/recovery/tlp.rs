@@ -10,7 +10,7 @@ const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
 /// The probe time-out before the first RTT sample.
 const PTO_WITHOUT_RTT: Duration = Duration::from_secs(1);
 /// Linux adds this to every probe time-out with more than one segment in flight.
-const LINUX_SLACK: Duration = Duration::from_millis(2);
+pub(crate) const LINUX_SLACK: Duration = Duration::from_millis(2);
 /// Smallest probe time-out of Linux before 4.13.
 const PAPERS_MIN_PTO: Duration = Duration::from_millis(10);
 

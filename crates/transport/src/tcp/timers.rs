@@ -55,6 +55,12 @@ impl TimerWheel {
         TimerWheel { kind: Wheel::Cascading, ..self }.expiry(now, span)
     }
 
+    /// The last tick (Linux `jiffies`).
+    fn last_tick(self, now: Instant) -> Instant {
+        let left_over = now.as_nanos().checked_rem(u64::from(self.tick)).unwrap_or(0);
+        Instant::from_nanos(now.as_nanos() - left_over)
+    }
+
     /// When it fires a timer that is set at `now` for `span`.
     pub(crate) fn expiry(self, now: Instant, span: Duration) -> Instant {
         /// Slots of a level that count for the distance.
@@ -188,6 +194,17 @@ impl Timers {
     /// When the timer in the shared slot is due; the wheel may fire it later.
     pub(crate) fn retransmit_at(&self) -> Option<Instant> {
         self.retransmit.map(|(_, alarm)| self.wheel.due(alarm.set_at, alarm.span))
+    }
+
+    /// Time until the timer in the shared slot is due, in whole ticks (Linux
+    /// `mptcp_timeout_from_subflow`).
+    pub(crate) fn retransmit_in(&self, now: Instant) -> Option<Duration> {
+        self.retransmit_at().map(|at| at - self.wheel.last_tick(now))
+    }
+
+    /// The same of one that would be set now for `span`.
+    pub(crate) fn ticks_of(&self, now: Instant, span: Duration) -> Duration {
+        self.wheel.due(now, span) - self.wheel.last_tick(now)
     }
 
     /// Takes the timer in the shared slot if it is due.
@@ -360,6 +377,19 @@ mod tests {
         }
         let (now, span) = (Instant::from_micros(1), Duration::from_micros(5));
         assert_eq!(TimerWheel::with_slots(Duration::ZERO).expiry(now, span), now + span);
+    }
+
+    /// Regression: the time was counted from now, up to a tick too short. Set at tick 1 for three.
+    #[test]
+    fn time_left_is_counted_in_ticks() {
+        let mut timers = Timers::new(TimerWheel::with_slots(Duration::from_millis(4)));
+        timers.set_retransmit(Retransmit::Rto, Instant::from_millis(7), Duration::from_millis(9));
+        let left = timers.retransmit_in(Instant::from_micros(10_900));
+        assert_eq!(left, Some(Duration::from_millis(8)), "of tick 2");
+        let span = Duration::from_millis(9);
+        assert_eq!(timers.ticks_of(Instant::from_millis(7), span), Duration::from_millis(12));
+        let timers = Timers::new(TimerWheel::with_slots(Duration::ZERO));
+        assert_eq!(timers.ticks_of(Instant::from_millis(7), span), span);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use super::{Due, Subflow};
 use crate::congestion::Controller;
-use crate::recovery::{Reception, Space};
+use crate::recovery::{LINUX_SLACK, Reception, Space};
 use crate::scheduler::{LossPhase, PathState, PathView};
 use crate::socket::SocketError;
 use crate::tcp::multipath::Multipath;
@@ -395,16 +395,16 @@ impl Subflow {
     /// `counts_unsent` queued data count as sent: two round trips to a probe, or the time-out for a
     /// single segment.
     pub fn retransmission_in(&self, now: Instant, counts_unsent: bool) -> Option<Duration> {
-        let running = self.timers.retransmit_at().map(|at| at - now);
+        let running = self.timers.retransmit_in(now);
         if !counts_unsent {
             return running;
         }
         let queued = match self.tx.unsent() {
             0 => None,
-            unsent if unsent > u64::from(self.tx.mss()) => Some(self.rtt.srtt() * 2),
+            unsent if unsent > u64::from(self.tx.mss()) => Some(self.rtt.srtt() * 2 + LINUX_SLACK),
             _ => Some(self.rtt.rto()),
         };
-        running.max(queued)
+        running.max(queued.map(|span| self.timers.ticks_of(now, span)))
     }
 
     /// Payload of a full segment.
