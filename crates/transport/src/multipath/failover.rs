@@ -14,10 +14,11 @@
 //!   left to a timer of a path not under suspicion when new data were last dispatched, or 200 ms;
 //!   the kernel's timer wheel makes it up to 32 ms longer, and with that more often long enough
 //!   for the other path to come to rest.
-//!   That suits the kernel's own scheduler. Others copy a head that is late, whose acknowledgement
-//!   starts the interval anew, so that it would never expire while copies deliver a failed path's
-//!   data one by one: with them a time-out sends the path's data elsewhere, as with `rto`,
-//!   though the path has not failed.
+//!   That suits the kernel's own scheduler, with which all data that are not acknowledged go again
+//!   when a path fails, wherever they are (`__mptcp_retransmit_pending_data`). Others copy a head
+//!   that is late, whose acknowledgement starts the interval anew, so that it would never expire
+//!   while copies deliver a failed path's data one by one: with them a time-out sends the path's
+//!   data elsewhere, as with `rto`, though the path has not failed.
 //! - `probe`: at the time-out, or before it if a tail loss probe (RFC 8985 s7) stays unanswered
 //!   for a round trip with its variation, `srtt + max(4 mdev, 50 ms)`, while another path works.
 //!   A failed path is sent keep-alive segments, after a second at first, then after a quarter of
@@ -241,10 +242,10 @@ impl Watch {
         }
     }
 
-    /// It works again.
+    /// It works again. Its intervals are counted on (Linux `mptcp_subflow_set_active`), until the
+    /// next one ends.
     pub(super) const fn restore(&mut self) {
         self.failed = false;
-        self.count = 0;
         self.keep_alive_at = Instant::FAR_FUTURE;
     }
 
@@ -317,6 +318,20 @@ mod tests {
         assert_eq!([(); 5].map(|()| watch.count_interval()), [1, 2, 3, 4, 5]);
         watch.on_arrival(Instant::from_millis(1));
         assert_eq!([(); 3].map(|()| watch.count_interval()), [0, 1, 2]);
+    }
+
+    /// Regression: the timer of a path that works again counted at once.
+    #[test]
+    fn path_that_works_again_is_trusted_after_the_next_interval() {
+        let mut watch = Watch::default();
+        (0..5).for_each(|_| _ = watch.count_interval());
+        watch.fail(Instant::from_millis(1), 0, false);
+        watch.on_arrival(Instant::from_millis(2));
+        assert_eq!(watch.judge_by_staleness(Signs::default(), true), Verdict::Restored);
+        watch.restore();
+        assert!(!watch.is_failed() && !watch.is_trusted() && !watch.is_lively());
+        watch.count_interval();
+        assert!(watch.is_trusted() && watch.is_lively() && !watch.is_stale());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::data_timer::MIN_INTERVAL;
 use super::failover::{Failover, PROBE_SLACK, Signs, Verdict};
-use super::paths::{Paths, Prompt};
+use super::paths::{Paths, Progress, Prompt};
 use super::sender::{Sender, path_id};
 use crate::buffer::FRAGMENT_BYTES;
 use crate::scheduler::{PathChange, PathView, Scheduler, What};
@@ -61,6 +61,9 @@ impl Sender {
         let una = paths.progress(path).una;
         self.state_mut(path).watch.fail(now, una, keeps_alive);
         self.on_watch_changed();
+        if self.resends_all(paths) {
+            self.queue.reinject_all();
+        }
         self.on_path_state(paths, path);
     }
 
@@ -290,26 +293,39 @@ impl Sender {
     /// the data (Linux `mptcp_subflow_get_retrans`).
     fn on_stale_interval(&mut self, cx: &Context<'_>, paths: &impl Paths) -> Option<PathId> {
         let mut least_count = u8::MAX;
-        let usable = || (0..paths.count()).map(path_id).filter(|id| paths.is_usable(*id));
-        for path in usable().filter(|id| paths.progress(*id).has_outstanding) {
-            least_count = least_count.min(self.state_mut(path).watch.count_interval());
-            self.check_stale(cx.now, paths, path);
+        let (mut active, mut backup) = (None, None);
+        let mut moves = false;
+        for path in (0..paths.count()).map(path_id).filter(|id| paths.is_usable(*id)) {
+            let Progress { has_outstanding, is_backup, .. } = paths.progress(path);
+            if has_outstanding || (moves && !self.is_failed(path)) {
+                least_count = least_count.min(self.state_mut(path).watch.count_interval());
+                moves |= self.check_stale(cx.now, paths, path);
+            } else if is_backup {
+                backup = backup.or(Some(path));
+            } else {
+                active = active.or(Some(path));
+            }
         }
-        let idle = || usable().filter(|id| !paths.progress(*id).has_outstanding);
-        let active = idle().find(|id| !paths.progress(*id).is_backup);
-        active.or_else(|| idle().next().filter(|_| least_count > 1))
+        active.or_else(|| backup.filter(|_| least_count > 1))
     }
 
     /// Fail a path that was silent for too long, if another one is not (Linux
-    /// `mptcp_pm_nl_subflow_chk_stale`).
-    fn check_stale(&mut self, now: Instant, paths: &impl Paths, path: PathId) {
+    /// `mptcp_pm_nl_subflow_chk_stale`). Returns whether data go to other paths at once.
+    fn check_stale(&mut self, now: Instant, paths: &impl Paths, path: PathId) -> bool {
         if !self.state(path).watch.is_stale() {
-            return;
+            return false;
         }
         let mut others = (0..paths.count()).map(path_id).filter(|id| *id != path);
-        if others.any(|id| paths.is_usable(id) && self.state(id).watch.is_lively()) {
+        let fails = others.any(|id| paths.is_usable(id) && self.state(id).watch.is_lively());
+        if fails {
             self.fail(now, paths, path);
         }
+        fails && self.resends_all(paths) && self.queue.has_reinjections()
+    }
+
+    /// When a path fails all data go again, as in Linux.
+    fn resends_all(&self, paths: &impl Paths) -> bool {
+        self.is_stale_rule() && self.scheduler.leaves_timeouts() && paths.accepts_copies()
     }
 
     /// The head of the data again, on the path found for it: what the fragment of the send queue

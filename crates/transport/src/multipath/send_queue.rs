@@ -391,6 +391,15 @@ impl SendQueue {
         }
     }
 
+    /// Everything that was passed to a path and is not acknowledged is passed to one again,
+    /// wherever it is (Linux `__mptcp_retransmit_pending_data`).
+    pub(super) fn reinject_all(&mut self) {
+        for segment in &mut self.segments {
+            segment.paths = PathSet::EMPTY;
+            self.reinject.insert(segment.offset.max(self.una)..segment.end());
+        }
+    }
+
     /// A path left: its number may be given to another one.
     pub(super) fn forget_path(&mut self, path: PathId) {
         for segment in &mut self.segments {

@@ -198,6 +198,30 @@ fn stale_path_fails_after_five_silent_intervals() {
     assert!(bench.sender.is_failed(FAST));
     let once = heads.iter().eq(&[Range { start: 0, end: 4000 }]);
     assert!(once, "afterwards that path has something outstanding: {heads:?}");
+    let again = bench.schedule();
+    assert!(again[1].iter().eq(&[Range { start: 0, end: 4000 }]), "wherever they are: {again:?}");
+}
+
+/// Regression: the head went on the other path twice, as an own copy and with all the data that
+/// are sent again (Linux `mptcp_subflow_get_retrans`, which finds that path in use by then).
+#[test]
+fn head_goes_only_with_all_data_when_a_path_fails() {
+    let mut bench = Bench::new("linux", Failover::Stale, &[(10, 4000), (50, 9000)]);
+    bench.write(4);
+    let mut copies = Vec::new();
+    for _ in 0..5 {
+        bench.now = bench.sender.timer_at();
+        bench.sender.on_arrival(bench.now, SLOW);
+        let before = bench.fake.paths[1].given.len();
+        bench.fake.paths[1].una = before;
+        bench.sender.count_timeout(bench.now, &bench.fake);
+        let cx = Context::quiet(bench.now, Chance::new(0, 0));
+        bench.sender.on_data_timeout(&cx, &mut bench.fake);
+        copies.push(bench.fake.paths[1].given.len() - before);
+    }
+    assert!(bench.sender.is_failed(FAST));
+    assert_eq!(copies, [1, 1, 1, 1, 0]);
+    assert_eq!(bench.schedule()[1].len(), 1);
 }
 
 /// Regression: the interval was that of an earlier time, and data that were queued and not sent
