@@ -10,6 +10,7 @@ use super::capture::Segment;
 use super::sctp::Unit;
 use base::{Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
+use wire::Flags;
 
 /// Longest time between a segment and its copy.
 const NEAR: Duration = Duration::from_millis(5);
@@ -76,13 +77,14 @@ fn key(segment: &Segment) -> Option<impl Ord + Clone + use<>> {
     let is_known = segment.identification != 0 || stamps.is_some();
     let key =
         (segment.src, segment.dst, segment.seq.0, segment.len, segment.identification, stamps);
-    (segment.len > 0 && is_known).then_some(key)
+    let has_number = segment.len > 0 || segment.flags.contains(Flags::SYN);
+    (has_number && is_known).then_some(key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::{Flags, SeqNumber, TcpOptions};
+    use wire::{SeqNumber, TcpOptions};
 
     fn segment(millis: u64, seq: u32, identification: u16) -> Segment {
         let end = ([10, 0, 0, 1], 1).into();
@@ -120,5 +122,19 @@ mod tests {
         let left: Vec<_> = segments.iter().map(|one| (one.seq.0, one.identification)).collect();
         assert_eq!(left, [(100, 7), (200, 8), (200, 9), (200, 8), (300, 0), (300, 0)]);
         assert_eq!(remove(&mut segments), None);
+    }
+
+    /// Regression: a SYN that was captured twice was one sent again, so that the handshake had no
+    /// round-trip time.
+    #[test]
+    fn syn_captured_twice_is_no_retransmission() {
+        let syn = |millis, identification| Segment {
+            flags: Flags::SYN,
+            len: 0,
+            ..segment(millis, 100, identification)
+        };
+        let mut segments = vec![syn(0, 7), syn(0, 7), syn(1000, 8)];
+        assert!(remove(&mut segments).is_some());
+        assert_eq!(segments.len(), 2);
     }
 }
