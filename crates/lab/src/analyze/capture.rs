@@ -21,6 +21,7 @@ use wire::{
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const SCTP: u8 = 132;
+const UDP_HEADER: usize = 8;
 /// UDP port of SCTP (RFC 6951 s5.1).
 const SCTP_OVER_UDP: u16 = 9899;
 
@@ -248,6 +249,8 @@ fn found(captured: &[u8], beyond: u64) -> Result<Found, ParseError> {
         Packet::parse_captured(datagram)?
     };
     let cut = whole.saturating_sub(datagram.len());
+    // Bytes of the IP payload that the capture has.
+    let there = Ip::read(datagram).map_or(0, |ip| datagram.len().saturating_sub(ip.end));
     let (src, dst) = (packet.src(), packet.dst());
     match packet.body {
         Body::Tcp(segment) => {
@@ -267,11 +270,14 @@ fn found(captured: &[u8], beyond: u64) -> Result<Found, ParseError> {
         }
         // What was cut off cannot have a right checksum.
         Body::Sctp(_) if packet.corrupted && cut == 0 => Err(ParseError::Checksum(Layer::Sctp)),
-        Body::Sctp(ref sctp) => Ok(Found::Units(vec![unit(&packet, sctp.clone(), cut)?])),
+        Body::Sctp(ref sctp) => {
+            Ok(Found::Units(vec![unit(&packet, sctp.clone(), (cut > 0).then_some(there))?]))
+        }
         Body::Udp(ref udp) => {
+            let there = (cut > 0).then_some(there.saturating_sub(UDP_HEADER));
             let carried = carried(udp, cut)?.into_iter();
             let units =
-                carried.map(|sctp| unit(&packet, sctp, cut)).collect::<Result<Vec<_>, _>>()?;
+                carried.map(|sctp| unit(&packet, sctp, there)).collect::<Result<Vec<_>, _>>()?;
             Ok(if units.is_empty() { Found::Other } else { Found::Units(units) })
         }
         _ => Ok(Found::Other),
@@ -321,10 +327,10 @@ fn carried(udp: &UdpDatagram, cut: usize) -> Result<Vec<SctpPacket>, ParseError>
     }
 }
 
-/// An SCTP packet without the chunks whose fields the capture cut off at its end.
-fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Unit, ParseError> {
-    let all: u32 = sctp.chunks.iter().map(Chunk::padded_len).sum();
-    let there = (SctpPacket::HEADER + all).saturating_sub(cut as u32);
+/// An SCTP packet without the chunks whose fields the capture cut off at its end; `there`: bytes of
+/// a packet that was cut.
+fn unit(packet: &Packet, mut sctp: SctpPacket, there: Option<usize>) -> Result<Unit, ParseError> {
+    let there = there.unwrap_or(usize::MAX);
     let needed = |chunk: &Chunk| match chunk {
         Chunk::Data(_) => Data::HEADER,
         Chunk::IData(_) => IData::HEADER,
@@ -332,9 +338,9 @@ fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Unit, Parse
     };
     let mut end = SctpPacket::HEADER;
     let kept = sctp.chunks.iter().take_while(|chunk| {
-        let whole = end + needed(chunk) <= there;
+        let whole = (end + needed(chunk)) as usize <= there;
         end += chunk.padded_len();
-        cut == 0 || whole
+        whole
     });
     let kept = kept.count();
     if kept == 0 {
@@ -342,7 +348,7 @@ fn unit(packet: &Packet, mut sctp: SctpPacket, cut: usize) -> Result<Unit, Parse
         return Err(ParseError::Truncated {
             layer: Layer::Sctp,
             need: (SctpPacket::HEADER + first) as usize,
-            have: there as usize,
+            have: there,
         });
     }
     sctp.chunks.change(|chunks| chunks.truncate(kept));

@@ -793,3 +793,39 @@ fn data_of_the_syn_and_what_follows_are_counted_where_mptcp_is_not_spoken() {
         assert_eq!((up.bytes, up.first_bytes, up.reinjected_bytes), (59, 59, 0), "{answered}");
     }
 }
+
+/// Regression: a packet of several chunks was left out if the header of the second one was cut.
+#[test]
+fn chunk_before_one_that_was_cut_keeps_its_number() {
+    let data = |tsn, len| {
+        wire::sctp::Chunk::Data(wire::sctp::Data {
+            flags: wire::sctp::DataFlags::WHOLE,
+            tsn: wire::sctp::Tsn(tsn),
+            stream: 0,
+            ssn: wire::sctp::Ssn(tsn as u16),
+            ppid: 0,
+            payload: wire::Payload::virtual_range(1, 0, len),
+        })
+    };
+    for udp in [None, Some(wire::sctp::UdpPorts { src: 9899, dst: 9899 })] {
+        let packet = wire::SctpPacket {
+            src_port: 6000,
+            dst_port: 5001,
+            tag: wire::sctp::VerificationTag(9),
+            udp,
+            chunks: vec![data(1, 500), data(2, 700)].into(),
+        };
+        let host = |host: u8| std::net::IpAddr::from([10, 0, 0, host]);
+        let packet = wire::Packet::new(host(1), host(2), wire::Body::Sctp(packet));
+        let mut datagram = Vec::new();
+        packet.emit(&mut datagram);
+        for (there, chunks) in [(96, 1), (datagram.len() - 700, 2), (datagram.len(), 2)] {
+            let mut file = wire::PcapngWriter::new(Vec::new(), &["wlan"]).unwrap();
+            file.write_datagram(0, Instant::ZERO, &datagram[..there]).unwrap();
+            let analysis = analyze(&file.into_inner()).unwrap();
+            assert_eq!(analysis.notes, [""; 0], "{there}");
+            let [association] = &analysis.connections[..] else { panic!("{analysis:?}") };
+            assert_eq!(association.subflows[0].up.segments, chunks, "{there}");
+        }
+    }
+}
