@@ -285,7 +285,7 @@ fn direction(connection: &Connection, down: bool) -> Table {
     };
     Table {
         columns: vec![
-            Column::new(way, false, 0, each(&|subflow, _| name(subflow))),
+            Column::new(way, false, 0, each(&|subflow, _| name(connection, subflow))),
             Column::new("segments", true, 3, each(&|_, f| count(f.segments))),
             Column::new("bytes", true, 0, each(&|_, f| count(f.bytes))),
             Column::new("share", true, 0, each(&|_, f| f.share.map_or("-".to_owned(), percent))),
@@ -307,10 +307,10 @@ fn direction(connection: &Connection, down: bool) -> Table {
     }
 }
 
-/// Path or addresses of the subflow, with its special properties.
-fn name(subflow: &Subflow) -> String {
-    let mut name = match &subflow.path {
-        Some(path) => path.clone(),
+/// Path of the subflow, or its addresses if others have it, too; with its special properties.
+fn name(connection: &Connection, subflow: &Subflow) -> String {
+    let mut name = match connection.own_path(subflow) {
+        Some(path) => path.to_owned(),
         None => format!("{} - {}", subflow.client, subflow.server),
     };
     for (is, what) in [
@@ -431,6 +431,32 @@ lte (backup)             -      -      -       -     -               -
 note: 1 left out: a reason
 ";
         assert_eq!(text, expected);
+    }
+
+    /// Regression: all subflows of a host with one interface had its name.
+    #[test]
+    fn subflows_of_one_path_are_named_by_their_addresses() {
+        let mut connection = Connection {
+            spoken: Spoken::Of(Protocol::Mptcp),
+            is_matched: true,
+            client: ([10, 0, 0, 1], 40_000).into(),
+            server: ([10, 0, 0, 2], 5_001).into(),
+            vantage: Vantage::Server,
+            start: 0.0,
+            duration: 1.5,
+            subflows: vec![subflow("eth0", 0.5), subflow("eth0", 0.25), subflow("lte", 0.25)],
+            missed_bytes: 0,
+            sequences: Default::default(),
+            sctp: None,
+        };
+        connection.subflows[1].client = ([10, 0, 1, 1], 40_001).into();
+        let names = |connection: &Connection| -> Vec<String> {
+            connection.subflows.iter().map(|subflow| name(connection, subflow)).collect()
+        };
+        let addresses = ["10.0.0.1:40000 - 10.0.0.2:5001", "10.0.1.1:40001 - 10.0.0.2:5001"];
+        assert_eq!(names(&connection), [addresses[0], addresses[1], "lte (backup)"]);
+        connection.subflows.remove(0);
+        assert_eq!(names(&connection), ["eth0", "lte (backup)"]);
     }
 
     #[test]

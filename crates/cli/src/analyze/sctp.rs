@@ -126,7 +126,7 @@ fn direction(connection: &Connection, down: bool) -> Table {
         each(&move |flowing| flowing.out_of_order.as_ref().map_or(String::new(), part))
     };
     let way = if down { "server to client" } else { "client to server" };
-    let names = rows.iter().map(|(path, _)| path_name(path)).collect();
+    let names = rows.iter().map(|(path, _)| path_name(connection, path)).collect();
     let mut columns = vec![
         Column::new(way, false, 0, names),
         Column::new("packets", true, 1, used(|path| path.packets)),
@@ -153,10 +153,11 @@ fn direction(connection: &Connection, down: bool) -> Table {
     Table { columns }
 }
 
-/// Interface or addresses of a path; its ports are those of the association.
-fn path_name(path: &Subflow) -> String {
+/// Interface of a path, or its addresses if others have it, too; its ports are those of the
+/// association.
+fn path_name(connection: &Connection, path: &Subflow) -> String {
     let unverified = if path.established { "" } else { " (not verified)" };
-    match &path.path {
+    match connection.own_path(path) {
         Some(name) => format!("{name}{unverified}"),
         None => format!("{} - {}{unverified}", path.client.ip(), path.server.ip()),
     }
@@ -218,12 +219,13 @@ fn heartbeats(connection: &Connection) -> Table {
         let cell = |path: &&Subflow| path.flowing(down).sctp.as_ref().map_or(String::new(), cell);
         rows.iter().map(cell).collect()
     };
+    let names = rows.iter().map(|path| path_name(connection, path)).collect();
     let sent = |path: &PathUse| count(path.heartbeats);
     let answered = |path: &PathUse| count(path.answered);
     let rtt = |path: &PathUse| path.heartbeat_rtt.map_or(String::new(), |rtt| millis(rtt.mean));
     Table {
         columns: vec![
-            Column::new("heartbeats", false, 0, rows.iter().map(|path| path_name(path)).collect()),
+            Column::new("heartbeats", false, 0, names),
             Column::new("by client", true, 0, each(false, sent)),
             Column::new("answered", true, 0, each(false, answered)),
             Column::new("RTT [ms]", true, 0, each(false, rtt)),

@@ -159,8 +159,8 @@ fn traces(connection: &Connection, down: bool) -> (Vec<Value>, bool) {
 /// Name of a subflow's segments of one kind in the legend.
 fn label(connection: &Connection, subflow: &Subflow, kind: Sending, count: usize) -> String {
     let is_sctp = connection.spoken == Spoken::Of(Protocol::Sctp);
-    let name = match &subflow.path {
-        Some(path) => path.clone(),
+    let name = match connection.own_path(subflow) {
+        Some(path) => path.to_owned(),
         // The ports are those of the association.
         None if is_sctp => format!("{} - {}", subflow.client.ip(), subflow.server.ip()),
         None => format!("{} - {}", subflow.client, subflow.server),

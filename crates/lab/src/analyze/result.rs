@@ -169,6 +169,14 @@ impl Connection {
         &self.sequences[usize::from(down)]
     }
 
+    /// Name of the path of a subflow, unless another subflow has it, too: all subflows of a host with
+    /// one interface do.
+    pub fn own_path<'s>(&self, subflow: &'s Subflow) -> Option<&'s str> {
+        let path = subflow.path.as_deref()?;
+        let there = self.subflows.iter().filter(|other| other.path.as_deref() == Some(path));
+        (there.count() == 1).then_some(path)
+    }
+
     /// The first bytes of one direction over all subflows.
     pub fn first_bytes(&self, down: bool) -> u64 {
         self.subflows.iter().map(|subflow| subflow.flowing(down).first_bytes).sum()
