@@ -146,7 +146,7 @@ pub(super) fn read(log: &Tree, which: Views) -> Result<Recording, String> {
     note_version(log, &mut notes);
     let chosen = chosen_views(log, all, which, &mut notes)?;
     let (mut repairs, mut hosts) = (Repairs::default(), BTreeMap::new());
-    let fields = Fields { ssl: Ssl::of(all), body: BodySize::of(all) };
+    let fields = Fields { ssl: Ssl::of(all, log.get("creator")), body: BodySize::of(all) };
     let mut views = Vec::new();
     let mut late = Vec::new();
     for (number, (page, entries)) in chosen.iter().enumerate() {
@@ -463,11 +463,14 @@ enum Ssl {
     Within,
     /// `connect` is TCP only (Firefox).
     Beside,
+    /// `connect` includes `ssl`, and `time` has it once more (Playwright).
+    Twice,
 }
 
 impl Ssl {
-    /// The place for which the sum of the timings is nearer to `time`, by most of the entries.
-    fn of(entries: &[Tree]) -> Ssl {
+    /// The place for which the sum of the timings is nearer to `time`, by most of the entries;
+    /// `creator`: the program that wrote the file.
+    fn of(entries: &[Tree], creator: &Tree) -> Ssl {
         let beside = |entry: &Tree| {
             let timings = entry.get("timings");
             let above_zero = |key| timings.get(key).number().filter(|time| *time > 0.0);
@@ -486,7 +489,11 @@ impl Ssl {
         for is_beside in entries.iter().filter_map(beside) {
             *(if is_beside { &mut with } else { &mut without }) += 1;
         }
-        if with > without { Ssl::Beside } else { Ssl::Within }
+        match creator.get("name").text() {
+            _ if with <= without => Ssl::Within,
+            Some("Playwright") => Ssl::Twice,
+            _ => Ssl::Beside,
+        }
     }
 }
 
@@ -511,24 +518,29 @@ impl Times {
     fn of(entry: &Tree, place: Ssl, repairs: &mut Repairs) -> Times {
         let timings = entry.get("timings");
         let time = |key: &str| positive(timings.get(key)).map(|time| time.min(LONGEST));
-        let beside = time("ssl").filter(|_| place == Ssl::Beside);
+        let ssl = |at: Ssl| time("ssl").filter(|_| place == at);
+        let beside = ssl(Ssl::Beside);
         let sum: f64 = PHASES.iter().filter_map(|key| time(key)).chain(beside).sum();
-        let total = positive(entry.get("time")).or((sum > 0.0).then_some(sum));
+        let once = |total: f64| (total - ssl(Ssl::Twice).unwrap_or(0.0)).max(0.0);
+        let total = positive(entry.get("time")).map(once).or((sum > 0.0).then_some(sum));
         if total.is_none() {
             repairs.count("without times: duration taken as zero");
         }
         let total = total.unwrap_or(0.0).min(LONGEST);
         let connect = time("connect").filter(|connect| *connect > 0.0);
         let tcp = connect.map(|connect| match time("ssl") {
-            Some(ssl) if place == Ssl::Within && ssl <= connect => connect - ssl,
+            Some(ssl) if place != Ssl::Beside && ssl <= connect => connect - ssl,
             _ => connect,
         });
+        // Playwright counts from -1 where there was no TLS handshake.
+        let is_tls =
+            |ssl: f64| ssl > 0.0 && (place != Ssl::Twice || connect.is_some_and(|all| ssl <= all));
         Times {
             total,
             receive: time("receive").unwrap_or(0.0).min(total),
             connect: tcp.filter(|tcp| *tcp > 0.0),
             lookup: time("dns").filter(|lookup| *lookup > 0.0),
-            has_tls: time("ssl").is_some_and(|ssl| ssl > 0.0),
+            has_tls: time("ssl").is_some_and(is_tls),
             wait: time("wait"),
         }
     }

@@ -111,6 +111,35 @@ fn tls_handshake_is_within_or_beside_connect_as_the_sum_of_the_file_shows() {
     }
 }
 
+/// Regression: the round trip of files of Playwright had the TLS handshake, too, and every response
+/// with one ended too late.
+#[test]
+fn tls_handshake_that_a_file_counts_twice_is_taken_out() {
+    let first = |connect: u32, ssl: u32| {
+        let time = connect + ssl + 62;
+        format!(
+            r#", "time": {time}, "timings": {{"dns": 0, "connect": {connect}, "ssl": {ssl},
+                 "send": 0, "wait": 42, "receive": 20}}"#
+        )
+    };
+    let file = |connect: u32, ssl: u32| {
+        let page = entry("", 0, 42, 20, 9_000, &first(connect, ssl));
+        // 5 ms after the end of the first one.
+        let next = entry("next", connect + 67, 42, 5, 900, "");
+        let creator = r#""creator": {"name": "Playwright"}, "version""#;
+        har(&[page, next]).replace(r#""version""#, creator)
+    };
+    // Without TLS, `ssl` counts from -1, here to 61 ms.
+    for (connect, ssl, tls) in [(40, 20, ", with `--tls 1.3`"), (20, 61, "")] {
+        let text = file(connect, ssl);
+        let page = page(&text);
+        assert_eq!(page.objects()[0].think, Duration::from_millis(22), "{ssl}");
+        assert_eq!(waits(&page, 1), [wait(0, Trigger::End, 5)], "{ssl}");
+        let said = notes(&text);
+        assert!(said.ends_with(&format!("delay 10.0ms`{tls}")), "{said}");
+    }
+}
+
 /// Regression: of the priorities only the spelling of Chromium was read.
 #[test]
 fn priorities_are_read_as_every_browser_writes_them() {

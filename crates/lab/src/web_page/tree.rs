@@ -34,6 +34,7 @@ const KEPT: &[&str] = &[
     "comps",
     "connect",
     "content",
+    "creator",
     "deps",
     "dns",
     "download",
