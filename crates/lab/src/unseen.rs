@@ -84,6 +84,9 @@ mod tests {
         assert_eq!(of("delay 10ms", "bulk:1MiB", 2.0), 0.0, "nothing is lost");
         assert_eq!(of("loss 1% @1s..2s", "bulk:1MiB", 2.0), 1.0);
         assert_eq!(of("loss gemodel 1% 30% 100% 0%", "bulk:1MiB", 2.0), 1.0);
+        // Regression: corrupted packets and those of RED did not count as lost.
+        assert_eq!(of("uplink corrupt 1%", "bulk:1MiB", 2.0), 1.0);
+        assert_eq!(of("limit 60p queue red 5p 30p 10%", "bulk:1MiB", 2.0), 1.0);
     }
 
     /// Regression: over a recorded train half of the intervals did not contain the truth, because

@@ -236,12 +236,14 @@ impl LinkSpec {
         format!("{unit:?} {form:?} {digest:?} {rest:?}")
     }
 
-    /// Whether packets are lost at random.
-    const fn loses(&self) -> bool {
-        match self.loss {
+    /// Whether packets are lost at random: on the way, because they arrive corrupted, or in a queue
+    /// that drops early.
+    fn loses(&self) -> bool {
+        let on_the_way = match self.loss {
             Loss::Random(loss) => loss.high > 0.0 || loss.deviation.is_some(),
             Loss::GilbertElliott { .. } => true,
-        }
+        };
+        on_the_way || self.corrupt > 0.0 || matches!(self.queue, QueueConfig::Red { .. })
     }
 
     fn is_random(&self) -> bool {
@@ -255,8 +257,7 @@ impl LinkSpec {
             || self.delay.is_drawn()
             || self.limit.0.is_drawn()
             || !self.jitter.is_zero()
-            || matches!(self.queue, QueueConfig::Red { .. })
-            || [self.reorder, self.duplicate, self.corrupt].iter().any(|p| *p > 0.0)
+            || [self.reorder, self.duplicate].iter().any(|p| *p > 0.0)
     }
 }
 
