@@ -1,6 +1,7 @@
 //! The simulator beside the kernel over networks that a rule drew: downloads that were recorded
-//! before anybody compared them (`scenarios/kernel-grid-unseen.toml`), and uploads
-//! (`scenarios/kernel-uploads.toml`), and networks that change (`scenarios/kernel-events.toml`).
+//! before anybody compared them (`scenarios/kernel-grid-unseen.toml`), uploads
+//! (`scenarios/kernel-uploads.toml`), networks that change (`scenarios/kernel-events.toml`), and
+//! paths with impairments (`scenarios/kernel-impairments.toml`).
 
 use crate::anabranch;
 use serde_json::Value;
@@ -61,6 +62,35 @@ fn changing_networks_agree_with_the_kernel() {
     ];
     hold(overall, &most);
     assert_eq!((of("kernel-tcp", "n"), of("kernel-mptcp", "n")), (48.0, 24.0));
+    assert_eq!(overall["contradict"], 0);
+}
+
+/// TCP: nine of ten misfits within 3 %, all within 10 % where the kernel's mean is known to 4 %, and
+/// within 5 % beyond the kernel's interval elsewhere. MPTCP within 5, 8 and 10 %.
+///
+/// Regression: segments that overtook others made RACK find losses where there were none; TCP
+/// differed by up to 58 % where the mean is known, and by 257 % beyond the interval elsewhere.
+#[test]
+fn paths_with_impairments_agree_with_the_kernel() {
+    let set = "scenarios/kernel-impairments.toml";
+    let output = anabranch(&["validate", set, "--json", "--quiet"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(document["left_out"], Value::Array(Vec::new()));
+    let overall = &document["overall"];
+    let most = [
+        ("kernel-tcp", "median", 0.004),
+        ("kernel-tcp", "p90", 0.03),
+        ("kernel-tcp", "worst_known", 0.1),
+        ("kernel-tcp", "worst_wide", 0.05),
+        ("kernel-mptcp", "median", 0.02),
+        ("kernel-mptcp", "p90", 0.05),
+        ("kernel-mptcp", "worst_known", 0.08),
+        ("kernel-mptcp", "worst_wide", 0.1),
+    ];
+    hold(overall, &most);
+    let of = |stack: &str, key: &str| number(overall, stack, key);
+    assert_eq!((of("kernel-tcp", "n"), of("kernel-mptcp", "n")), (60.0, 30.0));
+    assert!(of("kernel-tcp", "known") >= 40.0, "most means are known");
     assert_eq!(overall["contradict"], 0);
 }
 

@@ -375,7 +375,7 @@ fn withdrawn_address_carries_nothing_until_it_returns() {
 fn path_joined_with_a_small_window_waits_for_what_is_bound_to_another() {
     let links = [link(2, 10), link(2, 25), link(2, 40)];
     let mut setup = over(&links, "linux", Traffic::BulkTime(END));
-    setup.run = 3;
+    setup.run = 10;
     setup.flows[0].tcp.congestion = "balia:lisa=1".parse().unwrap();
     // The window of the peer leaves room for all of it.
     let receive_max = 16 << 20;
