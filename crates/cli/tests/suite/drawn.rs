@@ -65,8 +65,8 @@ fn changing_networks_agree_with_the_kernel() {
     assert_eq!(overall["contradict"], 0);
 }
 
-/// TCP: nine of ten misfits within 3 %, all within 10 % where the kernel's mean is known to 4 %, and
-/// within 5 % beyond the kernel's interval elsewhere. MPTCP within 5, 8 and 10 %.
+/// TCP: nine of ten misfits within 3 %, all within 10 % where the kernel's mean is known to 4 %,
+/// and within 5 % beyond the kernel's interval elsewhere. MPTCP within 5, 8 and 10 %.
 ///
 /// Regression: segments that overtook others made RACK find losses where there were none; TCP
 /// differed by up to 58 % where the mean is known, and by 257 % beyond the interval elsewhere.

@@ -169,8 +169,8 @@ impl Connection {
         &self.sequences[usize::from(down)]
     }
 
-    /// Name of the path of a subflow, unless another subflow has it, too: all subflows of a host with
-    /// one interface do.
+    /// Name of the path of a subflow, unless another subflow has it, too: all subflows of a host
+    /// with one interface do.
     pub fn own_path<'s>(&self, subflow: &'s Subflow) -> Option<&'s str> {
         let path = subflow.path.as_deref()?;
         let there = self.subflows.iter().filter(|other| other.path.as_deref() == Some(path));
