@@ -153,11 +153,9 @@ impl Connection {
     }
 
     /// A segment with a DSS that lacks the keys came before the one with them: it is dropped, so
-    /// that the SYN/ACK is repeated, and the keys with it. Mainline Linux accepts it and falls back
-    /// (`subflow_syn_recv_sock`).
+    /// that the SYN/ACK is repeated, and the keys with it.
     pub(super) fn comes_before_keys(&self, segment: &TcpSegment) -> bool {
-        let waits = !self.keys.is_client() && !self.config.mainline_limits;
-        let first = self.subflows.first().filter(|_| waits);
+        let first = self.subflows.first().filter(|_| !self.keys.is_client());
         first.is_some_and(|entry| entry.comes_before_keys(segment))
     }
 
