@@ -383,9 +383,9 @@ mod tests {
         vec![Talkers { hosts, packets: 41, bytes: [29_280, 2_000] }]
     }
 
-    #[test]
-    fn tables_name_paths_and_leave_out_what_could_not_be_measured() {
-        let connection = Connection {
+    /// A connection of MPTCP as seen at the server.
+    fn captured(subflows: Vec<Subflow>) -> Connection {
+        Connection {
             spoken: Spoken::Of(Protocol::Mptcp),
             is_matched: true,
             client: ([10, 0, 0, 1], 40_000).into(),
@@ -393,11 +393,16 @@ mod tests {
             vantage: Vantage::Server,
             start: 0.0,
             duration: 1.5,
-            subflows: vec![subflow("wlan", 0.75), subflow("lte", 0.25)],
+            subflows,
             missed_bytes: 0,
             sequences: Default::default(),
             sctp: None,
-        };
+        }
+    }
+
+    #[test]
+    fn tables_name_paths_and_leave_out_what_could_not_be_measured() {
+        let connection = captured(vec![subflow("wlan", 0.75), subflow("lte", 0.25)]);
         let analysis = Analysis {
             packets: 41,
             tcp_segments: 40,
@@ -436,19 +441,8 @@ note: 1 left out: a reason
     /// Regression: all subflows of a host with one interface had its name.
     #[test]
     fn subflows_of_one_path_are_named_by_their_addresses() {
-        let mut connection = Connection {
-            spoken: Spoken::Of(Protocol::Mptcp),
-            is_matched: true,
-            client: ([10, 0, 0, 1], 40_000).into(),
-            server: ([10, 0, 0, 2], 5_001).into(),
-            vantage: Vantage::Server,
-            start: 0.0,
-            duration: 1.5,
-            subflows: vec![subflow("eth0", 0.5), subflow("eth0", 0.25), subflow("lte", 0.25)],
-            missed_bytes: 0,
-            sequences: Default::default(),
-            sctp: None,
-        };
+        let mut connection =
+            captured(vec![subflow("eth0", 0.5), subflow("eth0", 0.25), subflow("lte", 0.25)]);
         connection.subflows[1].client = ([10, 0, 1, 1], 40_001).into();
         let names = |connection: &Connection| -> Vec<String> {
             connection.subflows.iter().map(|subflow| name(connection, subflow)).collect()

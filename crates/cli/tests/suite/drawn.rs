@@ -21,10 +21,7 @@ fn drawn_uploads_agree_with_the_kernel() {
 }
 
 fn agrees_with_the_kernel(set: &str, least: f64) {
-    let output = anabranch(&["validate", set, "--json", "--quiet"]);
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(document["left_out"], Value::Array(Vec::new()));
-    let overall = &document["overall"];
+    let overall = &compared(set);
     let of = |stack: &str, key: &str| number(overall, stack, key);
     let most = [
         ("kernel-mptcp", "median", 0.02),
@@ -49,9 +46,7 @@ fn agrees_with_the_kernel(set: &str, least: f64) {
 #[test]
 fn changing_networks_agree_with_the_kernel() {
     let set = "scenarios/kernel-events.toml";
-    let output = anabranch(&["validate", set, "--json", "--quiet"]);
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    let overall = &document["overall"];
+    let overall = &compared(set);
     let of = |stack: &str, key: &str| number(overall, stack, key);
     let most = [
         ("kernel-tcp", "median", 0.004),
@@ -73,10 +68,7 @@ fn changing_networks_agree_with_the_kernel() {
 #[test]
 fn paths_with_impairments_agree_with_the_kernel() {
     let set = "scenarios/kernel-impairments.toml";
-    let output = anabranch(&["validate", set, "--json", "--quiet"]);
-    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(document["left_out"], Value::Array(Vec::new()));
-    let overall = &document["overall"];
+    let overall = &compared(set);
     let most = [
         ("kernel-tcp", "median", 0.004),
         ("kernel-tcp", "p90", 0.03),
@@ -92,6 +84,14 @@ fn paths_with_impairments_agree_with_the_kernel() {
     assert_eq!((of("kernel-tcp", "n"), of("kernel-mptcp", "n")), (60.0, 30.0));
     assert!(of("kernel-tcp", "known") >= 40.0, "most means are known");
     assert_eq!(overall["contradict"], 0);
+}
+
+/// The figures over a whole set, of which nothing is left out.
+fn compared(set: &str) -> Value {
+    let output = anabranch(&["validate", set, "--json", "--quiet"]);
+    let mut document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(document["left_out"], Value::Array(Vec::new()), "{set}");
+    document["overall"].take()
 }
 
 fn number(overall: &Value, stack: &str, key: &str) -> f64 {
