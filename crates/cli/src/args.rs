@@ -119,13 +119,17 @@ impl CompareArgs {
         if fails { CHECK_FAILED } else { 0 }
     }
 
-    /// A goal can be missed only where there is one.
-    pub(crate) fn require_goal(&self, scenario: &Scenario) -> Result<(), InputError> {
+    /// A goal can be missed only where there is one. `given` has the place of `fail-if` in a file.
+    pub(crate) fn require_goal(
+        &self,
+        given: &Options,
+        scenario: &Scenario,
+    ) -> Result<(), InputError> {
         if scenario.goal.is_some() || !self.fail_if.contains(&FailIf::GoalMissed) {
             return Ok(());
         }
         let help = "name it: `--goal 'p95 message_delay < 150ms'`";
-        Err(InputError::at("--fail-if", "there is no goal that could be missed", help))
+        Err(given.refusal(Key::FailIf, "there is no goal that could be missed", help))
     }
 }
 

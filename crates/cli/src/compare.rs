@@ -51,7 +51,7 @@ fn prepare(args: &CompareArgs) -> Result<Prepared, InputError> {
     if !options.is_given(Key::Time) && stdout_is_terminal() {
         scenario.time = Some(TIME_ON_A_TERMINAL);
     }
-    args.require_goal(&scenario)?;
+    args.require_goal(&options, &scenario)?;
     let overwrite = Overwrite { force: args.force };
     let out = overwrite.out(args.out.as_deref())?;
     let pcap = overwrite.pcap(args.pcap.as_deref(), &variants_of(&scenario))?;

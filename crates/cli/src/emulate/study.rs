@@ -70,7 +70,7 @@ fn prepare(args: &EmulateArgs) -> Result<Prepared, InputError> {
         message(&note);
     }
     let overwrite = Overwrite { force: asked.force };
-    asked.require_goal(&scenario)?;
+    asked.require_goal(&options, &scenario)?;
     let out = overwrite.out(out)?;
     let out = out.map(ResultFolder::for_an_emulation).transpose()?;
     let variants: Vec<Variant> =

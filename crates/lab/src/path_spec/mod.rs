@@ -238,7 +238,7 @@ impl LinkSpec {
 
     /// Whether packets are lost at random: on the way, because they arrive corrupted, or in a queue
     /// that drops early.
-    fn loses(&self) -> bool {
+    pub(crate) fn loses(&self) -> bool {
         let on_the_way = match self.loss {
             Loss::Random(loss) => loss.high > 0.0 || loss.deviation.is_some(),
             Loss::GilbertElliott { .. } => true,

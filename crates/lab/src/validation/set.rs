@@ -21,7 +21,7 @@
 
 use super::grid::{Cell, Grid};
 use crate::error::{Given, InputError, Refusal, SourceFile, in_file_error};
-use crate::path_spec::{CapacitySpec, Loss};
+use crate::path_spec::CapacitySpec;
 use crate::scenario::{DEFAULT_RUNS, Key, Options, Runs, Scenario, load, split, table_of};
 use crate::stack::{Emulated, StackKind, check_stacks, emulated_of};
 use crate::words::nearest_help;
@@ -388,10 +388,5 @@ fn entry(
 /// Whether runs differ by random loss or by the offset in a recording.
 fn is_lossy(scenario: &Scenario) -> bool {
     let mut links = scenario.paths.iter().flat_map(|path| [&path.down, &path.up]);
-    links.any(|link| match (&link.capacity, link.loss) {
-        (CapacitySpec::Trace(_), _) | (_, Loss::GilbertElliott { .. }) => true,
-        (CapacitySpec::Rate(_) | CapacitySpec::Unlimited, Loss::Random(loss)) => {
-            loss.high > 0.0 || loss.is_drawn()
-        }
-    })
+    links.any(|link| link.loses() || matches!(link.capacity, CapacitySpec::Trace(_)))
 }

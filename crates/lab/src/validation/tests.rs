@@ -81,6 +81,12 @@ fn set_read_knows_its_scenarios_and_what_is_common_to_them() {
     let [clean, lossy] = set.entries.as_slice() else { panic!("two entries") };
     assert_eq!((clean.judged_by, lossy.judged_by), (Judged::Mean, Judged::Quantiles));
     assert_eq!(clean.stacks, [StackKind::KernelTcp]);
+    for random in ["corrupt 1%", "queue red 20p 60p 5%"] {
+        // Regression: packets that arrive corrupted or that a queue drops early were no loss.
+        let set = set(&SET.replace("loss 2%", random));
+        assert_eq!(set.entries[1].judged_by, Judged::Quantiles, "{random}");
+        assert!(set.entries[1].is_random() && !set.entries[0].is_random(), "{random}");
+    }
     let names = |entry: &Entry| -> Vec<String> {
         entry.variants().into_iter().map(|v| format!("{} {}", v.name, v.variant.name)).collect()
     };

@@ -230,6 +230,7 @@ fn scenario_files() {
         "traffic = \"video\"\nmarkdown = true\njson = true\n[path]\nwlan = \"profile wlan\"\n",
         "traffic = \"video\"\nfail-if = \"hurts, never\"\n[path]\nwlan = \"profile wlan\"\n",
         "traffic = \"video\"\nfail-if = [\"hurts\", \"Hurts\"]\n[path]\nwlan = \"profile wlan\"\n",
+        "traffic = \"video\"\nfail-if = \"goal-missed\"\n[path]\nwlan = \"profile wlan\"\n",
         "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\njitter = \"5ms\"\n",
         "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nunit = \"mbit\"\n",
         "traffic = \"video\"\n[path.wlan]\nrate = \"5mbit\"\nloss-ge = { q = \"1%\" }\n",
