@@ -353,7 +353,7 @@ impl Endpoint for Connection {
         self.after_subflow(cx, path.index());
     }
 
-    fn write(&mut self, _cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
+    fn write(&mut self, cx: &mut Context<'_>, payload: &Payload) -> Result<u32, SocketError> {
         if self.numbers.is_fin_queued() || self.lifecycle.is_closed() {
             return Err(SocketError::Closed);
         }
@@ -368,6 +368,8 @@ impl Endpoint for Connection {
         self.sender.on_write();
         if self.is_plain() {
             self.push_plain();
+        } else {
+            self.schedule_written(cx);
         }
         Ok(taken)
     }

@@ -156,6 +156,15 @@ impl Connection {
         }
     }
 
+    /// Each write is assigned to paths before the next one, as far as they take it: a decision
+    /// covers what was written until then (Linux `mptcp_sendmsg`, `__mptcp_push_pending`). Older
+    /// kernels decide on segments.
+    pub(super) fn schedule_written(&mut self, cx: &mut Context<'_>) {
+        if !self.rules.one_at_a_time {
+            self.schedule(cx);
+        }
+    }
+
     /// Carries out one decision, or a run of them. Whether another one may follow.
     // A call for each: mostly there is one.
     #[inline(never)]

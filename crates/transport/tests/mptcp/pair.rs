@@ -364,6 +364,15 @@ impl Pair {
         }
     }
 
+    /// The application of `side` writes `len` bytes in one call, and nothing is sent yet. Returns
+    /// how many were taken.
+    pub(crate) fn write_at_once(&mut self, side: Side, len: u64) -> u64 {
+        let before = self.ends[side as usize].written;
+        self.ends[side as usize].to_write += len;
+        self.write(side);
+        self.ends[side as usize].written - before
+    }
+
     fn write(&mut self, side: Side) -> bool {
         let mut cx = self.cx(side);
         let end = &mut self.ends[side as usize];
