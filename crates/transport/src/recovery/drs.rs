@@ -296,7 +296,9 @@ impl ReceiveBuffer {
     /// smaller than the largest one by the same factor (Linux `__tcp_grow_window`).
     fn earned_by_wasteful(&self, segment: &Received) -> u32 {
         let mut truesize = self.to_window(u64::from(segment.truesize)) / 2;
-        let mut window = self.to_window(u64::from(self.max)) / 2;
+        // A fixed buffer leaves the limit of the host as it is (`SO_RCVBUF`, `tcp_rmem`).
+        let most = if self.auto { self.max } else { self.sizing.host_limit() };
+        let mut window = self.to_window(u64::from(most)) / 2;
         while self.ssthresh <= window && window > 0 {
             if truesize <= segment.len {
                 return 2 * self.segment_size.bytes;

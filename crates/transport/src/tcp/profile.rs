@@ -102,6 +102,9 @@ pub struct Switches {
     /// Segments are sent in bursts of a millisecond's worth, and a burst is deferred while an
     /// acknowledgement that would enlarge it is due (Linux TSO autosizing).
     pub autosized_bursts: bool,
+    /// A burst ends with a partial segment where the peer's window ends (`tcp_mss_split_point`
+    /// since Linux 3.14).
+    pub fills_window: bool,
     /// SYNs and SYN/ACKs that timed out because the round trip is long leave the initial window as
     /// it is (Linux 5.3).
     pub undoes_syn_timeouts: bool,
@@ -212,6 +215,7 @@ impl Profile {
             compressed_acks: true,
             small_queue: SmallQueue { cap_bytes: 4 << 20, bounds_retransmissions: true },
             autosized_bursts: true,
+            fills_window: true,
             undoes_syn_timeouts: true,
             linear_syn_retries: 4,
             timer_wheel: TimerWheel::with_slots(TICK),
@@ -251,12 +255,14 @@ impl Profile {
             Profile::Linux311 => Switches {
                 counting: Counting::Acknowledgements,
                 receive_buffer: Sizing::Linux311,
+                fills_window: false,
                 ..older
             },
             Profile::Linux35 => {
                 let counting = Counting::Acknowledgements;
                 let recovery = RecoverySwitches { tlp: None, ..older.recovery };
-                Switches { recovery, counting, receive_buffer: Sizing::Linux35, ..older }
+                let receive_buffer = Sizing::Linux35;
+                Switches { recovery, counting, receive_buffer, fills_window: false, ..older }
             }
         }
     }

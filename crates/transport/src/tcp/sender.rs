@@ -216,7 +216,8 @@ impl Sender {
     /// Memory of the buffered data, in bytes. Each burst is a buffer of its own.
     pub(super) fn memory(&self) -> u32 {
         let bytes = u32::try_from(self.buffer.len()).unwrap_or(u32::MAX);
-        let whole = |bytes: u32| bytes.div_ceil(self.mss.max(1) * SEGS_PER_BUFFER);
+        let goal = u32::from(self.size_goal().bytes()).max(1);
+        let whole = |bytes: u32| bytes.div_ceil(goal);
         let unsent = u32::try_from(self.unsent()).unwrap_or(u32::MAX);
         let sent = whole(bytes.saturating_sub(unsent)).max(self.bursts.count());
         sent_truesize(bytes, sent + whole(unsent))
@@ -232,6 +233,22 @@ impl Sender {
     pub(super) fn size_goal(&self) -> SizeGoal {
         let most = self.window.offload_bound().min(MAX_BURST_BYTES) as u16;
         SizeGoal { most, mss: self.mss }
+    }
+
+    /// Bytes that a write may append now, at most an offload buffer. What is left of the last
+    /// one, as far as it is unsent, may always be filled; another one needs memory, and with
+    /// `lowat` that fewer bytes are unsent (Linux `tcp_sendmsg_locked`).
+    pub(super) fn room_for_write(&mut self, lowat: Option<u32>) -> u32 {
+        let (goal, unsent) = (self.size_goal().bytes(), self.unsent());
+        let room = self.writer.room_in_last(goal, unsent);
+        if room > 0 {
+            return room.into();
+        }
+        if unsent > 0 && !self.writer.continues() || !self.has_room(lowat) {
+            return 0;
+        }
+        self.writer.begin_buffer();
+        goal.into()
     }
 
     /// Whether a write may begin. With `lowat` only while fewer bytes are unsent.

@@ -67,6 +67,12 @@ impl End {
         self.shutdown_asked = true;
     }
 
+    /// Bytes that the engine took of what the application writes.
+    pub(crate) fn written(&self) -> u64 {
+        let waiting: u64 = self.waiting.iter().map(|payload| u64::from(payload.len())).sum();
+        self.asked - waiting
+    }
+
     /// Whether the application has nothing left to do.
     pub(crate) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.shut == self.shutdown_asked

@@ -4,7 +4,7 @@ use crate::bare::{Bare, bytes, modern};
 use crate::fate::{Fate, first};
 use crate::pair::{Pair, Setup, Side};
 use base::{Duration, Instant};
-use transport::{Buffers, SocketError, SocketEventKind, TcpConfig};
+use transport::{Buffers, Profile, SocketError, SocketEventKind, TcpConfig};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -119,6 +119,26 @@ fn last_piece_that_fits_goes_at_once() {
     bare.window = 2;
     bare.ack(0);
     assert_eq!(bytes(&bare.write(200)), 200);
+}
+
+/// Regression: what was left of the window behind full segments was not used (Linux
+/// `tcp_mss_split_point`, since 3.14). A window of 126,552 bytes had 600 of them unused.
+#[test]
+fn burst_ends_with_the_window() {
+    let sent = |config: TcpConfig| {
+        let mut bare = Bare::accepted(config, modern());
+        bare.send_data(1);
+        bare.window = 40;
+        bare.send_data(1);
+        let sent = bare.write(20_000);
+        sent.iter().map(|segment| segment.payload.len()).collect::<Vec<_>>()
+    };
+    let of = |profile| sent(TcpConfig { profile, ..TcpConfig::default() });
+    assert_eq!(of(Profile::Linux), [1448, 1448, 1448, 776], "40 x 128 bytes");
+    assert_eq!(of(Profile::Linux314), [1448, 1448, 1448, 776]);
+    assert_eq!(of(Profile::Linux311), [1448, 1448, 1448]);
+    let waiting = TcpConfig { nagle: true, ..TcpConfig::default() };
+    assert_eq!(sent(waiting), [1448, 1448, 1448], "others are outstanding");
 }
 
 #[test]

@@ -40,6 +40,14 @@ impl Sizing {
         }
     }
 
+    /// The largest buffer of the host, in bytes of memory (`tcp_rmem`, third value).
+    pub(super) const fn host_limit(self) -> u32 {
+        match self {
+            Sizing::Linux => 32 << 20,
+            Sizing::Linux313 | Sizing::Linux311 | Sizing::Linux35 => 6 << 20,
+        }
+    }
+
     /// The window scale allows for this many bytes of memory (`net.core.rmem_max`).
     pub(super) const fn scaled_for(self) -> u32 {
         match self {

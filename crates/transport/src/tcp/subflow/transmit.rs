@@ -215,7 +215,7 @@ impl Subflow {
             self.tx.bursts.on_nothing_unsent();
             // A receiver has neither after half of the segments that it gets.
             if self.tx.validation.has_round() || self.tx.writer.is_check_due() {
-                self.finish_round(cx, cc, false);
+                self.finish_round(cx, cc, None);
             }
             return None;
         }
@@ -227,7 +227,7 @@ impl Subflow {
         let FlowId { socket, path } = self.id;
         cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
         self.tx.on_blocked(why);
-        self.finish_round(cx, cc, why == Blocked::CongestionWindow);
+        self.finish_round(cx, cc, Some(why));
         self.check_persist(cx);
     }
 
@@ -259,7 +259,9 @@ impl Subflow {
             }
         }
         self.tx.bursts.on_segment();
-        Some(self.send_range(cx, cc, ready.len as u32))
+        // The last segment may be what is left of the peer's window, which may have shrunk, too.
+        let len = ready.len.min(self.tx.window_left().max(1));
+        Some(self.send_range(cx, cc, len as u32))
     }
 
     /// Why no burst begins, whatever there is to send.
@@ -301,13 +303,15 @@ impl Subflow {
         }
         let wanted = room.min((cwnd / 2).max(1)).min(most);
         // Mostly window and data have them all: two divisions less.
-        if self.tx.window_left().min(head) >= u64::from(wanted) * mss {
+        let needed = self.tx.window_left().min(head);
+        if needed >= u64::from(wanted) * mss {
             return Ok(wanted);
         }
-        let in_window = (self.tx.window_left() / mss).max(1);
-        // A short last segment is sent with the burst, the window and Nagle's algorithm permitting.
-        let available = if waits_for_more { head / mss } else { head.div_ceil(mss) }.max(1);
-        let segs = u64::from(wanted).min(in_window).min(available);
+        // A short last segment is sent with the burst, the window and Nagle's algorithm permitting
+        // (Linux `tcp_mss_split_point`).
+        let is_cut = waits_for_more || needed < head && !self.switches.fills_window;
+        let available = if is_cut { needed / mss } else { needed.div_ceil(mss) }.max(1);
+        let segs = u64::from(wanted).min(available);
         debug_assert!(segs > 0 && segs <= u64::from(room), "a burst fits into the window");
         Ok(segs as u32)
     }
@@ -505,11 +509,12 @@ impl Subflow {
         self.ready().len
     }
 
-    /// After a round of sending: judges the use of the congestion window, sets the probe timer, and
-    /// considers the writer.
-    fn finish_round(&mut self, cx: &mut Context<'_>, cc: &mut Controller, limited: bool) {
+    /// After a round of sending, which `why` ended: judges the use of the congestion window, sets
+    /// the probe timer, and considers the writer.
+    fn finish_round(&mut self, cx: &mut Context<'_>, cc: &mut Controller, why: Option<Blocked>) {
         let sent = self.tx.validation.take_round();
-        let limited = limited || (sent > 0 && self.inflight() >= cc.cwnd_segs(self.id.path));
+        let limited = why == Some(Blocked::CongestionWindow)
+            || (sent > 0 && self.inflight() >= cc.cwnd_segs(self.id.path));
         if sent > 0 || limited {
             let open = self.loss.ca_state() == CaState::Open;
             let usage = Usage {
@@ -526,6 +531,10 @@ impl Subflow {
         if sent > 0 {
             let (loss, mut rcx) = self.recovery(cx, cc);
             loss.schedule_probe_after_sending(&mut rcx);
+        }
+        // The queue of the interface keeps it for microseconds only.
+        if why != Some(Blocked::SmallQueue) && self.tx.writer.take_sent() {
+            self.events.push(ConnectionEvent::Writable);
         }
         self.check_writer(cx.now, cc);
     }

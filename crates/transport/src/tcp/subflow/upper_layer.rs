@@ -9,7 +9,6 @@ use crate::scheduler::{LossPhase, PathState, PathView};
 use crate::socket::SocketError;
 use crate::tcp::multipath::Multipath;
 use crate::tcp::receiver::SharedWindow;
-use crate::tcp::sender::SEGS_PER_BUFFER;
 use crate::tcp::sent_mappings::SentMapping;
 use crate::tcp::timers::Retransmit;
 use base::{Blocked, CaState, Context, Duration, Event, EventMask, Instant, PathId, SocketId};
@@ -30,9 +29,13 @@ impl Subflow {
         }
         let len = payload.len();
         let mut taken = 0;
-        while taken < len && self.tx.has_room(self.options.notsent_lowat) {
-            let step = (len - taken).min(SEGS_PER_BUFFER * self.tx.mss());
+        while taken < len {
+            let step = (len - taken).min(self.tx.room_for_write(self.options.notsent_lowat));
+            if step == 0 {
+                break;
+            }
             self.tx.append(payload.slice(taken, step));
+            self.tx.writer.on_filled(step);
             taken += step;
         }
         if taken < len {
@@ -446,7 +449,7 @@ impl Subflow {
     }
 
     /// Sets whether the writer of the connection waits for space.
-    pub const fn set_writer_waiting(&mut self, waits: bool) {
+    pub fn set_writer_waiting(&mut self, waits: bool) {
         self.tx.writer.set_waiting(waits);
     }
 
