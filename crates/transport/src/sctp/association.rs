@@ -493,6 +493,7 @@ impl Association {
             let Some(src) = self.ends.pair_of(pair).map(|pair| pair.remote) else { return };
             packet.chunks = rest.to_vec().into();
             let step = initiator.handle(cx.now, src, packet);
+            self.outbox.extend(initiator.heartbeat_ack(packet).map(|answer| (pair, answer)));
             self.on_step(cx, step);
             rest = rest.get_mut(1..).unwrap_or_default();
         }

@@ -65,6 +65,28 @@ fn each_packet_of_the_handshake_lost_up_to_three_times_is_sent_again_after_1_2_a
     }
 }
 
+/// Regression: it was not answered, so that a path which is faster than the first one was verified
+/// a second later.
+#[test]
+fn heartbeat_that_overtakes_cookie_ack_is_answered() {
+    let mut pair = Pair::new([2, 2], [config(), config()]);
+    let late = Fate::Late(Duration::from_millis(20));
+    pair.rule =
+        Some(Box::new(move |passing| if passing.has(is_cookie_ack) { late } else { Fate::Pass }));
+    let is_answer = |chunk: &Chunk| matches!(chunk, Chunk::HeartbeatAck(_));
+    pair.pass(Duration::from_millis(50));
+    assert!(!pair.host(Client).is_open(), "COOKIE-ECHOED");
+    let answers = pair.sent(Client).filter(|passing| passing.has(is_answer));
+    let answers: Vec<_> =
+        answers.map(|answer| (answer.at.as_millis(), answer.src, answer.dst)).collect();
+    assert_eq!(answers, [(40, address(Client, 1), address(Server, 1))]);
+    pair.pass(Duration::from_secs(5));
+    assert!(are_open(&pair));
+    let is_probe = |passing: &&Passing| passing.has(|chunk| matches!(chunk, Chunk::Heartbeat(_)));
+    let probes = pair.sent(Server).filter(is_probe).filter(|probe| probe.dst == address(Client, 1));
+    assert_eq!(probes.count(), 1, "the path is verified");
+}
+
 #[test]
 fn initiator_gives_up_after_max_init_retransmits_of_its_profile() {
     let mut client = config();

@@ -233,6 +233,25 @@ impl Initiator {
         }
     }
 
+    /// The answer to HEARTBEATs in COOKIE-ECHOED (RFC 9260 s8.3): the peer verifies its paths as
+    /// soon as it has the cookie, and COOKIE ACK may be slower on another path.
+    pub fn heartbeat_ack(&self, packet: &SctpPacket) -> Option<SctpPacket> {
+        let State::CookieEchoed { agreed, .. } = &self.state else { return None };
+        let answers = packet.chunks.iter().filter_map(|chunk| match chunk {
+            Chunk::Heartbeat(parameters) => Some(Chunk::HeartbeatAck(parameters.clone())),
+            _ => None,
+        });
+        let answers: Vec<Chunk> = answers.collect();
+        if answers.is_empty() || packet.tag != self.opening.tag {
+            return None;
+        }
+        let mut packet = self.packet(agreed.peer.tag, answers);
+        if let Some(auth) = &agreed.auth {
+            auth.protect(&mut packet);
+        }
+        Some(packet)
+    }
+
     /// A cookie of the peer is valid: it has initiated at the same time (RFC 9260 s5.2.4).
     pub fn handle_cookie(&mut self, agreed: Agreement, cookie: &Tags) -> Step {
         match compare(&self.tags(), cookie) {
