@@ -597,7 +597,7 @@ impl Transfer {
         let is_active = |path: &&Path| self.states.state(path.id) == Some(PathState::Active);
         let candidates: Vec<Candidate> = self.paths.iter().filter(is_active).map(of).collect();
         let chosen = self.config.rtx_policy.choose(lost, &candidates, random);
-        chosen.or_else(|| self.states.alternative(lost))
+        chosen.or_else(|| self.states.fewest_errors(lost))
     }
 
     /// Nothing is sent for now: whether a zero-window probe must wait for its timer.

@@ -277,6 +277,12 @@ impl PathStates {
         self.best_from(path, Some(path)).or(self.data_path())
     }
 
+    /// The path for a retransmission of what was lost on `path` while no path is active: the one
+    /// with the fewest errors, which may be `path` itself (RFC 7829 s5 and s6).
+    pub fn fewest_errors(&self, path: PathId) -> Option<PathId> {
+        self.best_from(PathId(path.0.wrapping_add(1)), None)
+    }
+
     /// The best path without `excluded`; of equal ones the first behind `from`, itself included.
     fn best_from(&self, from: PathId, excluded: Option<PathId>) -> Option<PathId> {
         let count = self.paths.len();
@@ -364,6 +370,22 @@ mod tests {
         assert_eq!(states.alternative(A), Some(C));
         let single = PathStates::new(FailureLimits::RFC_9260, &[true]);
         assert_eq!(single.alternative(A), Some(A), "there is no other");
+    }
+
+    /// Regression: what was lost on the path with the fewest errors was sent again on another one,
+    /// which was dead.
+    #[test]
+    fn retransmissions_go_to_the_path_with_the_fewest_errors_while_none_is_active() {
+        let mut states = PathStates::new(FailureLimits::RFC_9260, &[true, true]);
+        (0..3).for_each(|_| _ = states.on_error(A, true));
+        states.on_error(B, true);
+        assert_eq!((states.fewest_errors(B), states.fewest_errors(A)), (Some(B), Some(B)));
+        for path in [A, B] {
+            (0..7).for_each(|_| _ = states.on_error(path, false));
+        }
+        assert_eq!(states.fewest_errors(B), Some(B), "both are inactive");
+        (0..2).for_each(|_| _ = states.on_error(B, false));
+        assert_eq!((states.fewest_errors(B), states.fewest_errors(A)), (Some(A), Some(B)));
     }
 
     #[test]

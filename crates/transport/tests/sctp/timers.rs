@@ -96,6 +96,30 @@ fn dead_primary_is_potentially_failed_after_1_s_and_inactive_after_63_s() {
     assert_eq!(pair.host(Server).lens(), [100, 100, 100], "at once on the other path");
 }
 
+/// Regression: it was sent on the dead path, and waited there for its long time-out although the
+/// other path worked.
+#[test]
+fn what_is_lost_while_no_path_is_active_is_sent_again_on_that_with_the_fewest_errors() {
+    let mut pair = Pair::open(2);
+    let (primary, other) = (address(Server, 0), address(Server, 1));
+    cut(&mut pair, primary);
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(10));
+    assert_eq!(pair.host(Server).lens(), [100], "the primary had errors at 1, 3 and 7 s");
+    let start = pair.now;
+    pair.rule = Some(Box::new(move |passing| {
+        let is_dead = passing.dst == primary || passing.src == primary;
+        let is_lost = passing.at == start && passing.has_data();
+        if is_dead || is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.send(Client, message(0, 100));
+    pair.pass(Duration::from_secs(3));
+    let sent = pair.sent(Client).filter(|passing| passing.at >= start && passing.has_data());
+    let sent: Vec<_> = sent.map(|sent| ((sent.at - start).as_millis(), sent.dst)).collect();
+    assert_eq!(sent, [(0, other), (1000, other)], "{}", pair.describe());
+    assert_eq!(pair.host(Server).lens(), [100, 100]);
+}
+
 #[test]
 fn third_report_retransmits_at_once_and_only_what_is_lost() {
     let mut pair = Pair::open(1);
