@@ -158,8 +158,7 @@ impl Transfer {
             Some(_) => self.concurrent(cx, chunks)?,
             None if is_marked => {
                 cold_path();
-                let path = self.next_rtx_path(cx.chance)?;
-                self.again(cx, path, chunks).then_some(path)?
+                self.again_on_any(cx, chunks)?
             }
             None => {
                 let path = self.states.data_path()?;
@@ -426,6 +425,18 @@ impl Transfer {
         fastest.map(|path| path.id)
     }
 
+    /// Retransmissions of one packet on the path of the lowest marked chunk, or else on another one
+    /// whose window has room: what waits for the window of one path holds up no other path.
+    #[inline(never)]
+    fn again_on_any(&mut self, cx: &mut Context<'_>, chunks: &mut Outgoing) -> Option<PathId> {
+        let first = self.next_rtx_path(cx.chance)?;
+        if self.again(cx, first, chunks) {
+            return Some(first);
+        }
+        let others = (0..self.paths.len()).map(|index| PathId(index as u8));
+        others.filter(|path| *path != first).find(|path| self.again(cx, *path, chunks))
+    }
+
     /// Retransmissions of one packet on `path`, lowest first; returns whether there are any, and a
     /// window allows them.
     #[inline(never)]
@@ -533,12 +544,14 @@ impl Transfer {
     }
 
     /// The lowest marked chunk that takes `path`: its TSN, the bytes that it takes of windows, and
-    /// whether it timed out. With data on one path at a time the lowest of all comes first.
+    /// whether it timed out.
     fn next_marked_to(&mut self, cx: &Context<'_>, path: PathId) -> Option<(Tsn, u32, bool)> {
         let of = |marked: Marked<'_, Sent>| (marked.tsn, marked.len, marked.timed_out);
         if self.sender.cmt.is_none() {
-            let found = self.next_marked(cx).map(of)?;
-            return (self.next_rtx_path(cx.chance) == Some(path)).then_some(found);
+            let lowest = self.next_marked(cx).map(of)?;
+            if self.next_rtx_path(cx.chance) == Some(path) {
+                return Some(lowest);
+            }
         }
         if self.sender.abandonment.enabled {
             self.give_up_on_paths(cx);

@@ -120,6 +120,32 @@ fn what_is_lost_while_no_path_is_active_is_sent_again_on_that_with_the_fewest_er
     assert_eq!(pair.host(Server).lens(), [100, 100]);
 }
 
+/// Regression: chunks that waited for the window of one path held up those of the other one.
+#[test]
+fn retransmissions_on_one_path_do_not_wait_for_the_window_of_another() {
+    let mut config = config();
+    config.parameters.limits.potentially_failed = None;
+    let mut pair = Pair::open_with(2, config);
+    for _ in 0..4 {
+        pair.send(Client, message(0, 14_520));
+        pair.pass(Duration::from_secs(1));
+    }
+    let (start, primary, other) = (pair.now, address(Server, 0), address(Server, 1));
+    let works = start + Duration::from_millis(1500);
+    pair.rule = Some(Box::new(move |passing| {
+        let is_lost = passing.dst == primary || (passing.has_data() && passing.at < works);
+        if is_lost { Fate::Drop } else { Fate::Pass }
+    }));
+    pair.send(Client, message(0, 4 * 1452));
+    pair.pass(Duration::from_secs(3));
+    let on = |address| times(&pair, start, |sent| sent.dst == address && sent.has_data());
+    // Of the three lost on the other path too the first one fills the window of the primary.
+    assert_eq!(on(primary), [0, 0, 0, 0, 2000], "{}", pair.describe());
+    assert_eq!(on(other), [1000, 1000, 1000, 2000], "{}", pair.describe());
+    pair.pass(Duration::from_secs(30));
+    assert_eq!(pair.host(Server).lens().last(), Some(&(4 * 1452)));
+}
+
 #[test]
 fn third_report_retransmits_at_once_and_only_what_is_lost() {
     let mut pair = Pair::open(1);
