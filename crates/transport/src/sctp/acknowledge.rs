@@ -232,6 +232,7 @@ impl Sender {
         before.alive |= chunk.sent_once && chunk.in_flight;
         before.advanced |= chunk.tsn <= self.outstanding.cum_tsn();
         path.counters.acked_bytes += u64::from(chunk.len);
+        path.one_packet = false;
         if path.timed == Some(chunk.tsn) {
             path.timed = None;
             if chunk.sent_once && chunk.in_flight {

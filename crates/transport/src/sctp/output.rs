@@ -204,6 +204,9 @@ impl Transfer {
     #[inline(never)]
     fn is_stopped_by_window(&self, path: PathId) -> bool {
         let Some(state) = self.paths.get(path.index()) else { return false };
+        if !state.takes_another(self.sender.outstanding.in_flight_bytes(path)) {
+            return self.sender.has_data();
+        }
         if self.sender.outstanding.next_marked().is_some() {
             return !self.sender.has_window(path);
         }
@@ -307,7 +310,9 @@ impl Transfer {
         let path = self.fastest()?;
         let (sender, state) = (&self.sender, self.paths.get(path.index())?);
         let binding = sender.binding().filter(|binding| binding.is_first_open())?;
-        let may_send = sender.has_window(path) && !state.is_blocked(now) && sender.has_share(path);
+        let is_open = state.takes_another(sender.outstanding.in_flight_bytes(path));
+        let is_open = is_open && sender.has_window(path) && !state.is_blocked(now);
+        let may_send = is_open && sender.has_share(path);
         let waits = binding.bytes_of(path) > 0 && !sender.may_overtake(path);
         let chosen = Chosen { path, at: binding.next(), most: state.room };
         (may_send && waits).then_some(chosen)
@@ -444,7 +449,10 @@ impl Transfer {
         let index = path.index();
         let Some((first, ..)) = self.next_marked_to(cx, path) else { return false };
         // The peer has had room for them: its window limits new data only (RFC 9260 s6.1 A, C).
-        if !self.paths[index].owes_packet && !self.sender.has_window(path) {
+        let takes_another =
+            self.paths[index].takes_another(self.sender.outstanding.in_flight_bytes(path));
+        let is_open = takes_another && self.sender.has_window(path);
+        if !self.paths[index].owes_packet && !is_open {
             return false;
         }
         let earliest = self.sender.outstanding.earliest(path);
@@ -488,7 +496,8 @@ impl Transfer {
         let Some(state) = self.paths.get(path.index()) else { return false };
         let window = self.sender.burst_room(state);
         // An idle window, which may still decay, has room.
-        let may_send = window.in_flight < window.cwnd && !state.is_blocked(cx.now);
+        let is_open = window.in_flight < window.cwnd && state.takes_another(window.in_flight);
+        let may_send = is_open && !state.is_blocked(cx.now);
         if !may_send || self.sender.is_suspended(path) {
             return false;
         }

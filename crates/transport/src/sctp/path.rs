@@ -29,6 +29,9 @@ pub(super) struct Path {
     pub rtx_to: Option<PathId>,
     /// It takes no new data until then.
     pub blocked_until: Option<Instant>,
+    /// T3-rtx expired: one packet is in the network at most until one is acknowledged (RFC 9260
+    /// s7.2.3).
+    pub one_packet: bool,
     /// A chunk of the path that a SACK over another path reported, and when it was sent.
     pub unmeasured: Option<(Tsn, Instant)>,
     /// One packet may be sent whatever the window is: the first retransmission after a loss.
@@ -133,6 +136,7 @@ impl Path {
             recovery_exit: None,
             rtx_to: None,
             blocked_until: None,
+            one_packet: false,
             unmeasured: None,
             owes_packet: false,
             room,
@@ -187,6 +191,12 @@ impl Path {
     /// Whether it takes no new data now.
     pub(super) fn is_blocked(&self, now: Instant) -> bool {
         self.blocked_until.is_some_and(|until| now < until)
+    }
+
+    /// Whether a packet may follow those that have `in_flight` bytes in the network, as far as a
+    /// time-out goes.
+    pub(super) const fn takes_another(&self, in_flight: u64) -> bool {
+        !self.one_packet || in_flight == 0
     }
 
     /// Whether data sent on it are not acknowledged, or are about to be sent again: T3-rtx judges

@@ -198,7 +198,10 @@ pub(super) fn view(transfer: &Transfer, now: Instant, id: PathId) -> PathView {
         state,
         backup: false,
         probing: sender.is_suspended(id),
-        throttled: path.is_blocked(now) || !sender.has_share(id) || sender.is_burst_over(now, id),
+        throttled: path.is_blocked(now)
+            || !path.takes_another(inflight)
+            || !sender.has_share(id)
+            || sender.is_burst_over(now, id),
         loss: if path.recovery_exit.is_some() { LossPhase::Recovery } else { LossPhase::Open },
         continues_at: None,
         last_send: (path.counters.bytes > 0).then_some(path.last_sent),

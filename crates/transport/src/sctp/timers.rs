@@ -96,6 +96,7 @@ impl Transfer {
             return Ok(());
         }
         self.sender.reduce(cx, &mut self.paths[index], CongestionKind::Rto);
+        self.paths[index].one_packet = true;
         let consequence = self.states.on_error(id, true);
         self.on_consequence(cx, id, &consequence)?;
         let chosen = self.choose_rtx_path(cx.chance, id);

@@ -48,6 +48,28 @@ fn t3_backs_off_from_1_s_on_a_path_alone() {
     }
 }
 
+/// Regression: two chunks of 500 bytes leave room in a window of one packet, and a second packet
+/// followed.
+#[test]
+fn one_packet_is_sent_after_a_time_out_until_it_is_acknowledged() {
+    let mut pair = Pair::open(1);
+    let start = pair.now;
+    let returns = start + Duration::from_secs(5);
+    pair.rule = Some(Box::new(move |sent| if sent.at < returns { Fate::Drop } else { Fate::Pass }));
+    for _ in 0..8 {
+        pair.send(Client, message(0, 500));
+    }
+    pair.pass(Duration::from_secs(7));
+    let sent = times(&pair, start, Passing::has_data);
+    assert_eq!(
+        sent.iter().filter(|at| **at > 0).take(3).collect::<Vec<_>>(),
+        [&1000, &3000, &7000]
+    );
+    assert_eq!(pair.host(Server).lens(), [], "{}", pair.describe());
+    pair.pass(Duration::from_millis(100));
+    assert_eq!(pair.host(Server).lens(), [500; 8], "without a delayed SACK: {}", pair.describe());
+}
+
 #[test]
 fn acknowledgement_of_what_t3_took_for_lost_does_not_revive_the_path() {
     let mut pair = Pair::open(2);
