@@ -329,8 +329,11 @@ impl Transfer {
         if before.is_some_and(|(before, _)| before == PathState::Unconfirmed) {
             self.prefer_fastest(id, rtt);
         }
-        let period = self.heartbeat_period(cx.chance, rto);
-        self.paths[index].heartbeat = Heartbeat::Next(cx.now + period);
+        // None are sent any more while the association shuts down.
+        if self.paths[index].heartbeat != Heartbeat::Off {
+            let period = self.heartbeat_period(cx.chance, rto);
+            self.paths[index].heartbeat = Heartbeat::Next(cx.now + period);
+        }
     }
 
     /// CMT: a path that is verified becomes the primary if its round trip is the smallest and the

@@ -193,7 +193,7 @@ impl Transfer {
             }
             let path = &mut self.paths[index];
             path.heartbeat = Heartbeat::Off;
-            path.verifier.give_up();
+            path.verifier.forget();
             self.states.set_deleted(id, true);
             self.on_local_address(cx, id, false);
             self.sender.control.on_path_removed(id);
@@ -335,7 +335,6 @@ impl Transfer {
             if path.heartbeat == Heartbeat::Off {
                 self.states.on_alive(id);
             } else {
-                path.verifier.give_up();
                 self.probe(cx, id.index());
             }
             return;

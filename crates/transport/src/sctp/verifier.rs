@@ -1,8 +1,9 @@
 //! `Verifier`: heartbeats of one path, and which answers to them count (RFC 9260 s5.4 and s8.3).
 //!
 //! An answer counts once and only if nonce, path and address are those of the last heartbeat, so
-//! that an address that does not answer never carries data (RFC 5062 s4). Timers and the choice of
-//! the path are left to the association; the nonce is a random number that it draws.
+//! that an address that does not answer never carries data (RFC 5062 s4). It may be late: the path
+//! that it proves works. Timers and the choice of the path are left to the association; the nonce
+//! is a random number that it draws.
 
 use base::{Duration, Instant, PathId};
 use std::net::IpAddr;
@@ -15,12 +16,14 @@ pub struct Verifier {
     address: IpAddr,
     /// The heartbeat that is not answered yet.
     outstanding: Option<(HeartbeatInfo, Instant)>,
+    /// Its answer is not overdue.
+    is_due: bool,
 }
 
 impl Verifier {
     /// No heartbeat was sent on `path` to `address`.
     pub const fn new(path: PathId, address: IpAddr) -> Self {
-        Verifier { path, address, outstanding: None }
+        Verifier { path, address, outstanding: None, is_due: false }
     }
 
     /// The address that is verified.
@@ -32,6 +35,7 @@ impl Verifier {
     pub fn probe(&mut self, now: Instant, nonce: u64) -> Chunk {
         let info = self.info(now, nonce);
         self.outstanding = Some((info, now));
+        self.is_due = true;
         Chunk::Heartbeat(vec![info.to_parameter()])
     }
 
@@ -47,14 +51,20 @@ impl Verifier {
     pub fn handle_ack(&mut self, now: Instant, parameters: &[Parameter]) -> Option<Duration> {
         let (expected, sent_at) = self.outstanding?;
         (HeartbeatInfo::of(parameters) == Some(expected)).then(|| {
-            self.outstanding = None;
+            self.forget();
             now - sent_at
         })
     }
 
-    /// The time for an answer is over; returns whether one was due, which is an error of the path.
+    /// The answer is overdue; returns whether one was due, which is an error of the path.
     pub const fn give_up(&mut self) -> bool {
-        self.outstanding.take().is_some()
+        std::mem::replace(&mut self.is_due, false)
+    }
+
+    /// No answer counts any more.
+    pub const fn forget(&mut self) {
+        self.outstanding = None;
+        self.is_due = false;
     }
 }
 
@@ -87,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn forged_and_late_answers_do_not_count() {
+    fn forged_answers_and_those_of_earlier_heartbeats_do_not_count() {
         let mut verifier = verifier();
         let first = parameters(verifier.probe(at(0), 1));
         let info = HeartbeatInfo::of(&first).unwrap();
@@ -103,8 +113,19 @@ mod tests {
         assert_eq!(verifier.handle_ack(at(1), &[]), None);
         let second = parameters(verifier.probe(at(1000), 3));
         assert_eq!(verifier.handle_ack(at(1001), &first), None, "of an earlier heartbeat");
+        verifier.forget();
+        assert!(!verifier.give_up());
+        assert_eq!(verifier.handle_ack(at(1002), &second), None, "of a path that is gone");
+    }
+
+    #[test]
+    fn late_answer_to_the_last_heartbeat_counts() {
+        let mut verifier = verifier();
+        let answer = parameters(verifier.probe(at(0), 1));
         assert!(verifier.give_up());
-        assert_eq!(verifier.handle_ack(at(1002), &second), None, "too late");
+        assert!(!verifier.give_up(), "one error");
+        assert_eq!(verifier.handle_ack(at(1015), &answer), Some(Duration::from_millis(1015)));
+        assert_eq!(verifier.handle_ack(at(1016), &answer), None, "a copy");
     }
 
     #[test]

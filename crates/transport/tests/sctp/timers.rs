@@ -323,3 +323,28 @@ fn window_grows_again_after_the_interface_went_down_in_fast_recovery() {
     let after = *pair.cwnds(Client).last().expect("a window");
     assert!(after > 2 * before, "{before} and {after} bytes");
 }
+
+/// Regression: an answer that came after the time-out of its heartbeat did not count, and the path
+/// of an interface that had returned was not used for another 30 s.
+#[test]
+fn late_answer_to_a_heartbeat_brings_the_path_of_an_interface_back() {
+    let mut pair = Pair::open(2);
+    pair.pass(Duration::from_secs(1));
+    pair.interface(Client, 0, InterfaceEvent::Down);
+    pair.pass(Duration::from_secs(1));
+    pair.rule = Some(Box::new(|passing: &Passing| {
+        match passing.has(|chunk| matches!(chunk, Chunk::HeartbeatAck(_))) {
+            true => Fate::Late(Duration::from_millis(1200)),
+            false => Fate::Pass,
+        }
+    }));
+    pair.interface(Client, 0, InterfaceEvent::Up);
+    let source_of_the_next = |pair: &mut Pair| {
+        pair.send(Client, message(0, 1000));
+        pair.pass(Duration::from_millis(500));
+        pair.sent(Client).filter(|passing| passing.has_data()).last().map(|passing| passing.src)
+    };
+    assert_eq!(source_of_the_next(&mut pair), Some(address(Client, 1)), "not proved yet");
+    pair.pass(Duration::from_secs(2));
+    assert_eq!(source_of_the_next(&mut pair), Some(address(Client, 0)));
+}
