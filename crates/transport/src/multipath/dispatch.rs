@@ -18,6 +18,10 @@ use std::hint::cold_path;
 use std::ops::Range;
 use wire::Payload;
 
+/// Copies of one round after which the scheduler is held to send them without end: more than the
+/// largest buffer has segments. The paths of unit tests take time for each that they have.
+const MOST_COPIES: u32 = if cfg!(test) { 1 << 11 } else { 1 << 20 };
+
 /// The result of a decision of the scheduler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatched {
@@ -39,6 +43,7 @@ impl Sender {
         }
         self.timer.given = None;
         self.timer.begun = false;
+        self.copies = 0;
         if !self.arrivals.is_empty() {
             cold_path();
             self.report_acks(cx.now, paths);
@@ -147,6 +152,13 @@ impl Sender {
             Step::Send { path, what, bind: Bind::Queue, max_bytes } => (path, what, max_bytes),
             Step::Wait(why) => return self.wait(cx, paths, why),
         };
+        // Each other decision leaves less to send.
+        self.copies += u32::from(matches!(what, What::Copy(_) | What::Probe));
+        assert!(
+            self.copies <= MOST_COPIES,
+            "the scheduler sends copies without end: {MOST_COPIES} in one round; it must wait when \
+             no path has room"
+        );
         if !self.enqueue(paths, path, what, max_bytes) {
             return self.wait(cx, paths, Blocked::SchedulerWaits);
         }

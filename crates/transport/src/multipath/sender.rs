@@ -52,6 +52,8 @@ pub struct Sender {
     pub(super) peer_closed: bool,
     /// Something happened since the scheduler was asked.
     pub(super) is_due: bool,
+    /// Copies that the scheduler sent in this round.
+    pub(super) copies: u32,
 }
 
 /// What does not change while the connection lasts, so that the scheduler need not be asked.
@@ -120,6 +122,7 @@ impl Sender {
             waits: None,
             peer_closed: false,
             is_due: true,
+            copies: 0,
         }
     }
 

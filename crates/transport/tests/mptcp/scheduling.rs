@@ -438,3 +438,22 @@ fn scheduler_is_not_asked_for_reasons_that_nobody_wants() {
     write(&mut pair, 100_000);
     delivered(&mut pair);
 }
+
+/// Regression: such a scheduler was asked for ever, within one call of the stack.
+#[test]
+#[should_panic(expected = "the scheduler sends copies without end: 1048576 in one round")]
+fn scheduler_that_sends_copies_without_end_is_a_defect_with_a_name() {
+    let mut pair = joined(|| {
+        let mut left = 3 << 20;
+        move |view: &View<'_>| {
+            left -= 1;
+            match view.data.snd_una..view.data.snd_una + u64::from(MSS) {
+                _ if left <= 0 => Decision::wait(Blocked::NothingToSend),
+                _ if view.offered().is_some() => send(FAST, What::New, Bind::Now, MSS),
+                first => send(SLOW, What::Copy(first), Bind::Now, MSS),
+            }
+        }
+    });
+    write(&mut pair, 2 * u64::from(MSS));
+    delivered(&mut pair);
+}

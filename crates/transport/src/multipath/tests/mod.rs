@@ -6,7 +6,7 @@ mod fake;
 use super::send_queue::SendQueue;
 use super::*;
 use crate::path_policy::PolicyChoice;
-use crate::scheduler::{self, Options, PathState};
+use crate::scheduler::{self, AnyScheduler, Decision, Options, PathState, Scheduler, View, What};
 use base::{Blocked, Chance, Context, Instant, PathId, SocketId};
 use fake::{Fake, SEGMENT};
 use std::ops::Range;
@@ -373,4 +373,36 @@ fn reason_for_silence_is_named() {
     bench.fake.is_over = true;
     assert_eq!(bench.schedule(), [vec![], vec![]]);
     assert_eq!(bench.sender.deadline(true), bench.sender.timer_at());
+}
+
+/// Sends the first segment again and again, whether the path has room or not: as often as this
+/// says.
+struct Copier(u32);
+
+impl Scheduler for Copier {
+    fn next(&mut self, view: &View<'_>) -> Decision {
+        if view.offered().is_some() {
+            return Decision::send(FAST, What::New, SEGMENT);
+        }
+        self.0 -= 1;
+        match self.0 {
+            0 => Decision::wait(Blocked::NothingToSend),
+            _ => Decision::send(SLOW, What::Copy(0..u64::from(SEGMENT)), SEGMENT),
+        }
+    }
+}
+
+/// Regression: it was asked for ever, while the path's queue took all memory.
+#[test]
+fn scheduler_that_sends_copies_without_end_is_a_defect_with_a_name() {
+    let run = |copies| {
+        let mut bench = Bench::new("lrf", Failover::Rto, &[(10, 100), (20, 100)]);
+        bench.sender.scheduler = AnyScheduler::Custom(Box::new(Copier(copies)));
+        bench.write(1);
+        bench.fake.paths[SLOW.index()].given.len()
+    };
+    assert_eq!(run(1000), 999);
+    let defect = std::panic::catch_unwind(|| run(1 << 12)).expect_err("an end");
+    let text = defect.downcast_ref::<String>().expect("a text");
+    assert!(text.starts_with("the scheduler sends copies without end"), "{text}");
 }
