@@ -262,6 +262,8 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
     let bar = Meter::new(args.common.quiet);
     let finished = bar.bar.clone();
     let show = bar.show();
+    // From here to its end the download has a file that an interrupt must remove.
+    linux::hold_signals()?;
     let download = Download::new(server, path, &output, args.hash || args.json, show)?;
     // A peer of SCTP is a server of this program; HTTP/1.1 is on stream 0.
     let download = if is_sctp { download.with_http11(path) } else { download };

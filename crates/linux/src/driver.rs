@@ -72,15 +72,7 @@ impl Driver {
     /// with nohup(1). To be called while there is no other thread: those there are would still be
     /// killed.
     pub(crate) fn watch_signals(&mut self) -> io::Result<()> {
-        let mut ends = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM] {
-            ends.add(signal);
-        }
-        // A blocked signal would arrive although it is ignored.
-        if !is_ignored(Signal::SIGHUP) {
-            ends.add(Signal::SIGHUP);
-        }
-        ends.thread_block()?;
+        let ends = hold_signals()?;
         let signals = SignalFd::with_flags(&ends, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
         let fd = signals.as_fd().as_raw_fd();
         self.poll.registry().register(&mut SourceFd(&fd), SIGNALS, Interest::READABLE)?;
@@ -129,6 +121,20 @@ impl Driver {
         self.armed = timeout;
         Ok(())
     }
+}
+
+/// Blocks the signals that end a run, which then wait for [`Driver::watch_signals`].
+pub(crate) fn hold_signals() -> io::Result<SigSet> {
+    let mut ends = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        ends.add(signal);
+    }
+    // A blocked signal would arrive although it is ignored.
+    if !is_ignored(Signal::SIGHUP) {
+        ends.add(Signal::SIGHUP);
+    }
+    ends.thread_block()?;
+    Ok(ends)
 }
 
 /// Whether the process ignores a signal (the mask SigIgn of proc_pid_status(5)).

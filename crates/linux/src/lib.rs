@@ -48,7 +48,7 @@ pub use device::Tun;
 pub use emulator::{Emulator, EmulatorConfig, RunQuality};
 pub use error::LiveError;
 pub use get::{Download, Progress, Received};
-pub use live::{End, Endpoint, Live, LiveCounters, PathSwitch, Stopper};
+pub use live::{End, Endpoint, Live, LiveCounters, PathSwitch, Stopper, hold_signals};
 pub use namespace::Namespace;
 pub use netlink::{Link, Netlink, Route};
 pub use path::{PathDevice, Paths, UdpAddress};

@@ -3,7 +3,7 @@
 //! One thread, one loop. Another thread ends it by a [`Stopper`].
 
 use crate::clock::Clock;
-use crate::driver::Driver;
+use crate::driver::{self, Driver};
 use crate::error::LiveError;
 use crate::host::{Capture, LiveHost, local_for};
 use crate::interface::{self, Interface, Port};
@@ -128,6 +128,13 @@ impl<A: Application> Live<A> {
         paths: &[PathDevice],
         endpoint: Endpoint,
         application: A,
+/// From now on an interrupt, a hang-up or a request to terminate waits for
+/// [`Live::stop_on_signals`], so that nothing that was begun before is left behind. To be called
+/// while the process has no other threads.
+pub fn hold_signals() -> Result<(), LiveError> {
+    driver::hold_signals().map(drop).map_err(|error| LiveError::system("holding signals", &error))
+}
+
     ) -> Result<Self, LiveError> {
         let open = |listen| interface::open(paths, listen);
         Live::open_with(open, endpoint, application)

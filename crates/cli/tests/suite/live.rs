@@ -244,6 +244,28 @@ fn signals_leave_nothing_and_tell_the_peer() {
     }
 }
 
+/// Regression: a request to terminate that came after the file was begun and before signals were
+/// watched left the file behind.
+#[test]
+fn request_to_terminate_that_comes_early_leaves_no_file() {
+    let Some(namespace) = namespace() else { return };
+    let scratch = Scratch::new("live-early-signal");
+    let listener = namespace.run(|| TcpListener::bind("0.0.0.0:8080")).expect("the namespace");
+    let _listener = listener.expect("a listener");
+    let kept = scratch.path("kept");
+    let has_files = || std::fs::read_dir(&scratch.0).expect("the folder").next().is_some();
+    for _ in 0..10 {
+        let source = format!("{KERNEL}/a.txt");
+        let mut child = start(&namespace, &["live", "get", &source, "-o", &kept, "--path", PATH]);
+        while !has_files() {
+            assert!(child.try_wait().expect("a child").is_none(), "it ended at once");
+        }
+        let output = signal(child, "TERM");
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        assert!(!has_files());
+    }
+}
+
 /// Whether the test was started by nohup(1) or the like.
 fn ignores_hang_ups() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").expect("proc(5)");
