@@ -276,7 +276,9 @@ fn get(args: &GetArgs) -> Result<End, LiveError> {
         message("interrupted: no file was saved");
         return Ok(End::Stopped);
     }
-    let received = live.application().result().map_err(|why| with_link(why, server, &paths))?;
+    let is_unanswered = live.application().is_unanswered();
+    let received = live.application().result();
+    let received = received.map_err(|why| with_remedy(why, server, &paths, is_unanswered))?;
     print(&if args.json { document(&output, &received) } else { summary(&output, &received) });
     Ok(End::Done)
 }
@@ -308,8 +310,14 @@ fn check_apart(capture: Option<&Path>, output: &Path) -> Result<(), LiveError> {
     }
 }
 
-/// The failure, and what a link-local server needs, if it is missing.
-fn with_link(failure: LiveError, server: SocketAddr, paths: &Paths) -> LiveError {
+/// The failure, and what a link-local server needs, if it is missing, or another path to begin
+/// with.
+fn with_remedy(
+    failure: LiveError,
+    server: SocketAddr,
+    paths: &Paths,
+    is_unanswered: bool,
+) -> LiveError {
     let is_named = match paths {
         Paths::Devices(_) => true,
         Paths::Udp(addresses) => addresses.iter().any(|udp| udp.device.is_some()),
@@ -319,6 +327,12 @@ fn with_link(failure: LiveError, server: SocketAddr, paths: &Paths) -> LiveError
             LiveError::Failed(format!(
                 "{why}\n  {ip} is valid on one link only; name its device: \
                  --path udp=ADDRESS,dev=NAME"
+            ))
+        }
+        (LiveError::Failed(why), _) if is_unanswered && paths.count() > 1 => {
+            LiveError::Failed(format!(
+                "{why}\n  the first --path opens the connection; if it does not work, name another \
+                 one first"
             ))
         }
         (failure, _) => failure,
@@ -626,7 +640,7 @@ mod tests {
         let of = |server: &str, path: &'static str| {
             let paths = linux::path::parse_any([path]).unwrap();
             let failure = LiveError::Failed("destination unreachable".to_owned());
-            with_link(failure, server.parse().unwrap(), &paths).to_string()
+            with_remedy(failure, server.parse().unwrap(), &paths, false).to_string()
         };
         assert_eq!(
             of("[fe80::1]:80", "udp=::1"),
@@ -653,3 +667,19 @@ mod tests {
         assert_eq!(compared.resolve().unwrap().choices.schedulers, [config.scheduler]);
     }
 }
+    #[test]
+    fn failure_to_connect_over_one_of_several_paths_says_which_one_was_used() {
+        let of = |paths: &[&str], is_unanswered| {
+            let paths = linux::path::parse_any(paths.iter().copied()).unwrap();
+            let failure = LiveError::Failed("no answer".to_owned());
+            with_remedy(failure, "10.8.0.1:80".parse().unwrap(), &paths, is_unanswered).to_string()
+        };
+        let two = ["dev=tun0", "dev=tun1"];
+        assert_eq!(
+            of(&two, true),
+            "no answer\n  the first --path opens the connection; if it does not work, name \
+             another one first"
+        );
+        assert_eq!([of(&two[..1], true), of(&two, false)], ["no answer"; 2]);
+    }
+

@@ -56,6 +56,8 @@ pub struct Download {
     progress_at: Instant,
     progress: Progress,
     result: Option<Result<Received, String>>,
+    /// It failed, and the server gave no answer at all.
+    is_unanswered: bool,
 }
 
 enum State {
@@ -87,6 +89,7 @@ impl Download {
             progress_at: Instant::ZERO,
             progress: Progress { received: 0, total: None },
             result: None,
+            is_unanswered: false,
         })
     }
 
@@ -109,6 +112,11 @@ impl Download {
             Some(Err(why)) => Err(LiveError::Failed(why.clone())),
             None => Err(LiveError::Failed("interrupted".to_owned())),
         }
+    }
+
+    /// Whether it failed because the server gave no answer at all.
+    pub const fn is_unanswered(&self) -> bool {
+        self.is_unanswered
     }
 
     fn fail(&mut self, host: &mut dyn StreamHost, socket: SocketId, why: String) {
@@ -227,6 +235,8 @@ impl Application for Download {
 
     fn on_failed(&mut self, _socket: SocketId, failure: StreamFailure) {
         let Progress { received, total } = self.progress;
+        let is_silent = matches!(failure, StreamFailure::TimedOut | StreamFailure::Unreachable);
+        self.is_unanswered |= matches!(self.state, State::Connecting) && is_silent;
         let why = match (&self.state, total) {
             (State::Connecting, _) => format!("connecting to {}: {failure}", self.server),
             (_, Some(total)) => format!("{failure} after {received} of {total} bytes"),
@@ -240,7 +250,19 @@ impl Application for Download {
             if let Some(socket) = self.socket {
                 host.abort(socket);
             }
-            self.result = Some(Err(format!("nothing arrived for {PATIENCE}")));
+            self.is_unanswered = matches!(self.state, State::Connecting);
+            let why = match (&self.state, self.progress) {
+                (State::Connecting, _) => {
+                    format!("connecting to {}: no answer for {PATIENCE}", self.server)
+                }
+                (_, Progress { received, total: Some(total) }) => {
+                    format!("nothing arrived for {PATIENCE} after {received} of {total} bytes")
+                }
+                (_, Progress { received, total: None }) => {
+                    format!("nothing arrived for {PATIENCE} after {received} bytes")
+                }
+            };
+            self.result = Some(Err(why));
         }
     }
 

@@ -107,6 +107,28 @@ fn file_without_a_length_ends_with_the_stream() {
 }
 
 #[test]
+fn server_that_gives_no_answer_is_told_from_one_that_refuses() {
+    let folder = Case::new("unanswered");
+    let mut silent = other(&folder.folder);
+    let mut host = Script { now: Instant::ZERO + PATIENCE, ..Script::default() };
+    silent.on_timeout(&mut host);
+    let why = silent.result().expect_err("a failure").to_string();
+    assert_eq!(why, "connecting to 10.0.0.1:80: no answer for 60s");
+    assert!(silent.is_unanswered());
+    for (failure, is_unanswered) in [
+        (StreamFailure::Refused, false),
+        (StreamFailure::Reset, false),
+        (StreamFailure::TimedOut, true),
+        (StreamFailure::Unreachable, true),
+    ] {
+        drop(silent);
+        silent = other(&folder.folder);
+        silent.on_failed(SOCKET, failure);
+        assert_eq!(silent.is_unanswered(), is_unanswered, "{failure}");
+    }
+}
+
+#[test]
 fn cut_and_refused_downloads_say_why_and_leave_nothing() {
     let cut = |case: &mut Case| case.download.on_peer_closed(&mut case.host, SOCKET);
     let mut case = Case::new("cut");
@@ -128,9 +150,10 @@ fn cut_and_refused_downloads_say_why_and_leave_nothing() {
     assert_eq!(case.download.poll_deadline(), Some(Instant::ZERO + PATIENCE));
     case.host.now = Instant::ZERO + PATIENCE;
     case.download.on_timeout(&mut case.host);
-    assert!(case.failure().contains("nothing arrived"), "{}", case.failure());
+    assert_eq!(case.failure(), "nothing arrived for 60s after 0 bytes");
     assert!(case.host.aborted, "the server must not keep the connection");
     let folder = case.folder.clone();
+    assert!(!case.download.is_unanswered());
     drop(std::mem::replace(&mut case.download, other(&folder)));
     assert_eq!(case.files(), [".other.anabranch"]);
 }

@@ -83,6 +83,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("95 %: interval of the mean before it", "a wide terminal: cli/src/fairness.rs"),
     ("blocked bytes [kB]", "a wide terminal"),
     ("interrupted: no file was saved", "a TUN device: live.rs"),
+    ("the first --path opens the connection", "a live connection: cli/src/live.rs"),
     ("of them ignored),", "a TUN device: live.rs"),
     ("refused by the kernel", "a TUN device: live.rs"),
     ("to each of", "a page of several hosts: web.rs"),
