@@ -503,6 +503,11 @@ fn source(text: &str) -> Result<(SocketAddr, String), LiveError> {
         Some(_) => Download::decoded(path).ok_or_else(|| {
             LiveError::Usage(format!("{text}: the path is not that of a file in a URL"))
         })?,
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme).filter(|_| url.is_none());
+    if let Some(scheme) = scheme.filter(|scheme| !scheme.contains(['/', ':'])) {
+        let help = "write ADDR:PORT/FILE or http://ADDR:PORT/FILE";
+        return Err(LiveError::Usage(format!("{text}: `{scheme}:` is not supported; {help}")));
+    }
     };
     if path.is_empty() || path.ends_with('/') {
         return Err(refuse());

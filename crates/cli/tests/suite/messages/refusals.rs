@@ -505,6 +505,7 @@ fn arguments_of_live() {
         &[&get[..], &["--udp-port", "0"]].concat(),
         &["live", "get", "10.9.0.1:8080", "--path", "dev=tun0"],
         &["live", "get", "10.9.0.1:8080/", "--path", "dev=tun0"],
+        &["live", "get", "https://10.9.0.1:8080/a", "--path", "dev=tun0"],
         &["live", "get", "http://10.9.0.1:8080/a?b", "--path", "dev=tun0"],
         &["live", "get", "http://10.9.0.1:8080/a%2", "--path", "dev=tun0"],
         &["live", "get", "0.0.0.0:8080/a", "--path", "dev=tun0"],
