@@ -13,8 +13,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lab::scenario::{SctpFailover, SingleChoices, SingleOptions};
 use lab::{Given, InputError};
 use linux::{
-    Download, End, Endpoint, FileServer, Live, LiveError, Paths, Received, SCTP_UDP_PORT, Served,
-    UdpPorts,
+    Download, End, Endpoint, FileServer, Live, LiveCounters, LiveError, Paths, Received,
+    SCTP_UDP_PORT, Served, UdpPorts,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -347,15 +347,26 @@ fn run<A: Application>(live: &mut Live<A>, common: &CommonArgs) -> Result<End, L
     if let Some(note) = live.note().filter(|_| !common.quiet) {
         message(&note);
     }
+    if !common.quiet {
+        live.on_notice(message);
+    }
     let end = live.run();
     if common.verbose {
-        let count = live.counters();
-        message(&format!(
-            "packets: {} received ({} of them ignored), {} sent, {} refused by the kernel",
-            count.received, count.ignored, count.sent, count.unsent
-        ));
+        message(&format!("packets: {}", counted(&live.counters())));
+        let paths: Vec<_> = live.path_counters().collect();
+        for (name, counters) in paths.iter().filter(|_| paths.len() > 1) {
+            message(&format!("  {name}: {}", counted(counters)));
+        }
     }
     end
+}
+
+fn counted(counters: &LiveCounters) -> String {
+    let LiveCounters { received, ignored, sent, unsent, .. } = counters;
+    format!(
+        "{received} received ({ignored} of them ignored), {sent} sent, {unsent} refused by the \
+         kernel"
+    )
 }
 
 fn open<A: Application>(
@@ -492,6 +503,11 @@ fn address(option: &str, text: &str) -> Result<SocketAddr, LiveError> {
 fn source(text: &str) -> Result<(SocketAddr, String), LiveError> {
     let url = text.strip_prefix("http://");
     let refuse = || LiveError::Usage(format!("{text}: no file is named; write ADDR:PORT/FILE"));
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme).filter(|_| url.is_none());
+    if let Some(scheme) = scheme.filter(|scheme| !scheme.contains(['/', ':'])) {
+        let help = "write ADDR:PORT/FILE or http://ADDR:PORT/FILE";
+        return Err(LiveError::Usage(format!("{text}: `{scheme}:` is not supported; {help}")));
+    }
     let (server, path) = url.unwrap_or(text).split_once('/').ok_or_else(refuse)?;
     let path = match url {
         None => path.to_owned(),
@@ -503,11 +519,6 @@ fn source(text: &str) -> Result<(SocketAddr, String), LiveError> {
         Some(_) => Download::decoded(path).ok_or_else(|| {
             LiveError::Usage(format!("{text}: the path is not that of a file in a URL"))
         })?,
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme).filter(|_| url.is_none());
-    if let Some(scheme) = scheme.filter(|scheme| !scheme.contains(['/', ':'])) {
-        let help = "write ADDR:PORT/FILE or http://ADDR:PORT/FILE";
-        return Err(LiveError::Usage(format!("{text}: `{scheme}:` is not supported; {help}")));
-    }
     };
     if path.is_empty() || path.ends_with('/') {
         return Err(refuse());
@@ -658,21 +669,6 @@ mod tests {
     }
 
     #[test]
-    fn default_scheduler_is_that_of_compare() {
-        let common = common(&[]);
-        let Ok(ProtocolConfig::Mptcp(config)) =
-            protocol(&common, &paths(&common).unwrap(), SCTP_UDP_PORT)
-        else {
-            panic!("mptcp")
-        };
-        let compared = lab::Options::default()
-            .with(Key::Path, "a=rate 9mbit")
-            .with(Key::Path, "b=rate 9mbit")
-            .with(Key::Traffic, "bulk:1MiB");
-        assert_eq!(compared.resolve().unwrap().choices.schedulers, [config.scheduler]);
-    }
-}
-    #[test]
     fn failure_to_connect_over_one_of_several_paths_says_which_one_was_used() {
         let of = |paths: &[&str], is_unanswered| {
             let paths = linux::path::parse_any(paths.iter().copied()).unwrap();
@@ -688,3 +684,18 @@ mod tests {
         assert_eq!([of(&two[..1], true), of(&two, false)], ["no answer"; 2]);
     }
 
+    #[test]
+    fn default_scheduler_is_that_of_compare() {
+        let common = common(&[]);
+        let Ok(ProtocolConfig::Mptcp(config)) =
+            protocol(&common, &paths(&common).unwrap(), SCTP_UDP_PORT)
+        else {
+            panic!("mptcp")
+        };
+        let compared = lab::Options::default()
+            .with(Key::Path, "a=rate 9mbit")
+            .with(Key::Path, "b=rate 9mbit")
+            .with(Key::Traffic, "bulk:1MiB");
+        assert_eq!(compared.resolve().unwrap().choices.schedulers, [config.scheduler]);
+    }
+}

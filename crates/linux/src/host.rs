@@ -11,6 +11,7 @@ use crate::error::LiveError;
 use crate::interface::{Interface, Port};
 use crate::ledger::Ledger;
 use crate::live::{Endpoint, LiveCounters};
+use crate::notices::{DeviceState, Notices};
 use crate::offload::{self, LONGEST_READ, Read};
 use crate::udp_path::{Arrival, Received};
 use base::{Context, Duration, Instant, InterfaceId, Recorder, SocketId};
@@ -83,7 +84,8 @@ pub(crate) struct LiveHost<A> {
     pub(crate) recorder: Option<Box<dyn Recorder>>,
     /// Counts what connections sent, if requested.
     pub(crate) ledger: Option<Ledger>,
-    pub(crate) counters: LiveCounters,
+    /// Reports events of paths to the user, if requested.
+    pub(crate) notices: Option<Notices>,
     /// What arrives.
     buffer: Vec<u8>,
     /// The last packet of a batch, if it is an acknowledgement, and the number of its device.
@@ -123,7 +125,7 @@ impl<A: Application> LiveHost<A> {
             entropy,
             recorder: None,
             ledger: None,
-            counters: LiveCounters::default(),
+            notices: None,
             buffer: vec![0; LONGEST_READ],
             held: None,
             out: Vec::new(),
@@ -178,12 +180,20 @@ impl<A: Application> LiveHost<A> {
                 Err(_) => {
                     // The device was removed while in use; the monitor reports it, too.
                     self.pass_held()?;
-                    self.interface_changed(number, InterfaceEvent::Down)?;
+                    self.device_changed(number, DeviceState::Down)?;
                     return Ok(false);
                 }
             }
         }
         Ok(true)
+    }
+
+    /// Counts packets from an interface: how many, and how many of them were merged and ignored.
+    fn count(&mut self, number: usize, received: u64, (merged, ignored): (u64, u64)) {
+        let Some(interface) = self.interfaces.get_mut(number) else { return };
+        interface.counters.received += received;
+        interface.counters.received_merged += merged;
+        interface.counters.ignored += ignored;
     }
 
     /// A datagram of a device without offloads.
@@ -193,15 +203,10 @@ impl<A: Application> LiveHost<A> {
         if let Some(capture) = &mut self.capture {
             capture.write(number, now, datagram)?;
         }
-        self.counters.received += 1;
-        match Packet::parse(datagram) {
-            Ok(packet) => self.take_in_packet(number, packet),
-            Err(_) => {
-                // Neighbour discovery and the like, or damage: no business of the engine's.
-                self.counters.ignored += 1;
-                Ok(())
-            }
-        }
+        let packet = Packet::parse(datagram);
+        // Neighbour discovery and the like, or damage: no business of the engine's.
+        self.count(number, 1, (0, u64::from(packet.is_err())));
+        packet.map_or(Ok(()), |packet| self.take_in_packet(number, packet))
     }
 
     /// A header and a datagram of a device with offloads.
@@ -215,22 +220,20 @@ impl<A: Application> LiveHost<A> {
         }
         match read {
             Some(Read::Whole(packet)) => {
-                self.counters.received += 1;
+                self.count(number, 1, (0, 0));
                 self.take_in_packet(number, packet)
             }
             Some(Read::Pieces(packets)) => {
                 let merged = u64::from(packets.is_merged());
                 for packet in packets {
-                    self.counters.received += 1;
-                    self.counters.received_merged += merged;
+                    self.count(number, 1, (merged, 0));
                     self.capture_packet(number, &packet)?;
                     self.take_in_packet(number, packet)?;
                 }
                 Ok(())
             }
             None => {
-                self.counters.received += 1;
-                self.counters.ignored += 1;
+                self.count(number, 1, (0, 1));
                 Ok(())
             }
         }
@@ -246,6 +249,9 @@ impl<A: Application> LiveHost<A> {
     /// A packet from a TUN device: an acknowledgement is held until it is known whether the next
     /// one of the batch makes it superfluous.
     fn take_in_packet(&mut self, number: usize, packet: Packet) -> Result<(), LiveError> {
+        if let (Some(notices), Some(interface)) = (&mut self.notices, self.interfaces.get(number)) {
+            notices.on_packet(number, (interface.mtu, &interface.addresses), &packet);
+        }
         match &mut self.held {
             Some((held_at, held)) if *held_at == number && supersedes(&packet, held) => {
                 **held = packet;
@@ -289,12 +295,10 @@ impl<A: Application> LiveHost<A> {
                 let body = Body::Udp(UdpDatagram { src_port, dst_port, payload });
                 self.capture_packet(number, &Packet::new(from.ip(), to.ip(), body))?;
             }
-            self.counters.received += 1;
-            let Ok(mut packet) = SctpPacket::parse(datagram) else {
-                // Damage, or another protocol.
-                self.counters.ignored += 1;
-                continue;
-            };
+            let packet = SctpPacket::parse(datagram);
+            // Damage, or another protocol.
+            self.count(number, 1, (0, u64::from(packet.is_err())));
+            let Ok(mut packet) = packet else { continue };
             packet.udp = Some(UdpPorts { src: from.port(), dst: to.port() });
             let packet = Packet::new(from.ip(), to.ip(), Body::Sctp(packet));
             let interface = InterfaceId(number as u16);
@@ -316,18 +320,28 @@ impl<A: Application> LiveHost<A> {
     pub(crate) fn flush(&mut self) {
         for interface in &mut self.interfaces {
             match &mut interface.port {
-                Port::Tun(path) => path.flush(&mut self.counters),
-                Port::Udp(path) => path.flush(&mut self.counters),
+                Port::Tun(path) => path.flush(&mut interface.counters),
+                Port::Udp(path) => path.flush(&mut interface.counters),
             }
         }
     }
 
-    /// An interface went up or down.
-    pub(crate) fn interface_changed(
+    /// What was counted on every interface.
+    pub(crate) fn counters(&self) -> LiveCounters {
+        self.interfaces.iter().map(|interface| interface.counters).sum()
+    }
+
+    /// The device of an interface is in this state now.
+    pub(crate) fn device_changed(
         &mut self,
         number: usize,
-        event: InterfaceEvent,
+        state: DeviceState,
     ) -> Result<(), LiveError> {
+        if let Some(notices) = &mut self.notices {
+            notices.on_state(number, state);
+        }
+        let is_up = state == DeviceState::Up;
+        let event = if is_up { InterfaceEvent::Up } else { InterfaceEvent::Down };
         self.input(Input::Interface { interface: InterfaceId(number as u16), event })
     }
 
@@ -419,14 +433,13 @@ impl<A: Application> LiveHost<A> {
                 _ => self.capture_packet(number, &packet)?,
             }
         }
-        match self.interfaces.get_mut(number).map(|interface| &mut interface.port) {
-            Some(Port::Tun(path)) => path.send(packet, &mut self.counters),
-            Some(Port::Udp(path)) => match &packet.body {
-                Body::Sctp(sctp) => path.send(packet.dst(), sctp, &mut self.counters),
+        if let Some(Interface { port, counters, .. }) = self.interfaces.get_mut(number) {
+            match (port, &packet.body) {
+                (Port::Tun(path), _) => path.send(packet, counters),
+                (Port::Udp(path), Body::Sctp(sctp)) => path.send(packet.dst(), sctp, counters),
                 // A host that has SCTP in UDP only.
-                _ => self.counters.unsent += 1,
-            },
-            None => {}
+                (Port::Udp(_), _) => counters.unsent += 1,
+            }
         }
         if flow != 0 {
             let mut cx = context(now, &mut self.entropy, &mut self.recorder)?;

@@ -7,6 +7,7 @@
 use crate::address::{KernelAddress, Subnet};
 use crate::device::Tun;
 use crate::error::LiveError;
+use crate::live::LiveCounters;
 use crate::namespace::bring_up;
 use crate::netlink::{Link, Netlink};
 use crate::path::{PathDevice, UdpAddress};
@@ -34,6 +35,8 @@ pub(crate) struct Interface {
     pub mtu: u32,
     /// For use when nothing else is left.
     pub backup: bool,
+    /// What was counted on it.
+    pub counters: LiveCounters,
 }
 
 impl Port {
@@ -101,6 +104,7 @@ pub(crate) fn open_udp(
             addresses,
             mtu,
             backup: false,
+            counters: LiveCounters::default(),
         });
     }
     if let Some(address) = listen.filter(|address| !address.is_unspecified())
@@ -258,7 +262,8 @@ fn adopt(
         known.into_iter().filter(|(at, _)| *at == index).map(|(_, known)| known).collect();
     let addresses = engine_addresses(path, &here, (&taken, engines), listen)?;
     let port = Port::Tun(TunPath::new(tun));
-    Ok(Interface { port, index, addresses, mtu, backup: path.backup })
+    let counters = LiveCounters::default();
+    Ok(Interface { port, index, addresses, mtu, backup: path.backup, counters })
 }
 
 /// The engine's addresses: those given, or one in each subnet of the kernel's; `listen` in its

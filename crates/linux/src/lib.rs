@@ -31,6 +31,7 @@ mod monitor;
 pub mod mptcp_pm;
 mod namespace;
 pub mod netlink;
+mod notices;
 mod offload;
 pub mod path;
 mod raw_netlink;

@@ -8,18 +8,20 @@ use crate::error::LiveError;
 use crate::host::{Capture, LiveHost, local_for};
 use crate::interface::{self, Interface, Port};
 use crate::ledger::Ledger;
-use crate::monitor::Monitor;
+use crate::monitor::{LinkState, Monitor};
+use crate::notices::{DeviceState, Notices};
 use crate::path::{PathDevice, UdpAddress};
 use crate::udp_path::SCTP_UDP_PORT;
 use base::{Duration, Instant, Recorder};
 use mio::Waker;
+use std::iter::Sum;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use traffic::Application;
+use transport::ProtocolConfig;
 use transport::sctp::Addresses;
-use transport::{InterfaceEvent, ProtocolConfig};
 use wire::sctp::UdpPorts;
 
 /// How long connections may take to close when the application is done: a few round trips.
@@ -65,6 +67,19 @@ pub struct LiveCounters {
     pub received_merged: u64,
     /// Those sent that were merged, for the kernel to segment.
     pub sent_merged: u64,
+}
+
+impl Sum for LiveCounters {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(LiveCounters::default(), |sum, part| LiveCounters {
+            received: sum.received + part.received,
+            ignored: sum.ignored + part.ignored,
+            sent: sum.sent + part.sent,
+            unsent: sum.unsent + part.unsent,
+            received_merged: sum.received_merged + part.received_merged,
+            sent_merged: sum.sent_merged + part.sent_merged,
+        })
+    }
 }
 
 /// How a run ended.
@@ -113,11 +128,20 @@ impl PathSwitch {
     }
 }
 
+/// From now on an interrupt, a hang-up or a request to terminate waits for
+/// [`Live::stop_on_signals`], so that nothing that was begun before is left behind. To be called
+/// while the process has no other threads.
+pub fn hold_signals() -> Result<(), LiveError> {
+    driver::hold_signals().map(drop).map_err(|error| LiveError::system("holding signals", &error))
+}
+
 /// A live host.
 pub struct Live<A> {
     host: LiveHost<A>,
     driver: Driver,
     monitor: Monitor,
+    /// Devices that changed while they were opened.
+    early: Vec<LinkState>,
     stopper: Stopper,
     switch: PathSwitch,
 }
@@ -128,13 +152,6 @@ impl<A: Application> Live<A> {
         paths: &[PathDevice],
         endpoint: Endpoint,
         application: A,
-/// From now on an interrupt, a hang-up or a request to terminate waits for
-/// [`Live::stop_on_signals`], so that nothing that was begun before is left behind. To be called
-/// while the process has no other threads.
-pub fn hold_signals() -> Result<(), LiveError> {
-    driver::hold_signals().map(drop).map_err(|error| LiveError::system("holding signals", &error))
-}
-
     ) -> Result<Self, LiveError> {
         let open = |listen| interface::open(paths, listen);
         Live::open_with(open, endpoint, application)
@@ -164,8 +181,9 @@ pub fn hold_signals() -> Result<(), LiveError> {
     ) -> Result<Self, LiveError> {
         // Before the devices are looked at, so that no change is missed.
         let failed = |error| LiveError::system("watching devices", &error);
-        let monitor = Monitor::open().map_err(failed)?;
+        let mut monitor = Monitor::open().map_err(failed)?;
         let mut interfaces = open(endpoint.listen.map(|listen| listen.ip()))?;
+        let early = early(&monitor.take(), &interfaces);
         for interface in &mut interfaces {
             // A server for one family takes nothing at the other's.
             interface.addresses.retain(|address| endpoint.wants(*address));
@@ -177,7 +195,7 @@ pub fn hold_signals() -> Result<(), LiveError> {
         let switch = PathSwitch { asked: Arc::default(), waker: Arc::clone(&waker) };
         let stopper = Stopper { stopped: Arc::new(AtomicBool::new(false)), waker };
         let host = LiveHost::new(interfaces, endpoint, application)?;
-        Ok(Live { host, driver, monitor, stopper, switch })
+        Ok(Live { host, driver, monitor, early, stopper, switch })
     }
 
     /// Write every packet that passes to a pcapng file, one interface per device, with the time of
@@ -226,9 +244,20 @@ pub fn hold_signals() -> Result<(), LiveError> {
         self.host.application
     }
 
+    /// Passes lines for the user to `print`: devices that go down, return or are removed, and
+    /// segments that are too large for the network behind a device.
+    pub fn on_notice(&mut self, print: impl FnMut(&str) + 'static) {
+        self.host.notices = Some(Notices::new(&self.host.interfaces, print));
+    }
+
     /// What was counted.
-    pub const fn counters(&self) -> LiveCounters {
-        self.host.counters
+    pub fn counters(&self) -> LiveCounters {
+        self.host.counters()
+    }
+
+    /// What was counted on each path, with its name.
+    pub fn path_counters(&self) -> impl Iterator<Item = (&str, LiveCounters)> {
+        self.host.interfaces.iter().map(|each| (each.port.name(), each.counters))
     }
 
     /// Measure: times are those of `clock`, connections are remembered beyond their end, and the
@@ -278,6 +307,8 @@ pub fn hold_signals() -> Result<(), LiveError> {
 
     fn run_until(&mut self, linger: Duration, limit: Instant) -> Result<End, LiveError> {
         self.host.start()?;
+        let early = std::mem::take(&mut self.early);
+        self.on_device_change(early)?;
         let mut pending = vec![false; self.host.interfaces.len()];
         let mut close_by = None;
         loop {
@@ -324,7 +355,8 @@ pub fn hold_signals() -> Result<(), LiveError> {
             self.stopper.stopped.store(true, Ordering::Release);
         }
         if woken.changed {
-            self.on_device_change()?;
+            let changed = self.monitor.take();
+            self.on_device_change(changed)?;
         }
         for (address, backup) in self.switch.take() {
             self.host.set_backup(address, backup)?;
@@ -332,16 +364,24 @@ pub fn hold_signals() -> Result<(), LiveError> {
         Ok(())
     }
 
-    fn on_device_change(&mut self) -> Result<(), LiveError> {
-        for device in self.monitor.take() {
+    fn on_device_change(&mut self, changed: Vec<LinkState>) -> Result<(), LiveError> {
+        for device in changed {
             let ours = |interface: &Interface| interface.index == device.index;
             if let Some(number) = self.host.interfaces.iter().position(ours) {
-                let event = if device.is_up { InterfaceEvent::Up } else { InterfaceEvent::Down };
-                self.host.interface_changed(number, event)?;
+                self.host.device_changed(number, device.state)?;
             }
         }
         Ok(())
     }
+}
+
+/// What remains of the changes while devices were opened, which were found up: the last one of
+/// each, if it went down after that.
+fn early(changed: &[LinkState], interfaces: &[Interface]) -> Vec<LinkState> {
+    let last =
+        |interface: &Interface| changed.iter().rfind(|device| device.index == interface.index);
+    let last = interfaces.iter().filter_map(last).copied();
+    last.filter(|device| device.state != DeviceState::Up).collect()
 }
 
 /// Choose what was left open.

@@ -4,6 +4,7 @@
 //! the engine's business.
 
 use crate::netlink::{link_of, messages};
+use crate::notices::DeviceState;
 use netlink_packet_core::NetlinkPayload;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -22,7 +23,7 @@ pub(crate) struct Monitor {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LinkState {
     pub index: u32,
-    pub is_up: bool,
+    pub state: DeviceState,
 }
 
 impl Monitor {
@@ -56,6 +57,10 @@ impl AsRawFd for Monitor {
 
 fn state_of(message: &RouteNetlinkMessage) -> Option<LinkState> {
     let link = link_of(message)?;
-    let is_gone = matches!(message, RouteNetlinkMessage::DelLink(_));
-    Some(LinkState { index: link.index, is_up: link.is_up && !is_gone })
+    let state = match message {
+        RouteNetlinkMessage::DelLink(_) => DeviceState::Removed,
+        _ if link.is_up => DeviceState::Up,
+        _ => DeviceState::Down,
+    };
+    Some(LinkState { index: link.index, state })
 }

@@ -266,6 +266,30 @@ fn request_to_terminate_that_comes_early_leaves_no_file() {
     }
 }
 
+#[test]
+fn devices_that_change_and_packets_of_each_path_are_printed() {
+    let Some(namespace) = namespace() else { return };
+    let scratch = Scratch::new("live-devices");
+    let folder = scratch.path("");
+    let paths = format!("{PATH},dev=tun9,addr=10.9.0.2/24");
+    let arguments = ["live", "serve", "--dir", &folder, "--listen", ENGINE, "-v", "--path", &paths];
+    let child = start(&namespace, &arguments);
+    drop(connect(&namespace));
+    let down = namespace.configure(|netlink| {
+        let index = netlink.link("tun9")?.expect("the device").index;
+        netlink.set_up(index, false)
+    });
+    down.expect("a device");
+    // It has seen the change when it answers.
+    thread::sleep(Duration::from_millis(50));
+    drop(connect(&namespace));
+    let said = stderr(&signal(child, "INT"));
+    assert!(said.contains("\ntun9 is down\n"), "{said}");
+    let counts = said.lines().filter(|line| line.contains("refused by the kernel"));
+    let names: Vec<&str> = counts.filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(names, ["packets", "  tun8", "  tun9"], "{said}");
+}
+
 /// Whether the test was started by nohup(1) or the like.
 fn ignores_hang_ups() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").expect("proc(5)");

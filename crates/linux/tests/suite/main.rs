@@ -14,6 +14,7 @@ mod damage;
 mod interop;
 mod mptcp_pm;
 mod nftables;
+mod notices;
 mod offload;
 mod sctp_udp;
 mod sut;
