@@ -83,7 +83,7 @@ fn set_read_knows_its_scenarios_and_what_is_common_to_them() {
     assert_eq!(clean.stacks, [StackKind::KernelTcp]);
     for random in ["corrupt 1%", "queue red 20p 60p 5%"] {
         // Regression: packets that arrive corrupted or that a queue drops early were no loss.
-        let set = set(&SET.replace("loss 2%", random));
+        let set = self::set(&SET.replace("loss 2%", random));
         assert_eq!(set.entries[1].judged_by, Judged::Quantiles, "{random}");
         assert!(set.entries[1].is_random() && !set.entries[0].is_random(), "{random}");
     }

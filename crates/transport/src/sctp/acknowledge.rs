@@ -232,7 +232,7 @@ impl Sender {
         before.alive |= chunk.sent_once && chunk.in_flight;
         before.advanced |= chunk.tsn <= self.outstanding.cum_tsn();
         path.counters.acked_bytes += u64::from(chunk.len);
-        path.one_packet = false;
+        path.after_loss.one_packet = false;
         if path.timed == Some(chunk.tsn) {
             path.timed = None;
             if chunk.sent_once && chunk.in_flight {
@@ -430,7 +430,7 @@ impl Sender {
                     _ => self.outstanding.highest_tsn(),
                 };
                 path.recovery_exit = Some(exit);
-                path.owes_packet = true;
+                path.after_loss.owes_packet = true;
                 self.reduce(cx, path, CongestionKind::FastRecovery);
             }
         }

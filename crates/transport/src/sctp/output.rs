@@ -226,7 +226,7 @@ impl Transfer {
     #[cold]
     fn after_giving_up(&mut self) {
         if self.sender.outstanding.next_marked().is_none() {
-            self.paths.iter_mut().for_each(|path| path.owes_packet = false);
+            self.paths.iter_mut().for_each(|path| path.after_loss.owes_packet = false);
         }
     }
 
@@ -337,7 +337,7 @@ impl Transfer {
             config.is_some_and(|config| config.send_all == SendAllKey::Random)
         };
         // A random order draws numbers.
-        self.paths.iter().any(|path| path.owes_packet || self.sender.has_window(path.id))
+        self.paths.iter().any(|path| path.after_loss.owes_packet || self.sender.has_window(path.id))
             || is_random()
     }
 
@@ -452,7 +452,7 @@ impl Transfer {
         let takes_another =
             self.paths[index].takes_another(self.sender.outstanding.in_flight_bytes(path));
         let is_open = takes_another && self.sender.has_window(path);
-        if !self.paths[index].owes_packet && !is_open {
+        if !self.paths[index].after_loss.owes_packet && !is_open {
             return false;
         }
         let earliest = self.sender.outstanding.earliest(path);
@@ -479,7 +479,7 @@ impl Transfer {
             next = self.next_marked_to(cx, path).map(|(tsn, ..)| tsn);
         }
         let state = &mut self.paths[index];
-        state.owes_packet = false;
+        state.after_loss.owes_packet = false;
         if restarts {
             state.start_t3(cx.now);
         }

@@ -29,13 +29,9 @@ pub(super) struct Path {
     pub rtx_to: Option<PathId>,
     /// It takes no new data until then.
     pub blocked_until: Option<Instant>,
-    /// T3-rtx expired: one packet is in the network at most until one is acknowledged (RFC 9260
-    /// s7.2.3).
-    pub one_packet: bool,
     /// A chunk of the path that a SACK over another path reported, and when it was sent.
     pub unmeasured: Option<(Tsn, Instant)>,
-    /// One packet may be sent whatever the window is: the first retransmission after a loss.
-    pub owes_packet: bool,
+    pub after_loss: AfterLoss,
     /// Bytes of chunks in a packet to this path.
     pub room: u32,
     /// Packets to it are carried in UDP (RFC 6951).
@@ -48,6 +44,16 @@ pub(super) struct Path {
     /// Share of chunks that were lost, averaged.
     pub loss: f64,
     pub counters: Counters,
+}
+
+/// What is sent after a loss, whatever the window is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct AfterLoss {
+    /// One packet may be sent: the first retransmission.
+    pub owes_packet: bool,
+    /// T3-rtx expired: one packet is in the network at most until one is acknowledged (RFC 9260
+    /// s7.2.3).
+    pub one_packet: bool,
 }
 
 /// Round trips that were measured; zero before the first one.
@@ -136,9 +142,8 @@ impl Path {
             recovery_exit: None,
             rtx_to: None,
             blocked_until: None,
-            one_packet: false,
             unmeasured: None,
-            owes_packet: false,
+            after_loss: AfterLoss { owes_packet: false, one_packet: false },
             room,
             in_udp: false,
             heard: false,
@@ -181,7 +186,7 @@ impl Path {
 
     /// Congestion state, in the words of TCP.
     pub(super) const fn ca_state(&self) -> CaState {
-        match (self.recovery_exit, self.owes_packet) {
+        match (self.recovery_exit, self.after_loss.owes_packet) {
             (Some(_), _) => CaState::Recovery,
             (None, true) => CaState::Loss,
             (None, false) => CaState::Open,
@@ -196,13 +201,13 @@ impl Path {
     /// Whether a packet may follow those that have `in_flight` bytes in the network, as far as a
     /// time-out goes.
     pub(super) const fn takes_another(&self, in_flight: u64) -> bool {
-        !self.one_packet || in_flight == 0
+        !self.after_loss.one_packet || in_flight == 0
     }
 
     /// Whether data sent on it are not acknowledged, or are about to be sent again: T3-rtx judges
     /// it.
     pub(super) const fn has_outstanding(&self) -> bool {
-        self.t3.is_some() || self.owes_packet
+        self.t3.is_some() || self.after_loss.owes_packet
     }
 
     /// Starts T3-rtx anew.

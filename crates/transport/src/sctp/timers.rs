@@ -96,13 +96,13 @@ impl Transfer {
             return Ok(());
         }
         self.sender.reduce(cx, &mut self.paths[index], CongestionKind::Rto);
-        self.paths[index].one_packet = true;
+        self.paths[index].after_loss.one_packet = true;
         let consequence = self.states.on_error(id, true);
         self.on_consequence(cx, id, &consequence)?;
         let chosen = self.choose_rtx_path(cx.chance, id);
         self.paths[index].rtx_to = chosen;
         if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
-            path.owes_packet = true;
+            path.after_loss.owes_packet = true;
         }
         if let Some(next) = self.states.alternative(id) {
             self.round.lead(next);
@@ -357,7 +357,7 @@ impl Transfer {
         if self.sender.outstanding.has_marked_of(id)
             && let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index()))
         {
-            path.owes_packet = true;
+            path.after_loss.owes_packet = true;
         }
     }
 

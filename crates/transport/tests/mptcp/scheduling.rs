@@ -96,8 +96,8 @@ fn data_go_to_the_path_they_are_meant_for() {
     assert_eq!([fast.first_sent_bytes, slow.first_sent_bytes], [30_000, 10_000]);
 }
 
-/// Linux pushes in the middle of each `sendmsg` (`__mptcp_push_pending`): a decision covers what was
-/// written until then.
+/// Linux pushes in the middle of each `sendmsg` (`__mptcp_push_pending`): a decision covers what
+/// was written until then.
 ///
 /// Regression: records of 16 KiB that were written one after the other went to one path, up to 64
 /// KiB together; a page over HTTP/2 took 1.22 s where a kernel took 0.82.
