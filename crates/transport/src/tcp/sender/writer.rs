@@ -91,6 +91,11 @@ impl Writer {
         continues
     }
 
+    /// Whether `take_sent` has anything to answer or forget.
+    pub(crate) const fn is_in_a_write(&self) -> bool {
+        matches!(self.waiting, Waiting::Sending | Waiting::Sent)
+    }
+
     /// What could be sent was sent. Whether a write waited for that.
     pub(crate) fn take_sent(&mut self) -> bool {
         match self.waiting {

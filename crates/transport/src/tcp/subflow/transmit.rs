@@ -215,7 +215,7 @@ impl Subflow {
             self.tx.bursts.on_nothing_unsent();
             // A receiver has neither after half of the segments that it gets.
             if self.tx.validation.has_round() || self.tx.writer.is_check_due() {
-                self.finish_round(cx, cc, None);
+                self.finish_round(cx, cc, false);
             }
             return None;
         }
@@ -227,7 +227,7 @@ impl Subflow {
         let FlowId { socket, path } = self.id;
         cx.record(EventMask::BLOCKED, || Event::Blocked { socket, path, why });
         self.tx.on_blocked(why);
-        self.finish_round(cx, cc, Some(why));
+        self.finish_round(cx, cc, why == Blocked::CongestionWindow);
         self.check_persist(cx);
     }
 
@@ -259,8 +259,12 @@ impl Subflow {
             }
         }
         self.tx.bursts.on_segment();
-        // The last segment may be what is left of the peer's window, which may have shrunk, too.
-        let len = ready.len.min(self.tx.window_left().max(1));
+        let mut len = ready.len;
+        if !begins && len > self.tx.window_left() {
+            cold_path();
+            // What is left of the peer's window, which may have shrunk, too.
+            len = self.tx.window_left().max(1);
+        }
         Some(self.send_range(cx, cc, len as u32))
     }
 
@@ -509,12 +513,11 @@ impl Subflow {
         self.ready().len
     }
 
-    /// After a round of sending, which `why` ended: judges the use of the congestion window, sets
-    /// the probe timer, and considers the writer.
-    fn finish_round(&mut self, cx: &mut Context<'_>, cc: &mut Controller, why: Option<Blocked>) {
+    /// After a round of sending: judges the use of the congestion window, sets the probe timer, and
+    /// considers the writer.
+    fn finish_round(&mut self, cx: &mut Context<'_>, cc: &mut Controller, limited: bool) {
         let sent = self.tx.validation.take_round();
-        let limited = why == Some(Blocked::CongestionWindow)
-            || (sent > 0 && self.inflight() >= cc.cwnd_segs(self.id.path));
+        let limited = limited || (sent > 0 && self.inflight() >= cc.cwnd_segs(self.id.path));
         if sent > 0 || limited {
             let open = self.loss.ca_state() == CaState::Open;
             let usage = Usage {
@@ -532,16 +535,19 @@ impl Subflow {
             let (loss, mut rcx) = self.recovery(cx, cc);
             loss.schedule_probe_after_sending(&mut rcx);
         }
-        // The queue of the interface keeps it for microseconds only.
-        if why != Some(Blocked::SmallQueue) && self.tx.writer.take_sent() {
-            self.events.push(ConnectionEvent::Writable);
-        }
         self.check_writer(cx.now, cc);
     }
 
     /// After an acknowledgement and what it allowed to be sent: grows the send buffer unless the
     /// window is full all the same, and wakes a waiting writer (Linux `tcp_check_space`).
     fn check_writer(&mut self, now: Instant, cc: &Controller) {
+        // What waits for the queue of the interface leaves within microseconds.
+        if self.tx.writer.is_in_a_write() && !self.tx.nic.is_throttled() {
+            cold_path();
+            if self.tx.writer.take_sent() {
+                self.events.push(ConnectionEvent::Writable);
+            }
+        }
         if !self.tx.writer.take_check() {
             return;
         }
