@@ -49,8 +49,10 @@ fn assert_no_less_than_the_best_path(make: impl Fn([(u64, u64); 2]) -> [Bottlene
     for pair in PAIRS {
         for (name, gain) in LOSS_BASED.iter().zip(gains(&make(pair), &LOSS_BASED, 1, 40)) {
             println!("{pair:?} {name}: {gain:.3}");
-            // Of 36 pairs, queues and controls two are 0.3 and 0.5 % below that of the payloads.
-            assert!(gain >= PAYLOAD - 0.006, "{name} over {pair:?}: {gain}");
+            // Of 36 pairs, queues and controls two of the last pair are 0.3 and 0.5 % below that of
+            // the payloads, and one elsewhere 0.1 %.
+            let below = if pair == PAIRS[3] { 0.006 } else { 0.002 };
+            assert!(gain >= PAYLOAD - below, "{name} over {pair:?}: {gain}");
         }
     }
 }
