@@ -252,7 +252,7 @@ impl Sender {
     }
 
     /// Whether a write may begin. With `lowat` only while fewer bytes are unsent.
-    pub(super) fn has_room(&self, lowat: Option<u32>) -> bool {
+    fn has_room(&self, lowat: Option<u32>) -> bool {
         self.is_below(lowat) && self.writer.has_room(self.memory())
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct Writer {
     waiting: Waiting,
     /// Acknowledgements freed space since the waiting writer was last considered.
     check_due: bool,
-    /// Payload that was written into the last offload buffer, at least what of it is unsent.
+    /// Payload that was written into the last offload buffer, of which some may be sent by now.
     filled: u16,
     tuning: SendBufferTuning,
 }
