@@ -167,8 +167,9 @@ fn record(
         flow.sent.first_sent_bytes[path] += track.reading.first_sent_bytes();
         flow.sent.retransmitted_segs += u64::from(track.reading.total_retrans);
         record.counts.times[path].add(&track.reading);
-        if !record.congestion.contains(&track.congestion) {
-            record.congestion.push(track.congestion.clone());
+        let name = &track.congestion;
+        if !name.is_empty() && !record.congestion.contains(name) {
+            record.congestion.push(name.clone());
         }
     }
     let arrived = seen.receiver.tracks().iter().map(|track| track.reading.data_segs_in);

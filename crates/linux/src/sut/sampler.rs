@@ -26,6 +26,7 @@ pub(super) struct Sampler {
 pub(super) struct Track {
     pub(super) local: SocketAddr,
     pub(super) remote: SocketAddr,
+    /// Name of the congestion control; empty until it is known.
     pub(super) congestion: String,
     pub(super) reading: TcpReading,
     points: Vec<(Instant, [f64; 3])>,
@@ -73,7 +74,10 @@ impl Track {
     }
 
     fn on_seen(&mut self, now: Instant, seen: &Diagnosis) {
-        self.congestion.clone_from(&seen.congestion);
+        // A connection that is being set up or closed has no name to report.
+        if !seen.congestion.is_empty() {
+            self.congestion.clone_from(&seen.congestion);
+        }
         self.reading = self.reading.followed_by(&seen.reading);
         let TcpReading { snd_cwnd, snd_mss, rtt, .. } = seen.reading;
         let window = f64::from(snd_cwnd) * f64::from(snd_mss);
@@ -110,4 +114,26 @@ pub(super) fn series(tracks: &[Track], paths: &[SutPath]) -> Vec<SutSeries> {
         .collect();
     all.sort_by_key(|series| (series.quantity, series.path));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression: a subflow that a sample met while it closed had no congestion control, and the
+    /// run failed as if the kernel had refused the one that was set.
+    #[test]
+    fn sample_without_a_congestion_control_keeps_the_name() {
+        let end = SocketAddr::from(([127, 0, 0, 1], 5001));
+        let mut seen = Diagnosis {
+            local: end,
+            remote: end,
+            congestion: "reno".to_owned(),
+            reading: TcpReading::default(),
+        };
+        let mut track = Track::new(&seen);
+        seen.congestion.clear();
+        track.on_seen(Instant::ZERO, &seen);
+        assert_eq!(track.congestion, "reno");
+    }
 }

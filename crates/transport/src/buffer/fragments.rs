@@ -77,14 +77,17 @@ impl Fragments {
         }
     }
 
-    /// Everything below `una` is acknowledged.
-    pub fn release_below(&mut self, una: u64) {
+    /// Everything below `una` is acknowledged; the end of the last piece that was released.
+    pub fn release_below(&mut self, una: u64) -> Option<u64> {
+        let mut released = None;
         while let Some(first) = self.pieces.front()
             && first.end <= una
         {
             self.overhead_bytes -= first.overhead;
+            released = Some(first.end);
             self.pieces.pop_front();
         }
+        released
     }
 
     /// The end of the piece that has the byte before `offset`; `offset` where there is none.

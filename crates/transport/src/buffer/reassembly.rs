@@ -125,6 +125,17 @@ impl Reassembly {
         &self.recent
     }
 
+    /// The range that changed last is reported at `place`, counted from zero, or at the end; `back`:
+    /// first again.
+    pub fn move_newest(&mut self, place: usize, back: bool) {
+        let end = self.recent.len().min(place + 1);
+        match back {
+            false if end > 0 => self.recent[..end].rotate_left(1),
+            true if end > 0 => self.recent[..end].rotate_right(1),
+            _ => {}
+        }
+    }
+
     /// The state between two calls is consistent.
     fn check(&self) {
         debug_assert!(self.read <= self.next && self.next <= self.highest);

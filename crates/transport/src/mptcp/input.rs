@@ -276,7 +276,7 @@ impl Connection {
         dss: &Dss,
     ) {
         if let Some(ack) = dss.ack() {
-            self.handle_data_ack(cx, segment.window, ack);
+            self.handle_data_ack(cx, index, segment.window, ack);
         }
         if !dss.maps() {
             return;
@@ -312,11 +312,17 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn handle_data_ack(&mut self, cx: &mut Context<'_>, window: u64, ack: DataNumber) {
+    fn handle_data_ack(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        window: u64,
+        ack: DataNumber,
+    ) {
         self.deadlines.on_heard(cx.now);
         // With most segments a receiver of data gets the same again: half of what it costs.
         if !(cx.has_short_ways() && self.numbers.is_repeated(ack, window)) {
-            self.take_data_ack(cx, ack, window);
+            self.take_data_ack(cx, index, ack, window);
         }
         if !self.keys.is_fully_established() && self.keys.is_client() {
             self.become_fully_established(cx);
@@ -324,8 +330,10 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn take_data_ack(&mut self, cx: &mut Context<'_>, ack: DataNumber, window: u64) {
-        match self.numbers.on_data_ack(&mut self.sender.queue, ack, window) {
+    fn take_data_ack(&mut self, cx: &mut Context<'_>, index: usize, ack: DataNumber, window: u64) {
+        // Older kernels have a queue of segments.
+        let by = (!self.rules.one_at_a_time).then(|| path_id(index));
+        match self.numbers.on_data_ack(&mut self.sender.queue, ack, window, by) {
             Some(true) => {
                 let (sender, paths) = self.parts();
                 sender.restart_timer(cx.now, &paths);

@@ -4,6 +4,7 @@
 
 use super::mappings::data_number;
 use crate::multipath::SendQueue;
+use base::PathId;
 use wire::Payload;
 use wire::mptcp::{DataNumber, Mapping};
 
@@ -74,13 +75,15 @@ impl SendNumbers {
     }
 
     /// A data acknowledgement and the window that came with it. Whether anything new is
-    /// acknowledged; `None`: it acknowledges what was never sent and is ignored.
+    /// acknowledged; `None`: it acknowledges what was never sent and is ignored. `by`: see
+    /// [`SendQueue::on_ack`].
     #[inline]
     pub(super) fn on_data_ack(
         &mut self,
         queue: &mut SendQueue,
         ack: DataNumber,
         window: u64,
+        by: Option<PathId>,
     ) -> Option<bool> {
         let number = ack.expand(self.dsn(self.una(queue.una())));
         let up_to = self.offset(number);
@@ -91,7 +94,7 @@ impl SendNumbers {
         self.last_ack = Some((ack, window));
         queue.allow(up_to, window);
         let ends = up_to > queue.end() && self.on_fin_acked();
-        Some(queue.on_ack(up_to.min(queue.end())) | ends)
+        Some(queue.on_ack(up_to.min(queue.end()), by) | ends)
     }
 
     /// The mapping of the DATA_FIN behind `end`, which covers no byte (RFC 8684 s3.3.3).

@@ -23,6 +23,11 @@ pub struct SendQueue {
     segments: VecDeque<DataSegment>,
     /// Everything below is acknowledged by the peer.
     una: u64,
+    /// The first byte that counts as memory: `una`, or less, see `on_ack`.
+    charged_from: u64,
+    /// The path whose acknowledgement was the last one, until something is passed to a path or
+    /// written.
+    acked_by: Option<PathId>,
     /// The first byte never passed to a path.
     nxt: u64,
     /// End of the peer's receive window; moves left at its first data acknowledgement at most.
@@ -47,6 +52,7 @@ pub struct SendQueue {
 impl SendQueue {
     /// Append to the stream.
     pub fn write(&mut self, payload: Payload) {
+        self.acked_by = None;
         self.fragments.append(self.end(), payload.len(), !self.is_drained());
         self.buffer.append(payload);
     }
@@ -58,7 +64,7 @@ impl SendQueue {
 
     /// Memory of what is buffered (Linux `sk_wmem_queued`), in bytes.
     pub fn memory(&self) -> u32 {
-        let bytes = u32::try_from(self.buffered()).unwrap_or(u32::MAX);
+        let bytes = u32::try_from(self.end() - self.charged_from).unwrap_or(u32::MAX);
         bytes.saturating_add(self.fragments.overhead_bytes())
     }
 
@@ -186,8 +192,14 @@ impl SendQueue {
     }
 
     /// Everything below `up_to` is acknowledged. Whether anything new is.
-    pub fn on_ack(&mut self, up_to: u64) -> bool {
+    ///
+    /// Memory of what was acknowledged of a fragment is free; with `by`, the path that brought the
+    /// acknowledgement, not if nothing is outstanding any more: then it is with the next one (Linux
+    /// `__mptcp_clean_una`, for which `mptcp_rtx_head` has no fragment), unless the same path sends
+    /// first (`ack_update_msk`).
+    pub fn on_ack(&mut self, up_to: u64, by: Option<PathId>) -> bool {
         debug_assert!(up_to <= self.nxt, "acknowledged before it was sent");
+        self.acked_by = None;
         if up_to <= self.una {
             return false;
         }
@@ -196,7 +208,13 @@ impl SendQueue {
             self.segments.pop_front();
         }
         self.buffer.release_below(up_to);
-        self.fragments.release_below(up_to);
+        let whole = self.fragments.release_below(up_to);
+        if up_to < self.nxt || by.is_none() {
+            self.charged_from = up_to;
+        } else {
+            self.charged_from = whole.unwrap_or(self.charged_from);
+            self.acked_by = by;
+        }
         self.reinject.remove_below(up_to);
         if !self.copied.is_empty() {
             self.copied.remove_below(up_to);
@@ -236,6 +254,7 @@ impl SendQueue {
     /// `una <= nxt <= end`, and no gap below `nxt`.
     fn check(&self) {
         debug_assert!(self.una <= self.nxt && self.nxt <= self.end());
+        debug_assert!(self.charged_from <= self.una);
         debug_assert!(
             self.segments
                 .front()
@@ -275,6 +294,9 @@ impl SendQueue {
     #[inline(always)]
     pub(super) fn take_unsent(&mut self, path: PathId, range: Range<u64>, most: u32) -> Payload {
         debug_assert!(self.nxt <= range.start && range.end <= self.end(), "it was never sent");
+        if self.acked_by.take() == Some(path) {
+            self.charged_from = self.una;
+        }
         // A grant is shorter than 4 GiB.
         let payload = self.buffer.slice(range.start, (range.end - range.start) as u32);
         let paths = PathSet::EMPTY.with(path);
@@ -470,6 +492,7 @@ impl SendQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::FRAGMENT_BYTES;
 
     const FAST: PathId = PathId(0);
     const SLOW: PathId = PathId(1);
@@ -528,14 +551,50 @@ mod tests {
         }
         let mut send = sent(10_000, 1400);
         assert_eq!(send.cut_newest_without(FAST, 1024), None, "it has everything itself");
-        send.on_ack(9500);
+        send.on_ack(9500, None);
         assert_eq!(send.cut_newest_without(SLOW, 1024), Some(9500..10_000));
+    }
+
+    /// Seen of Linux 6.18: with 106,212 bytes that were not acknowledged, of which none was
+    /// outstanding, four whole fragments counted.
+    ///
+    /// Regression: the acknowledged part of a fragment was free at once, so that the application
+    /// wrote another one, and both paths got more than those of the kernel.
+    #[test]
+    fn fragment_stays_whole_while_nothing_is_outstanding() {
+        let fragment = u64::from(FRAGMENT_BYTES);
+        let queue = |sent: u64| {
+            let mut queue = SendQueue::default();
+            queue.allow(0, 1 << 20);
+            queue.write(Payload::virtual_range(0, 0, 3 * FRAGMENT_BYTES));
+            queue.take_unsent(FAST, 0..sent, 1400);
+            queue
+        };
+        let all = 3 * (FRAGMENT_BYTES + 40);
+        // The path of the acknowledgement, that which sends next, and the memory after each.
+        let cases = [
+            (Some(SLOW), FAST, all, all),
+            (Some(FAST), FAST, all, all - 10_000),
+            (None, FAST, all - 10_000, all - 10_000),
+        ];
+        for (by, next, acknowledged, sent) in cases {
+            let mut queue = queue(10_000);
+            queue.on_ack(10_000, by);
+            assert_eq!(queue.memory(), acknowledged, "{by:?}");
+            queue.take_unsent(next, 10_000..20_000, 1400);
+            assert_eq!(queue.memory(), sent, "{by:?}");
+            queue.on_ack(15_000, by);
+            assert_eq!(queue.memory(), all - 15_000, "{by:?}");
+        }
+        let mut queue = queue(fragment + 10);
+        queue.on_ack(fragment + 10, Some(SLOW));
+        assert_eq!(queue.memory(), all - FRAGMENT_BYTES - 40);
     }
 
     #[test]
     fn probe_of_all_that_is_unacknowledged_leaves_no_acknowledged_head() {
         let mut send = sent(10_000, 10_000);
-        send.on_ack(9500);
+        send.on_ack(9500, None);
         let range = send.cut_newest_without(SLOW, 1024).expect("data");
         assert_eq!(range, 9500..10_000);
         assert!(send.segments.front().is_some_and(|head| head.end() > send.una));
@@ -581,7 +640,7 @@ mod tests {
         let mut send = sent(4000, 1000);
         send.take_copy(SLOW, 500..1500);
         assert_eq!(send.bytes_on_only(FAST, 0..4000), 3000);
-        send.on_ack(1000);
+        send.on_ack(1000, None);
         assert_eq!(send.bytes_on_only(FAST, 0..4000), 2500);
     }
 

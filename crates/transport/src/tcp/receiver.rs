@@ -88,8 +88,6 @@ pub(crate) struct ArrivedData {
     pub sack_bytes: u32,
     /// The segment has a PSH.
     pub push: bool,
-    /// Acknowledgements of earlier segments are held back.
-    pub acks_held: bool,
     /// RTO of this host's direction, zero if unknown.
     pub rto: Duration,
 }
@@ -521,10 +519,6 @@ impl Receiver {
         payload: Payload,
     ) -> Inserted {
         let had_gaps = self.has_gaps();
-        let end = offset + u64::from(payload.len());
-        if arrived.acks_held && self.would_crowd_sacks(offset, end) {
-            self.ack.now();
-        }
         let inserted = self.data.insert(offset, payload);
         if let Some(duplicate) = inserted.duplicate {
             self.dsack = Some(duplicate);
@@ -575,15 +569,26 @@ impl Receiver {
         kind
     }
 
-    /// Whether payload `start..end` begins a new out-of-order range, or extends one not recently
-    /// changed, while the blocks of one acknowledgement are all in use: acknowledgements that are
-    /// held back must go first, or a range would never be reported (Linux
-    /// `TCP_SACK_BLOCKS_EXPECTED`).
+    /// The place among the SACK blocks of the range that an out-of-order payload extends, or which
+    /// it would get as a new one, if the blocks of one acknowledgement are all in use: an
+    /// acknowledgement that is held back must go before that, or a range would never be reported
+    /// (Linux `TCP_SACK_BLOCKS_EXPECTED`).
     #[cold]
-    fn would_crowd_sacks(&self, start: u64, end: u64) -> bool {
+    pub(crate) fn crowded_place(&self, part: Accepted) -> Option<u8> {
+        if part.offset <= self.data.next_offset() {
+            return None;
+        }
+        let (start, end) = (part.offset, part.offset + u64::from(part.len));
         let recent = self.data.sack_ranges();
         let touched = recent.iter().position(|range| range.start <= end && start <= range.end);
-        touched.unwrap_or(recent.len()) >= SACK_BLOCKS_EXPECTED
+        let place = touched.unwrap_or(recent.len());
+        (place >= SACK_BLOCKS_EXPECTED).then_some(place as u8)
+    }
+
+    /// Puts the newest SACK block at `place`, where it was before its range changed, or takes it
+    /// from there again.
+    pub(crate) fn move_newest_sack(&mut self, place: u8, back: bool) {
+        self.data.move_newest(usize::from(place), back);
     }
 
     /// Acknowledges the next segments at once: something unusual arrived.
@@ -720,7 +725,6 @@ mod tests {
             truesize,
             sack_bytes: 0,
             push: false,
-            acks_held: false,
             rto: Duration::ZERO,
         }
     }

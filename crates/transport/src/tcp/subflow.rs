@@ -56,6 +56,8 @@ enum Due {
     WindowProbe = 1 << 3,
     /// A keep-alive segment, which makes the peer acknowledge (RFC 1122 s4.2.3.6).
     KeepAlive = 1 << 4,
+    /// The acknowledgement as it was before the last segment.
+    AckBefore = 1 << 5,
 }
 
 /// What is due, and whether the link is down. Whether there is anything of this is asked before
@@ -63,12 +65,14 @@ enum Due {
 #[derive(Clone, Copy, Debug)]
 struct Outbox {
     due: u8,
+    /// Where the newest SACK block was in `AckBefore`.
+    sack_place: u8,
     /// Sequence number of the reset, if one is due.
     reset_with: SeqNumber,
 }
 
 impl Outbox {
-    const EMPTY: Outbox = Outbox { due: 0, reset_with: SeqNumber(0) };
+    const EMPTY: Outbox = Outbox { due: 0, sack_place: 0, reset_with: SeqNumber(0) };
     /// The bit of `due` for a link that is down.
     const LINK_DOWN: u8 = 1 << 7;
 
@@ -103,6 +107,11 @@ impl Outbox {
     const fn put_reset(&mut self, seq: SeqNumber) {
         self.put(Due::Reset);
         self.reset_with = seq;
+    }
+
+    const fn put_ack_before(&mut self, sack_place: u8) {
+        self.put(Due::AckBefore);
+        self.sack_place = sack_place;
     }
 
     /// Whether the segment was due; it is not any more.

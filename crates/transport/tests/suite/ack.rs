@@ -176,6 +176,36 @@ fn compressed_acks_are_held_at_most_a_millisecond() {
     assert_eq!(blocks(&sent[0].1), [(from, to)]);
 }
 
+/// Linux `tcp_sack_compress_send_ack`: with two ranges known, what is held back goes before a segment
+/// that begins another one, which is then held back itself.
+///
+/// Regression: it went after that segment, whose block took the place of the others: an
+/// acknowledgement of MPTCP has room for one, so that ranges were never reported and were sent
+/// again (1 MiB over a queue that overflowed: 231 segments for 180 losses, the kernel 182).
+#[test]
+fn held_ack_goes_without_the_segment_that_begins_another_range() {
+    let mut bare = settled();
+    let start = bare.sent;
+    let block = |from: u32, to: u32| (i64::from(start + from * MSS), i64::from(start + to * MSS));
+    let mut answers = |n: u32| bare.send(bare.data_at(start + n * MSS, MSS));
+    let immediate = [1, 3, 5].map(|n| answers(n).len());
+    assert_eq!((immediate, answers(6).len()), ([1; 3], 0), "the fourth one is held back");
+    let before = answers(8);
+    assert_eq!(before.len(), 1);
+    assert_eq!(blocks(&before[0]), [block(5, 7), block(3, 4), block(1, 2)]);
+    let at = bare.now;
+    let after = bare.wait_ms(30);
+    assert_eq!(after.len(), 1);
+    assert_eq!(after[0].0 - at, Duration::from_millis(1), "its own time begins with it");
+    assert_eq!(blocks(&after[0].1), [block(8, 9), block(5, 7), block(3, 4)]);
+    // A range that was not changed lately: in its place, with what it has now.
+    let mut answers = |n: u32| bare.send(bare.data_at(start + n * MSS, MSS));
+    assert_eq!((answers(9).len(), answers(10).len()), (0, 0));
+    let before = answers(2);
+    assert_eq!(before.len(), 1);
+    assert_eq!(blocks(&before[0]), [block(8, 11), block(5, 7), block(1, 4)]);
+}
+
 #[test]
 fn compressed_acks_go_when_forty_four_are_merged() {
     let mut bare = settled();

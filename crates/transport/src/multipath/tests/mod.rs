@@ -66,7 +66,7 @@ impl Bench {
     fn acknowledge(&mut self, path: PathId, up_to: u64) {
         let path = &mut self.fake.paths[path.index()];
         path.una = path.given.len();
-        self.sender.queue.on_ack(up_to);
+        self.sender.queue.on_ack(up_to, None);
         self.sender.restart_timer(self.now, &self.fake);
     }
 

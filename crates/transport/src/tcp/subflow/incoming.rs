@@ -13,7 +13,7 @@ use crate::tcp::ack_policy::Verdict;
 use crate::tcp::loss::{Delivery, Rexmit};
 use crate::tcp::multipath::AcceptedSegment;
 use crate::tcp::profile::SubflowWindow;
-use crate::tcp::receiver::{ArrivedData, Inserted};
+use crate::tcp::receiver::{Accepted, ArrivedData, Inserted};
 use base::{Context, Duration, Event, EventMask, Instant};
 use std::hint::cold_path;
 use std::ops::Range;
@@ -681,13 +681,16 @@ impl Subflow {
             self.answer_unacceptable(segment);
             return;
         };
+        if self.timers.compressed_ack_runs() {
+            cold_path();
+            self.release_held_ack(part);
+        }
         let arrived = ArrivedData {
             now: cx.now,
             segment_len,
             truesize: received_truesize(40 + segment.options.padded_len() + segment_len),
             sack_bytes: sack_bytes(segment.options.sack.len() as u32),
             push: segment.flags.contains(Flags::PSH),
-            acks_held: self.timers.compressed_ack_runs(),
             rto: self.rtt.rto(),
         };
         let mut payload = std::mem::take(&mut segment.payload);
@@ -707,6 +710,17 @@ impl Subflow {
         let readable = inserted == Inserted::InOrder && self.mp.is_none();
         if readable && self.events.last() != Some(&ConnectionEvent::Readable) {
             self.events.push(ConnectionEvent::Readable);
+        }
+    }
+
+    /// An acknowledgement that is held back goes before `part` changes the SACK blocks, if it has to
+    /// (Linux `tcp_sack_compress_send_ack`).
+    #[inline(never)]
+    fn release_held_ack(&mut self, part: Accepted) {
+        if let Some(place) = self.rx.crowded_place(part) {
+            self.outbox.put_ack_before(place);
+            self.rx.ack.on_ack_sent();
+            self.timers.stop_acks();
         }
     }
 

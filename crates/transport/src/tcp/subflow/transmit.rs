@@ -105,6 +105,9 @@ impl Subflow {
         if !self.fsm.is_synchronised() {
             return None;
         }
+        if self.outbox.take(Due::AckBefore) {
+            return Some(self.ack_before(cx));
+        }
         let data = self.poll_data(cx, cc);
         if data.is_some() {
             return data;
@@ -682,6 +685,18 @@ impl Subflow {
     #[inline(never)]
     fn pure_ack(&mut self, cx: &Context<'_>) -> Box<Packet> {
         self.segment(cx, self.tx.nxt(), Flags::ACK, Payload::EMPTY)
+    }
+
+    /// The acknowledgement as it was before the last segment; what that segment is owed stays owed.
+    #[cold]
+    fn ack_before(&mut self, cx: &Context<'_>) -> Box<Packet> {
+        let (owed, timers) = (self.rx.ack, self.timers.clone());
+        let place = self.outbox.sack_place;
+        self.rx.move_newest_sack(place, false);
+        let packet = self.pure_ack(cx);
+        self.rx.move_newest_sack(place, true);
+        (self.rx.ack, self.timers) = (owed, timers);
+        packet
     }
 
     /// A probe of a closed window: an old sequence number makes the peer answer
