@@ -135,8 +135,8 @@ fn apart_run_by_run(document: &Value, stack: &str) -> Vec<f64> {
 }
 
 /// TCP: median of the misfits within 0.4 %, nine of ten within 2 %, all within 6 %. MPTCP: within
-/// 1, 6 and 10 %. One verdict contradicts the kernel's, whose runs have three modes there, 2.45, 2.53
-/// and 2.65 s, by the losses of one burst; the simulator has the first one only.
+/// 1, 6 and 10 %. One verdict contradicts the kernel's, whose runs have three modes there, 2.45,
+/// 2.53 and 2.65 s, by the losses of one burst; the simulator has the first one only.
 ///
 /// Regression: what was written in several pieces was assigned to one path together; a page took
 /// 49 % longer, and the median misfit of MPTCP was 1.7 %.

@@ -125,8 +125,8 @@ impl Reassembly {
         &self.recent
     }
 
-    /// The range that changed last is reported at `place`, counted from zero, or at the end; `back`:
-    /// first again.
+    /// The range that changed last is reported at `place`, counted from zero, or at the end;
+    /// `back`: first again.
     pub fn move_newest(&mut self, place: usize, back: bool) {
         let end = self.recent.len().min(place + 1);
         match back {

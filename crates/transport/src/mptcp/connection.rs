@@ -110,9 +110,15 @@ impl Connection {
     fn check_waiting_writer(&mut self) {
         let limit = self.write_limit.bytes(&mut self.subflows, &self.controller);
         if WriteLimit::is_writable(limit, &mut self.sender.queue) {
-            self.set_writer_waits(false);
-            self.lifecycle.push(ConnectionEvent::Writable);
+            self.wake_writer();
         }
+    }
+
+    // A call of its own: most checks find too little room, and save no registers.
+    #[inline(never)]
+    fn wake_writer(&mut self) {
+        self.set_writer_waits(false);
+        self.lifecycle.push(ConnectionEvent::Writable);
     }
 
     /// The connection is TCP, over or failed: it opens and schedules nothing.

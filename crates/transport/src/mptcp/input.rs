@@ -331,9 +331,7 @@ impl Connection {
 
     #[inline(never)]
     fn take_data_ack(&mut self, cx: &mut Context<'_>, index: usize, ack: DataNumber, window: u64) {
-        // Older kernels have a queue of segments.
-        let by = (!self.rules.one_at_a_time).then(|| path_id(index));
-        match self.numbers.on_data_ack(&mut self.sender.queue, ack, window, by) {
+        match self.numbers.on_data_ack(&mut self.sender.queue, ack, window, path_id(index)) {
             Some(true) => {
                 let (sender, paths) = self.parts();
                 sender.restart_timer(cx.now, &paths);

@@ -74,16 +74,15 @@ impl SendNumbers {
         self.last_ack == Some((ack, window))
     }
 
-    /// A data acknowledgement and the window that came with it. Whether anything new is
-    /// acknowledged; `None`: it acknowledges what was never sent and is ignored. `by`: see
-    /// [`SendQueue::on_ack`].
+    /// A data acknowledgement on `path` and the window that came with it. Whether anything new is
+    /// acknowledged; `None`: it acknowledges what was never sent and is ignored.
     #[inline]
     pub(super) fn on_data_ack(
         &mut self,
         queue: &mut SendQueue,
         ack: DataNumber,
         window: u64,
-        by: Option<PathId>,
+        path: PathId,
     ) -> Option<bool> {
         let number = ack.expand(self.dsn(self.una(queue.una())));
         let up_to = self.offset(number);
@@ -94,7 +93,7 @@ impl SendNumbers {
         self.last_ack = Some((ack, window));
         queue.allow(up_to, window);
         let ends = up_to > queue.end() && self.on_fin_acked();
-        Some(queue.on_ack(up_to.min(queue.end()), by) | ends)
+        Some(queue.on_ack(up_to.min(queue.end()), path) | ends)
     }
 
     /// The mapping of the DATA_FIN behind `end`, which covers no byte (RFC 8684 s3.3.3).

@@ -36,7 +36,7 @@ impl PlainStream<'_> {
         if self.first.tcp.multipath().is_some_and(|mp| mp.is_fallback_announced()) {
             self.first.tcp.set_option_room(0);
         }
-        self.sender.queue.on_ack(una, None);
+        self.sender.queue.on_ack(una, FIRST);
     }
 
     /// What the subflow received in order goes to the reader.

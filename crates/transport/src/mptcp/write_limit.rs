@@ -55,7 +55,7 @@ impl WriteLimit {
         let len = payload.len();
         queue.set_limit(limit);
         let mut taken = 0;
-        while taken < len && queue.memory() < limit {
+        while taken < len && queue.memory() < u64::from(limit) {
             let step = (len - taken).min(queue.write_room());
             queue.write(payload.slice(taken, step));
             taken += step;
@@ -70,7 +70,7 @@ impl WriteLimit {
     pub(super) fn is_writable(limit: u32, queue: &mut SendQueue) -> bool {
         queue.set_limit(limit);
         let used = queue.memory();
-        limit.saturating_sub(used) >= used / 2
+        u64::from(limit).saturating_sub(used) >= used / 2
     }
 }
 

@@ -8,6 +8,7 @@ use crate::buffer::{Fragments, RangeSet, SendBuffer};
 use crate::scheduler::{DataSegment, DataView, PathSet};
 use base::PathId;
 use std::collections::VecDeque;
+use std::hint::cold_path;
 use std::ops::Range;
 use wire::Payload;
 
@@ -25,9 +26,11 @@ pub struct SendQueue {
     una: u64,
     /// The first byte that counts as memory: `una`, or less, see `on_ack`.
     charged_from: u64,
-    /// The path whose acknowledgement was the last one, until something is passed to a path or
+    /// The path that acknowledged all that was outstanding, until something is passed to a path or
     /// written.
     acked_by: Option<PathId>,
+    /// Acknowledged parts of fragments may stay, see `on_ack`.
+    keeps_fragments: bool,
     /// The first byte never passed to a path.
     nxt: u64,
     /// End of the peer's receive window; moves left at its first data acknowledgement at most.
@@ -50,6 +53,11 @@ pub struct SendQueue {
 }
 
 impl SendQueue {
+    /// Nothing was written yet. `keeps_fragments`: see [`SendQueue::on_ack`].
+    pub fn new(keeps_fragments: bool) -> Self {
+        SendQueue { keeps_fragments, ..SendQueue::default() }
+    }
+
     /// Append to the stream.
     pub fn write(&mut self, payload: Payload) {
         self.acked_by = None;
@@ -63,9 +71,9 @@ impl SendQueue {
     }
 
     /// Memory of what is buffered (Linux `sk_wmem_queued`), in bytes.
-    pub fn memory(&self) -> u32 {
-        let bytes = u32::try_from(self.end() - self.charged_from).unwrap_or(u32::MAX);
-        bytes.saturating_add(self.fragments.overhead_bytes())
+    #[inline]
+    pub fn memory(&self) -> u64 {
+        self.end() - self.charged_from + u64::from(self.fragments.overhead_bytes())
     }
 
     /// The end of Linux's fragment of the send queue that has the byte before `offset`.
@@ -191,16 +199,16 @@ impl SendQueue {
         ours.map(bytes).sum()
     }
 
-    /// Everything below `up_to` is acknowledged. Whether anything new is.
+    /// Everything below `up_to` is acknowledged, on `path`. Whether anything new is.
     ///
-    /// Memory of what was acknowledged of a fragment is free; with `by`, the path that brought the
-    /// acknowledgement, not if nothing is outstanding any more: then it is with the next one (Linux
+    /// Memory of what was acknowledged of a fragment is free; in a queue that keeps fragments not
+    /// if nothing is outstanding any more: then it is with the next acknowledgement (Linux
     /// `__mptcp_clean_una`, for which `mptcp_rtx_head` has no fragment), unless the same path sends
     /// first (`ack_update_msk`).
-    pub fn on_ack(&mut self, up_to: u64, by: Option<PathId>) -> bool {
+    pub fn on_ack(&mut self, up_to: u64, path: PathId) -> bool {
         debug_assert!(up_to <= self.nxt, "acknowledged before it was sent");
-        self.acked_by = None;
         if up_to <= self.una {
+            self.acked_by = None;
             return false;
         }
         self.una = up_to;
@@ -209,11 +217,12 @@ impl SendQueue {
         }
         self.buffer.release_below(up_to);
         let whole = self.fragments.release_below(up_to);
-        if up_to < self.nxt || by.is_none() {
-            self.charged_from = up_to;
-        } else {
+        if up_to == self.nxt && self.keeps_fragments {
+            cold_path();
             self.charged_from = whole.unwrap_or(self.charged_from);
-            self.acked_by = by;
+            self.acked_by = Some(path);
+        } else {
+            self.charged_from = up_to;
         }
         self.reinject.remove_below(up_to);
         if !self.copied.is_empty() {
@@ -246,7 +255,7 @@ impl SendQueue {
             window_end: self.window_end,
             reinject: self.reinject_head(),
             sndbuf_limited: self.writer_waits,
-            sndbuf_full: self.writer_waits && self.memory() >= self.limit,
+            sndbuf_full: self.writer_waits && self.memory() >= u64::from(self.limit),
             peer_closed,
         }
     }
@@ -294,8 +303,11 @@ impl SendQueue {
     #[inline(always)]
     pub(super) fn take_unsent(&mut self, path: PathId, range: Range<u64>, most: u32) -> Payload {
         debug_assert!(self.nxt <= range.start && range.end <= self.end(), "it was never sent");
-        if self.acked_by.take() == Some(path) {
-            self.charged_from = self.una;
+        if let Some(by) = self.acked_by.take() {
+            cold_path();
+            if by == path {
+                self.charged_from = self.una;
+            }
         }
         // A grant is shorter than 4 GiB.
         let payload = self.buffer.slice(range.start, (range.end - range.start) as u32);
@@ -551,7 +563,7 @@ mod tests {
         }
         let mut send = sent(10_000, 1400);
         assert_eq!(send.cut_newest_without(FAST, 1024), None, "it has everything itself");
-        send.on_ack(9500, None);
+        send.on_ack(9500, FAST);
         assert_eq!(send.cut_newest_without(SLOW, 1024), Some(9500..10_000));
     }
 
@@ -563,38 +575,39 @@ mod tests {
     #[test]
     fn fragment_stays_whole_while_nothing_is_outstanding() {
         let fragment = u64::from(FRAGMENT_BYTES);
-        let queue = |sent: u64| {
-            let mut queue = SendQueue::default();
+        let queue = |keeps: bool, sent: u64| {
+            let mut queue = SendQueue::new(keeps);
             queue.allow(0, 1 << 20);
             queue.write(Payload::virtual_range(0, 0, 3 * FRAGMENT_BYTES));
             queue.take_unsent(FAST, 0..sent, 1400);
             queue
         };
-        let all = 3 * (FRAGMENT_BYTES + 40);
-        // The path of the acknowledgement, that which sends next, and the memory after each.
+        let all = 3 * (fragment + 40);
+        // Whether fragments are kept, the path of the acknowledgement, and the memory after it and
+        // after the other data that `FAST` gets.
         let cases = [
-            (Some(SLOW), FAST, all, all),
-            (Some(FAST), FAST, all, all - 10_000),
-            (None, FAST, all - 10_000, all - 10_000),
+            (true, SLOW, all, all),
+            (true, FAST, all, all - 10_000),
+            (false, SLOW, all - 10_000, all - 10_000),
         ];
-        for (by, next, acknowledged, sent) in cases {
-            let mut queue = queue(10_000);
+        for (keeps, by, acknowledged, sent) in cases {
+            let mut queue = queue(keeps, 10_000);
             queue.on_ack(10_000, by);
             assert_eq!(queue.memory(), acknowledged, "{by:?}");
-            queue.take_unsent(next, 10_000..20_000, 1400);
+            queue.take_unsent(FAST, 10_000..20_000, 1400);
             assert_eq!(queue.memory(), sent, "{by:?}");
             queue.on_ack(15_000, by);
             assert_eq!(queue.memory(), all - 15_000, "{by:?}");
         }
-        let mut queue = queue(fragment + 10);
-        queue.on_ack(fragment + 10, Some(SLOW));
-        assert_eq!(queue.memory(), all - FRAGMENT_BYTES - 40);
+        let mut queue = queue(true, fragment + 10);
+        queue.on_ack(fragment + 10, SLOW);
+        assert_eq!(queue.memory(), all - fragment - 40);
     }
 
     #[test]
     fn probe_of_all_that_is_unacknowledged_leaves_no_acknowledged_head() {
         let mut send = sent(10_000, 10_000);
-        send.on_ack(9500, None);
+        send.on_ack(9500, FAST);
         let range = send.cut_newest_without(SLOW, 1024).expect("data");
         assert_eq!(range, 9500..10_000);
         assert!(send.segments.front().is_some_and(|head| head.end() > send.una));
@@ -640,7 +653,7 @@ mod tests {
         let mut send = sent(4000, 1000);
         send.take_copy(SLOW, 500..1500);
         assert_eq!(send.bytes_on_only(FAST, 0..4000), 3000);
-        send.on_ack(1000, None);
+        send.on_ack(1000, FAST);
         assert_eq!(send.bytes_on_only(FAST, 0..4000), 2500);
     }
 

@@ -106,7 +106,8 @@ impl Sender {
     pub fn new(config: SenderConfig) -> Self {
         Sender {
             rules: Rules::new(&config),
-            queue: SendQueue::default(),
+            // Older kernels have a queue of segments.
+            queue: SendQueue::new(!config.one_at_a_time),
             socket: config.socket,
             scheduler: config.scheduler,
             policy: config.policy,

@@ -176,8 +176,8 @@ fn compressed_acks_are_held_at_most_a_millisecond() {
     assert_eq!(blocks(&sent[0].1), [(from, to)]);
 }
 
-/// Linux `tcp_sack_compress_send_ack`: with two ranges known, what is held back goes before a segment
-/// that begins another one, which is then held back itself.
+/// Linux `tcp_sack_compress_send_ack`: with two ranges known, what is held back goes before a
+/// segment that begins another one, which is then held back itself.
 ///
 /// Regression: it went after that segment, whose block took the place of the others: an
 /// acknowledgement of MPTCP has room for one, so that ranges were never reported and were sent

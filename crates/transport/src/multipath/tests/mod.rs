@@ -66,7 +66,7 @@ impl Bench {
     fn acknowledge(&mut self, path: PathId, up_to: u64) {
         let path = &mut self.fake.paths[path.index()];
         path.una = path.given.len();
-        self.sender.queue.on_ack(up_to, None);
+        self.sender.queue.on_ack(up_to, PathId(0));
         self.sender.restart_timer(self.now, &self.fake);
     }
 

@@ -713,8 +713,8 @@ impl Subflow {
         }
     }
 
-    /// An acknowledgement that is held back goes before `part` changes the SACK blocks, if it has to
-    /// (Linux `tcp_sack_compress_send_ack`).
+    /// An acknowledgement that is held back goes before `part` changes the SACK blocks, if it has
+    /// to (Linux `tcp_sack_compress_send_ack`).
     #[inline(never)]
     fn release_held_ack(&mut self, part: Accepted) {
         if let Some(place) = self.rx.crowded_place(part) {
