@@ -690,7 +690,7 @@ impl Subflow {
     /// The acknowledgement as it was before the last segment; what that segment is owed stays owed.
     #[cold]
     fn ack_before(&mut self, cx: &Context<'_>) -> Box<Packet> {
-        let (owed, timers) = (self.rx.ack, self.timers.clone());
+        let (owed, timers) = (self.rx.ack, self.timers);
         let place = self.outbox.sack_place;
         self.rx.move_newest_sack(place, false);
         let packet = self.pure_ack(cx);
