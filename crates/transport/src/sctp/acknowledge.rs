@@ -3,6 +3,7 @@
 use super::cmt::{PathBlocking, RttRule};
 use super::outstanding::{AckedChunk, Acknowledged, Outstanding, Report, SackError};
 use super::path::Path;
+use super::profile::T3Rule;
 use super::sender::{Probe, Sender, Sent};
 use crate::congestion::{AckSample, CongestionControl, CongestionEvent, CongestionKind};
 use base::{Context, Event, EventMask, Instant, LossReason, PathId};
@@ -94,9 +95,8 @@ impl Sender {
         for path in paths.iter_mut().filter(|path| path.recovery_exit.is_some()) {
             self.leave_recovery(cx, path);
         }
-        let in_flight = self.outstanding.total_in_flight_bytes();
         self.on_window(arrival.a_rwnd);
-        self.peer_rwnd = u64::from(arrival.a_rwnd).saturating_sub(in_flight);
+        self.peer_rwnd = u64::from(arrival.a_rwnd).saturating_sub(self.in_flight_at_peer());
         if self.probe != Probe::Off {
             cold_path();
             self.update_probe();
@@ -116,8 +116,9 @@ impl Sender {
             cold_path();
             self.lose(cx, paths, &missing);
         }
+        let keeps_t3 = self.rules.t3 == T3Rule::FreeBsd && self.is_express(report);
         for (path, before) in paths.iter_mut().zip(&before) {
-            self.restart_t3(cx, path, before, !acked.reneged.is_empty());
+            self.restart_t3(cx, path, before, (keeps_t3, !acked.reneged.is_empty()));
         }
         self.forget_acknowledged(paths);
         // The peer also lives if all that it acknowledges was abandoned (RFC 3758 s3.5 A5).
@@ -488,7 +489,13 @@ impl Sender {
 
     /// T3-rtx stops with nothing outstanding, and starts anew if the earliest outstanding chunk was
     /// acknowledged (RFC 9260 s6.3.2 R2, R3, R4).
-    fn restart_t3(&self, cx: &Context<'_>, path: &mut Path, before: &Before, reneged: bool) {
+    fn restart_t3(
+        &self,
+        cx: &Context<'_>,
+        path: &mut Path,
+        before: &Before,
+        (keeps, reneged): (bool, bool),
+    ) {
         let earliest = self.outstanding.earliest(path.id);
         let is_smart = self.cmt.as_ref().is_none_or(|cmt| cmt.config.smart.t3);
         let restarts = if is_smart { earliest != before.earliest } else { before.advanced };
@@ -497,8 +504,17 @@ impl Sender {
             if !matches!(self.probe, Probe::Waiting) {
                 path.t3 = None;
             }
-        } else if restarts || (reneged && path.t3.is_none()) {
+        } else if (restarts && !(keeps && path.t3.is_some())) || (reneged && path.t3.is_none()) {
             path.start_t3(cx.now);
         }
+    }
+
+    /// FreeBSD: neither this SACK nor the last one has gap blocks, and nothing is to be sent again
+    /// (`sctp_express_handle_sack`).
+    #[cold]
+    fn is_express(&mut self, report: &Report<'_>) -> bool {
+        let has_gaps = !report.gaps.is_empty() || !report.nr_gaps.is_empty();
+        let had_gaps = std::mem::replace(&mut self.saw_gaps, has_gaps);
+        !has_gaps && !had_gaps && !self.outstanding.has_marked()
     }
 }

@@ -31,7 +31,7 @@ impl Sender {
         let two_round_trips = path.rto.srtt().unwrap_or(path.rto.rto()) * 2;
         let before = cx.now - two_round_trips;
         let (tsn, from, len) = self.outstanding.take_lowest(to, before)?;
-        self.peer_rwnd += u64::from(len);
+        self.peer_rwnd += self.at_peer(len.into(), 1);
         let from = paths.get_mut(from.index())?;
         if from.timed == Some(tsn) {
             from.timed = None;

@@ -381,9 +381,9 @@ impl<T: UserData> Outstanding<T> {
     }
 
     /// Everything in the network on `path` is marked for retransmission, because T3-rtx expired or
-    /// the path is gone (RFC 9260 s6.3.3 E3); returns the bytes.
-    pub fn mark_path(&mut self, path: PathId) -> u64 {
-        let Some(on_path) = self.paths.get_mut(path.index()) else { return 0 };
+    /// the path is gone (RFC 9260 s6.3.3 E3); returns the bytes and the chunks.
+    pub fn mark_path(&mut self, path: PathId) -> (u64, usize) {
+        let Some(on_path) = self.paths.get_mut(path.index()) else { return (0, 0) };
         let chunks = std::mem::take(&mut on_path.chunks);
         let bytes = std::mem::take(&mut on_path.bytes);
         self.in_flight_bytes -= bytes;
@@ -394,7 +394,35 @@ impl<T: UserData> Outstanding<T> {
             }
             self.enter_marked(at);
         }
-        bytes
+        (bytes, chunks.len())
+    }
+
+    /// What was sent on `path` before `limit` and is in the network, in no particular order.
+    fn older(&self, path: PathId, limit: Instant) -> impl Iterator<Item = u64> {
+        let on_path = self.paths.get(path.index());
+        let all = on_path.into_iter().flat_map(|on_path| on_path.chunks.iter());
+        all.filter(move |at| self.chunk(*at).is_some_and(|chunk| chunk.sent_at < limit))
+    }
+
+    /// The lowest TSN of it.
+    pub(super) fn earliest_before(&self, path: PathId, limit: Instant) -> Option<Tsn> {
+        self.older(path, limit).min().map(|at| self.tsn(at))
+    }
+
+    /// It is marked for retransmission; returns the bytes and the chunks.
+    pub(super) fn mark_older(&mut self, path: PathId, limit: Instant) -> (u64, usize) {
+        let older: Vec<u64> = self.older(path, limit).collect();
+        let mut bytes = 0;
+        for at in &older {
+            let Some(chunk) = self.chunk_mut(*at) else { continue };
+            (chunk.state, chunk.timed_out) = (State::Marked, true);
+            let len = chunk.len;
+            self.leave(*at, path, len);
+            self.counted.remove(at);
+            self.enter_marked(*at);
+            bytes += u64::from(len);
+        }
+        (bytes, older.len())
     }
 
     /// This side gives a chunk up: it counts as acknowledged, but for no window (RFC 3758 s3.5).

@@ -212,7 +212,7 @@ impl Path {
 
     /// Starts T3-rtx anew.
     pub(super) fn start_t3(&mut self, now: Instant) {
-        self.t3 = Some(now + self.rto.rto());
+        self.t3 = Some(self.rto.expiry(now));
     }
 
     /// A chunk whose last path was `from` was rescheduled here. On its own path T3-rtx goes on: if

@@ -50,6 +50,11 @@ pub struct SctpParameters {
     pub pooled_floor: u32,
     /// A window grows only if the cumulative TSN advances (RFC 4960 s7.2.1).
     pub grows_with_cum_tsn: bool,
+    /// What a chunk takes of the peer's buffer beyond its own bytes, in bytes, at both ends
+    /// (`sctp_peer_chunk_oh` of FreeBSD, MSIZE).
+    pub chunk_overhead: u32,
+    /// When T3-rtx starts anew, and what it takes for lost.
+    pub t3: T3Rule,
     /// What new data wait for.
     pub sending: SendRules,
 }
@@ -85,6 +90,17 @@ impl SendRules {
         nagle_by_path: true,
         asks_for_sacks: true,
     };
+}
+
+/// When T3-rtx starts anew, and what it takes for lost when it expires.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum T3Rule {
+    /// It starts anew when the earliest outstanding chunk is acknowledged, and everything is lost
+    /// that the path has outstanding (RFC 9260 s6.3.2 R3, s6.3.3 E3).
+    Rfc9260,
+    /// A SACK without gap blocks leaves it running (FreeBSD, `sctp_express_handle_sack`), and what
+    /// was sent within SRTT + 4 RTTVAR is not lost (`sctp_mark_all_for_resend`).
+    FreeBsd,
 }
 
 /// Rule of the initial window.
@@ -150,6 +166,8 @@ impl SctpProfile {
             burst: BurstRule::UseItOrLoseIt,
             pooled_floor: 4,
             grows_with_cum_tsn: false,
+            chunk_overhead: 0,
+            t3: T3Rule::Rfc9260,
             sending: SendRules::RFC_9260,
         };
         const NO_PF: FailureLimits =
@@ -166,12 +184,21 @@ impl SctpProfile {
                 sending: SendRules::INET,
                 ..RFC
             },
-            SctpProfile::Lab003 | SctpProfile::Bsd => SctpParameters {
+            SctpProfile::Lab003 => SctpParameters {
+                // Of the kernel (HZ is 1000).
+                rto: RtoBounds { tick: Some(Duration::from_millis(1)), ..RtoBounds::RFC_9260 },
+                ..SctpProfile::Bsd.parameters()
+            },
+            SctpProfile::Bsd => SctpParameters {
+                // Of usrsctp (`TIMEOUT_INTERVAL`).
+                rto: RtoBounds { tick: Some(Duration::from_millis(10)), ..RtoBounds::RFC_9260 },
                 limits: NO_PF,
                 heartbeat_burst: 4,
                 slow_start_limit: 2,
                 initial_window: InitialWindow::ThreePackets,
                 burst: BurstRule::CwndLimitingBsd,
+                chunk_overhead: 256,
+                t3: T3Rule::FreeBsd,
                 ..RFC
             },
         }
@@ -213,5 +240,9 @@ mod tests {
         assert_eq!(of(SctpProfile::Rfc9260).heartbeat_burst, 1);
         assert_eq!(of(SctpProfile::Bsd).heartbeat_burst, 4);
         assert_eq!(of(SctpProfile::Bsd).limits.potentially_failed, None);
+        let peer = SctpProfile::ALL.map(|(profile, _)| of(profile));
+        let peer = peer.map(|parameters| (parameters.chunk_overhead, parameters.t3));
+        let [rfc, bsd] = [(0, T3Rule::Rfc9260), (256, T3Rule::FreeBsd)];
+        assert_eq!(peer, [rfc, rfc, bsd, bsd]);
     }
 }

@@ -3,10 +3,13 @@
 //! RFC 9260's arithmetic in nanoseconds, without the rounding and the floors of Linux that
 //! `recovery` has for TCP. Which samples are valid is left to the owner.
 
-use base::Duration;
+use base::{Duration, Instant};
 
 /// Clock granularity G: a variance of zero counts as this.
 const GRANULARITY: Duration = Duration::from_micros(1);
+
+/// In nanoseconds.
+const MILLISECOND: u64 = 1_000_000;
 
 /// Bounds of the time-out (RFC 9260 s16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +20,9 @@ pub struct RtoBounds {
     pub min: Duration,
     /// RTO.Max.
     pub max: Duration,
+    /// Samples, SRTT and RTTVAR have the resolution of FreeBSD (`sctp_calculate_rto`), whole
+    /// milliseconds, eighths and quarters of them, and timers expire at multiples of this.
+    pub tick: Option<Duration>,
 }
 
 /// The estimator of a path.
@@ -34,6 +40,7 @@ impl RtoBounds {
         initial: Duration::from_secs(1),
         min: Duration::from_secs(1),
         max: Duration::from_secs(60),
+        tick: None,
     };
 }
 
@@ -47,6 +54,7 @@ impl Rto {
     pub fn sample(&mut self, rtt: Duration) {
         let r = rtt.as_nanos();
         let (srtt, rttvar) = match self.srtt {
+            _ if self.bounds.tick.is_some() => self.coarse_sample(r),
             None => (r, r / 2),
             Some(srtt) => {
                 let srtt = srtt.as_nanos();
@@ -58,13 +66,41 @@ impl Rto {
         };
         let rttvar = Duration::from_nanos(rttvar).max(GRANULARITY);
         (self.srtt, self.rttvar) = (Some(Duration::from_nanos(srtt)), rttvar);
-        let rto = Duration::from_nanos(srtt.saturating_add(4 * rttvar.as_nanos()));
-        self.rto = rto.max(self.bounds.min).min(self.bounds.max);
+        self.rto = self.estimate().max(self.bounds.min).min(self.bounds.max);
+    }
+
+    /// SRTT and RTTVAR after a sample of `nanos`, with `sa` eighths and `sv` quarters of a
+    /// millisecond.
+    #[cold]
+    fn coarse_sample(&self, nanos: u64) -> (u64, u64) {
+        let r = nanos / MILLISECOND;
+        let Some(srtt) = self.srtt else { return (r * MILLISECOND, r / 2 * MILLISECOND) };
+        let (sa, sv) =
+            (srtt.as_nanos() * 8 / MILLISECOND, self.rttvar.as_nanos() * 4 / MILLISECOND);
+        let (old, deviation) = (sa / 8, (sa / 8).abs_diff(r));
+        let (sa, sv) = ((sa + r).saturating_sub(old), (sv + deviation).saturating_sub(sv / 4));
+        (sa * MILLISECOND / 8, sv.max(1) * MILLISECOND / 4)
+    }
+
+    /// SRTT + 4 RTTVAR, without bounds and back-off; zero before the first sample.
+    pub(super) fn estimate(&self) -> Duration {
+        let srtt = self.srtt.unwrap_or(Duration::ZERO).as_nanos();
+        let srtt = if self.bounds.tick.is_some() { srtt / MILLISECOND * MILLISECOND } else { srtt };
+        Duration::from_nanos(srtt.saturating_add(4 * self.rttvar.as_nanos()))
     }
 
     /// A timer with this time-out expired: twice as long (RFC 9260 s6.3.3 E2).
     pub fn back_off(&mut self) {
         self.rto = (self.rto + self.rto).min(self.bounds.max);
+    }
+
+    /// When a timer expires that starts now.
+    pub(super) fn expiry(&self, now: Instant) -> Instant {
+        let at = now + self.rto;
+        match self.bounds.tick {
+            Some(tick) => Instant::from_nanos(at.as_nanos().next_multiple_of(tick.as_nanos())),
+            None => at,
+        }
     }
 
     /// The time-out, back-off included.
@@ -119,6 +155,29 @@ mod tests {
         assert_eq!(seconds, [2, 4, 8, 16, 32, 60, 60, 60]);
         rto.sample(Duration::from_millis(400));
         assert_eq!(rto.rto(), Duration::from_millis(1200));
+    }
+
+    /// By hand, with `lastsa` and `lastsv` of FreeBSD: 2408 and 600, 2608 and 650, 2563 and 533.
+    #[test]
+    fn coarse_estimator_counts_whole_milliseconds() {
+        let tick = Some(Duration::from_millis(10));
+        let low = RtoBounds { min: Duration::ZERO, tick, ..RtoBounds::RFC_9260 };
+        let expected =
+            [(301_000, 150_000, 901_000), (326_000, 162_500, 976_000), (320_375, 133_250, 853_000)];
+        assert_eq!(micros(&[301, 501, 281], low), expected);
+        // Without variation the variance stays at three quarters of a millisecond.
+        let last = micros(&[201; 40], low)[39];
+        assert_eq!(last, (201_000, 750, 204_000));
+    }
+
+    #[test]
+    fn coarse_timers_expire_at_the_next_tick() {
+        let tick = Some(Duration::from_millis(10));
+        let coarse = Rto::new(RtoBounds { tick, ..RtoBounds::RFC_9260 });
+        let at = |ms| Instant::from_nanos(ms * MILLISECOND);
+        assert_eq!(coarse.expiry(at(501)), at(1510));
+        assert_eq!(coarse.expiry(at(510)), at(1510));
+        assert_eq!(Rto::new(RtoBounds::RFC_9260).expiry(at(501)), at(1501));
     }
 
     #[test]

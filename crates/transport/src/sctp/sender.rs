@@ -92,6 +92,8 @@ pub(super) struct Sender {
     pub(super) spare_paths: Vec<Before>,
     /// The largest window that the peer has offered, in bytes.
     pub(super) largest_rwnd: u64,
+    /// The last SACK had gap blocks; kept for `T3Rule::FreeBsd` alone.
+    pub(super) saw_gaps: bool,
     pub(super) hold: Hold,
     pub(super) bursts: Bursts,
     pub(super) resent: Resent,
@@ -200,6 +202,7 @@ impl Sender {
             spare_paths: Vec::new(),
             cmt: cmt.map(concurrent),
             largest_rwnd: setup.peer_rwnd.into(),
+            saw_gaps: false,
             resent: Resent::default(),
             hold: Hold::Off,
             bursts: Bursts::default(),
@@ -517,6 +520,20 @@ impl Sender {
         u64::from(len) <= self.room_for_new() || self.probe == Probe::Due
     }
 
+    /// What `chunks` with this many bytes take of the peer's buffer.
+    pub(super) fn at_peer(&self, bytes: u64, chunks: usize) -> u64 {
+        bytes + u64::from(self.rules.chunk_overhead) * chunks as u64
+    }
+
+    /// What is in the network takes this of the peer's buffer.
+    pub(super) fn in_flight_at_peer(&self) -> u64 {
+        let bytes = self.outstanding.total_in_flight_bytes();
+        match self.rules.chunk_overhead {
+            0 => bytes,
+            _ => self.at_peer(bytes, self.outstanding.total_in_flight_chunks()),
+        }
+    }
+
     /// Whether new data wait for a larger window: it takes neither a full chunk nor all that is
     /// queued, and is less than half of the largest one.
     fn waits_for_window(&self) -> bool {
@@ -696,7 +713,7 @@ impl Sender {
         }
         self.bound += u64::from(payload);
         self.held += u64::from(payload);
-        self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(self.at_peer(len.into(), 1));
         if self.probe == Probe::Due {
             self.probe = Probe::Sent;
         }
@@ -729,7 +746,7 @@ impl Sender {
         if let Some(cmt) = &mut self.cmt {
             cmt.marks.on_sent_again(self.outstanding.position(tsn), before, path.id);
         }
-        self.peer_rwnd = self.peer_rwnd.saturating_sub(len.into());
+        self.peer_rwnd = self.peer_rwnd.saturating_sub(self.at_peer(len.into(), 1));
         if self.probe == Probe::Due {
             self.probe = Probe::Sent;
         }

@@ -4,6 +4,7 @@
 use super::ends::Ends;
 use super::path::{Heartbeat, Path};
 use super::path_state::{Consequence, PathState};
+use super::profile::T3Rule;
 use super::sender::Probe;
 use super::transfer::{Probes, Stranded, Transfer};
 use crate::congestion::{CongestionControl, CongestionKind};
@@ -12,6 +13,15 @@ use base::{Context, Event, EventMask, Instant, LossReason, PathId};
 /// The peer does not answer any more (RFC 9260 s8.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Unreachable;
+
+/// What T3-rtx of a path took for lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unanswered {
+    All,
+    /// The rest was sent too recently.
+    Some,
+    Nothing,
+}
 
 impl Transfer {
     /// Timers may have expired.
@@ -83,8 +93,14 @@ impl Transfer {
             self.sender.probe = Probe::Due;
             return Ok(());
         }
-        self.mark_lost(cx, id);
         self.leave_recovery(cx.now, id);
+        let unanswered = self.mark_unanswered(cx, id);
+        if unanswered != Unanswered::All {
+            self.paths[index].start_t3(cx.now);
+        }
+        if unanswered == Unanswered::Nothing {
+            return Ok(());
+        }
         let path = &mut self.paths[index];
         path.rtx_to = None;
         path.counters.timeouts += 1;
@@ -101,7 +117,9 @@ impl Transfer {
         self.on_consequence(cx, id, &consequence)?;
         let chosen = self.choose_rtx_path(cx.chance, id);
         self.paths[index].rtx_to = chosen;
-        if let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index())) {
+        if unanswered == Unanswered::All
+            && let Some(path) = chosen.and_then(|path| self.paths.get_mut(path.index()))
+        {
             path.after_loss.owes_packet = true;
         }
         if let Some(next) = self.states.alternative(id) {
@@ -214,6 +232,28 @@ impl Transfer {
         }
     }
 
+    /// What T3-rtx of a path takes for lost is to be sent again.
+    fn mark_unanswered(&mut self, cx: &mut Context<'_>, id: PathId) -> Unanswered {
+        let path = &mut self.paths[id.index()];
+        if self.sender.rules.t3 == T3Rule::Rfc9260 {
+            self.mark_lost(cx, id);
+            return Unanswered::All;
+        }
+        let limit = cx.now - path.rto.estimate();
+        let Some(first) = self.sender.outstanding.earliest_before(id, limit) else {
+            return Unanswered::Nothing;
+        };
+        (path.timed, path.unmeasured) = (None, None);
+        path.counters.on_lost();
+        self.sender.record_lost(cx, &self.paths[id.index()], first, LossReason::Timeout);
+        let (bytes, chunks) = self.sender.outstanding.mark_older(id, limit);
+        self.sender.peer_rwnd += self.sender.at_peer(bytes, chunks);
+        match self.sender.outstanding.in_flight_bytes(id) {
+            0 => Unanswered::All,
+            _ => Unanswered::Some,
+        }
+    }
+
     /// Everything in the network on a path is to be sent again.
     pub(super) fn mark_lost(&mut self, cx: &mut Context<'_>, id: PathId) {
         let Some(first) = self.sender.outstanding.earliest(id) else { return };
@@ -222,8 +262,8 @@ impl Transfer {
         path.counters.on_lost();
         let path = &self.paths[id.index()];
         self.sender.record_lost(cx, path, first, LossReason::Timeout);
-        let bytes = self.sender.outstanding.mark_path(id);
-        self.sender.peer_rwnd += bytes;
+        let (bytes, chunks) = self.sender.outstanding.mark_path(id);
+        self.sender.peer_rwnd += self.sender.at_peer(bytes, chunks);
     }
 
     /// What an error of a path leads to: a path that may have failed is probed at once.

@@ -201,3 +201,49 @@ fn data_wait_200_ms_for_a_window_that_takes_neither_a_full_chunk_nor_all_of_them
     grant(&mut pair, sent, 100_000);
     assert_eq!(tsns(&pair).len(), 7, "a larger window takes the rest at once");
 }
+
+/// Milliseconds after the first DATA at which the third chunk is sent, whose two predecessors are
+/// acknowledged 50 ms after they were sent, the second one shortly before T3-rtx expires.
+fn sending_times_of_the_third(profile: SctpProfile) -> Vec<u64> {
+    let client = SctpConfig { parameters: profile.parameters(), ..config() };
+    let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, client);
+    let start = pair.now;
+    pair.send(Client, message(0, FULL));
+    pair.send(Client, message(0, FULL));
+    pair.pass(Duration::from_millis(50));
+    sack(&mut pair, 1, &[]);
+    pair.pass(Duration::from_millis(920));
+    pair.send(Client, message(0, FULL));
+    pair.pass(Duration::from_millis(10));
+    sack(&mut pair, 2, &[]);
+    pair.pass(Duration::from_secs(3));
+    let third = tsns(&pair)[0] + 2;
+    let is_third = |chunk: &Chunk| matches!(chunk, Chunk::Data(data) if data.tsn == third);
+    let sent = pair.sent(Client).filter(|passing| passing.has(is_third));
+    sent.map(|passing| (passing.at - start).as_millis()).collect()
+}
+
+#[test]
+fn t3_of_freebsd_runs_on_beside_sacks_and_spares_what_was_sent_recently() {
+    assert_eq!(sending_times_of_the_third(SctpProfile::Rfc9260)[..2], [970, 1980]);
+    // It began with the first chunk, and again for 2 s when it expired without a loss.
+    let sent = sending_times_of_the_third(SctpProfile::Bsd);
+    assert!(matches!(sent[..], [970, 3000..3020]), "{sent:?}: timers expire in steps of 10 ms");
+}
+
+/// Regression: usrsctp had 117 chunks of 1452 bytes outstanding where the engine had 138.
+#[test]
+fn chunk_takes_256_bytes_more_of_the_buffer_of_a_peer_with_freebsd() {
+    for (profile, outstanding) in [(SctpProfile::Rfc9260, 138), (SctpProfile::Bsd, 117)] {
+        let client = SctpConfig { parameters: profile.parameters(), ..config() };
+        let mut pair = driven(SctpConfig { receive_buffer: 1_000_000, ..config() }, client);
+        for _ in 0..1000 {
+            pair.send(Client, message(0, FULL));
+        }
+        let window = 203_092;
+        for acked in 1..=300 {
+            sack_with(&mut pair, acked, &[], window);
+        }
+        assert_eq!(tsns(&pair).len(), 300 + outstanding, "{profile:?}");
+    }
+}

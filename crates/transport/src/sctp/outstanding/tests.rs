@@ -83,7 +83,7 @@ fn chunk_retransmitted_by_the_timer_is_counted_anew() {
     for end in [2, 2] {
         out.count_misses(None, Tsn(end));
     }
-    assert_eq!(out.mark_path(A), 4 * u64::from(LEN));
+    assert_eq!(out.mark_path(A), (4 * u64::from(LEN), 4));
     assert!(out.retransmit(NOW, Tsn(1), A));
     assert!(out.count_misses(None, Tsn(4)).is_empty());
     assert!(out.count_misses(None, Tsn(4)).is_empty());
@@ -379,7 +379,7 @@ fn compare(initial: Tsn, by_path: bool, ops: Vec<Op>) {
             }
             Op::MarkPath(path) => {
                 let path = PathId(path);
-                assert_eq!(out.mark_path(path), model.bytes(path));
+                assert_eq!(out.mark_path(path).0, model.bytes(path));
                 for chunk in model.chunks.iter_mut().skip(model.first) {
                     if chunk.state == State::InFlight && chunk.path == path {
                         chunk.state = State::Marked;
