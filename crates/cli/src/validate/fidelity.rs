@@ -3,7 +3,9 @@
 //! Explanations of differences are written by hand below a mark, and are kept when the page is
 //! written again.
 
-use super::{TARGETS, has_modes, modes, plain_percent, signed_percent, spread, summary};
+use super::{
+    TARGETS, has_modes, modes, plain_percent, recorded_side, signed_percent, spread, summary,
+};
 use crate::by_hand::is_generated;
 use crate::save::{FilePlace, Overwrite};
 use lab::InputError;
@@ -48,7 +50,8 @@ impl Places {
         series: &Series,
         result: &Validation,
     ) -> Result<(), String> {
-        let figure = scatter(&result.rows).map_err(|error| error.to_string())?;
+        let figure =
+            scatter(&result.rows, recorded_side(result)).map_err(|error| error.to_string())?;
         self.figure.write(&figure)?;
         self.page.write_document(&page(set_name, set, series, result, &self.name))
     }
@@ -61,7 +64,7 @@ fn page(
     result: &Validation,
     figure: &str,
 ) -> String {
-    let machine = &series.machine;
+    let (machine, side) = (&series.machine, recorded_side(result));
     let mut text = format!(
         "# {}\n\n**{}.** Targets: median at most {}, worst at most {}.\n\n",
         set.title.as_deref().unwrap_or("How far the simulator is from the kernel"),
@@ -92,13 +95,14 @@ fn page(
     }
     let _ = write!(
         text,
-        "\nA scenario counts if the half-width of the kernel's own 95 % interval is at most 4 % \
-         of its mean.\nThe difference is the simulator's mean over the kernel's, minus one; the \
+        "\nA scenario counts if the half-width of the {side}'s own 95 % interval is at most 4 % \
+         of its mean.\nThe difference is the simulator's mean over the {side}'s, minus one; the \
          excess is the part of it outside\nthe joint 95 % interval.\n\n\
-         ![Kernel against simulator]({figure})\n\n"
+         ![{} against simulator]({figure})\n\n",
+        if side == "kernel" { "Kernel" } else { side },
     );
     if !result.rows.is_empty() {
-        text.push_str(&table(&result.rows));
+        text.push_str(&table(&result.rows, side));
     }
     text.push_str(&quantiles(result));
     text.push_str(&spread::section(result));
@@ -108,11 +112,11 @@ fn page(
     text
 }
 
-fn table(rows: &[Row]) -> String {
-    let mut text = "| scenario | variant | metric | kernel | +- | n | ours | difference | excess \
-                    | counted |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- \
-                    |\n"
-    .to_owned();
+fn table(rows: &[Row], side: &str) -> String {
+    let mut text = format!(
+        "| scenario | variant | metric | {side} | +- | n | ours | difference | excess | counted |\n\
+         | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n"
+    );
     for row in rows {
         let scale = Scale::of(&row.subject.unit, row.kernel.mean);
         let half = row.kernel.interval.map_or(0.0, |interval| interval.half_width());
@@ -138,12 +142,13 @@ fn quantiles(result: &Validation) -> String {
     if result.apart.is_empty() {
         return String::new();
     }
-    let mut text = "\n## Compared by quantiles and modes\n\nWhere loss is random, and where the \
-                    kernel's runs fall into several groups (modes, with their share of the runs) \
-                    and\ntheir mean is not known to 4 %. Not counted.\n\n| scenario | variant | \
-                    runs (kernel/ours) | quantile | kernel | ours | difference |\n| --- | --- | \
-                    ---: | ---: | ---: | ---: | ---: |\n"
-        .to_owned();
+    let side = recorded_side(result);
+    let mut text = format!(
+        "\n## Compared by quantiles and modes\n\nWhere loss is random, and where the {side}'s runs \
+         fall into several groups (modes, with their share of the runs) and\ntheir mean is not \
+         known to 4 %. Not counted.\n\n| scenario | variant | runs ({side}/ours) | quantile | \
+         {side} | ours | difference |\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
+    );
     for apart in &result.apart {
         for quantile in &apart.quantiles {
             let scale = Scale::of(&apart.subject.unit, quantile.kernel);
@@ -165,9 +170,9 @@ fn quantiles(result: &Validation) -> String {
     if several.is_empty() {
         return text;
     }
-    text.push_str(
-        "\n| scenario | variant | modes of the kernel | ours |\n| --- | --- | --- | --- |\n",
-    );
+    let of = if side == "kernel" { "the kernel" } else { side };
+    let head = "| --- | --- | --- | --- |";
+    let _ = writeln!(text, "\n| scenario | variant | modes of {of} | ours |\n{head}");
     for Apart { subject, kernel_modes, our_modes, .. } in several {
         let [kernel, ours] = [kernel_modes, our_modes].map(|found| modes(found, &subject.unit));
         let (scenario, variant) = (&subject.scenario, &subject.variant);
@@ -177,7 +182,7 @@ fn quantiles(result: &Validation) -> String {
 }
 
 /// Figure of all comparisons: the kernel's time on the x axis, the simulator's on the y axis.
-fn scatter(rows: &[Row]) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+fn scatter(rows: &[Row], side: &str) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
     let mut svg = String::new();
     {
         let values = rows.iter().filter(|row| row.subject.unit == "s");
@@ -194,7 +199,7 @@ fn scatter(rows: &[Row]) -> Result<String, Box<dyn std::error::Error + Send + Sy
             .map_err(|e| e.to_string())?;
         chart
             .configure_mesh()
-            .x_desc("kernel (s)")
+            .x_desc(format!("{side} (s)"))
             .y_desc("simulator (s)")
             .draw()
             .map_err(|e| e.to_string())?;
@@ -212,7 +217,9 @@ fn scatter(rows: &[Row]) -> Result<String, Box<dyn std::error::Error + Send + Sy
                 .map_err(|e| e.to_string())?;
         }
         // Colours of Okabe and Ito, which colour-blind readers can distinguish.
-        for (stack, colour) in [("kernel-tcp", TCP), ("kernel-mptcp", MPTCP)] {
+        let kernel = [("kernel-tcp", TCP), ("kernel-mptcp", MPTCP)];
+        let usrsctp = [("usrsctp", SCTP)];
+        for &(stack, colour) in if side == "kernel" { &kernel[..] } else { &usrsctp } {
             let points = values.clone().filter(|row| row.subject.stack == stack).map(|row| {
                 let at = (row.kernel.mean, row.ours.mean);
                 let style = if row.counted { colour.filled() } else { colour.stroke_width(1) };
@@ -239,3 +246,4 @@ const GREY: RGBColor = RGBColor(140, 140, 140);
 const LIGHT: RGBColor = RGBColor(210, 210, 210);
 const TCP: RGBColor = RGBColor(0, 114, 178);
 const MPTCP: RGBColor = RGBColor(213, 94, 0);
+const SCTP: RGBColor = RGBColor(0, 158, 115);

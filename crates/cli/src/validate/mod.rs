@@ -173,11 +173,11 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
     let mut text = format!("recorded {} on {}\n", machine.recorded, machine.kernel);
     if !result.rows.is_empty() {
         text.push('\n');
-        text.push_str(&rows(&result.rows).render(screen));
+        text.push_str(&rows(&result.rows, recorded_side(result)).render(screen));
     }
     if !result.apart.is_empty() {
         text.push_str("\nCompared by quantiles and modes, not counted:\n");
-        text.push_str(&apart(&result.apart).render(screen));
+        text.push_str(&apart(&result.apart, recorded_side(result)).render(screen));
     }
     if let Some(table) = modes_table(&result.apart) {
         text.push_str("\nRuns of several kinds (modes, with their share of the runs):\n");
@@ -188,7 +188,9 @@ fn text(result: &Validation, series: &Series, screen: Screen) -> String {
         text.push_str(&table.render(screen));
     }
     if let Some(table) = spread::disputed(result) {
-        text.push_str("\nDecided differently, MPTCP against the best path alone:\n");
+        let all = multi_path(recorded_side(result));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\nDecided differently, {all} against the best path alone:");
         text.push_str(&table.render(screen));
     }
     for reason in spread::left_out(result) {
@@ -248,6 +250,20 @@ impl Watcher for Follower {
     }
 }
 
+/// What the recorded runs are of, in headings.
+fn recorded_side(result: &Validation) -> &'static str {
+    let mut spreads = result.spreads.iter().map(|row| &row.subject.stack).peekable();
+    match spreads.peek().is_some() && spreads.all(|stack| *stack == "usrsctp") {
+        true => "usrsctp",
+        false => "kernel",
+    }
+}
+
+/// What uses several paths there.
+fn multi_path(side: &str) -> &'static str {
+    if side == "kernel" { "MPTCP" } else { "all paths" }
+}
+
 /// The result in one line.
 pub(crate) fn summary(result: &Validation) -> String {
     let counted = result.counted().len();
@@ -255,7 +271,8 @@ pub(crate) fn summary(result: &Validation) -> String {
         if result.rows.is_empty() {
             return "nothing counted: no scenario was compared by its mean".to_owned();
         }
-        return "nothing counted: in no scenario is the kernel's mean known to 4 %".to_owned();
+        let side = recorded_side(result);
+        return format!("nothing counted: in no scenario is the {side}'s mean known to 4 %");
     };
     let of = if counted == 1 { "comparison" } else { "comparisons" };
     format!(
@@ -265,7 +282,7 @@ pub(crate) fn summary(result: &Validation) -> String {
     )
 }
 
-fn rows(rows: &[Row]) -> Table {
+fn rows(rows: &[Row], side: &str) -> Table {
     let column = |heading: &str, dispensable, right, cell: &dyn Fn(&Row) -> String| {
         Column::new(heading, right, dispensable, rows.iter().map(cell).collect())
     };
@@ -273,7 +290,7 @@ fn rows(rows: &[Row]) -> Table {
         column("scenario", 0, false, &|row| row.subject.scenario.clone()),
         column("variant", 0, false, &|row| row.subject.variant.clone()),
         column("metric", 5, false, &|row| row.subject.metric.replace('_', " ")),
-        column("kernel", 0, true, &|row| scale(row).value(row.kernel.mean)),
+        column(side, 0, true, &|row| scale(row).value(row.kernel.mean)),
         column("+-", 3, true, &|row| half_width(row)),
         column("ours", 0, true, &|row| scale(row).value(row.ours.mean)),
         column("diff", 0, true, &|row| signed_percent(row.diff)),
@@ -293,7 +310,7 @@ fn half_width(row: &Row) -> String {
     interval.map_or(String::new(), |i| plain_percent(i.half_width() / row.kernel.mean))
 }
 
-fn apart(apart: &[Apart]) -> Table {
+fn apart(apart: &[Apart], side: &str) -> Table {
     let column = |heading: String, dispensable, right, cell: &dyn Fn(&Apart) -> String| {
         Column::new(heading, right, dispensable, apart.iter().map(cell).collect())
     };
@@ -310,7 +327,7 @@ fn apart(apart: &[Apart]) -> Table {
             let scale = Scale::of(&row.subject.unit, quantile.kernel);
             Some((scale.value(quantile.kernel), signed_percent(quantile.diff)))
         };
-        columns.push(column(format!("kernel p{q:.0}"), 1, true, &|row| {
+        columns.push(column(format!("{side} p{q:.0}"), 1, true, &|row| {
             value(row).map_or(String::new(), |(kernel, _)| kernel)
         }));
         columns.push(column("diff".into(), 0, true, &|row| {

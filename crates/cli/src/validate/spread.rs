@@ -1,7 +1,7 @@
 //! Distributions of both sides as text: figures over the whole set, and what is outside the
 //! targets.
 
-use super::{modes, plain_percent, signed_percent};
+use super::{modes, multi_path, plain_percent, recorded_side, signed_percent};
 use crate::columns::{Column, Table};
 use crate::output::counted;
 use lab::Scale;
@@ -55,13 +55,13 @@ fn stack_line(stack: &str, of: &Overall) -> String {
 }
 
 /// The targets on scenarios that no change of the simulator took into account.
-pub(super) fn targets() -> String {
+pub(super) fn targets(side: &str) -> String {
     let [median, p90, worst, one_sided, shares] =
         [MOST_MEDIAN, MOST_P90, MOST_WORST, MOST_ONE_SIDED, LEAST_SHARES]
             .map(|share| format!("{:.0} %", share * 100.0));
     format!(
         "Targets of multi-path variants on scenarios that no change took into account: median at \
-         most {median}, 90th percentile at most {p90}, worst at most {worst} where the kernel's \
+         most {median}, 90th percentile at most {p90}, worst at most {worst} where the {side}'s \
          figure is known to 4 % and {p90} beyond its interval elsewhere, no contradiction, one \
          side deciding alone in at most {one_sided}, shares within 5 points in {shares}."
     )
@@ -80,7 +80,7 @@ pub(super) fn outside(result: &Validation) -> Option<Table> {
         column("scenario", 0, false, &|row| row.subject.scenario.clone()),
         column("variant", 0, false, &|row| row.subject.variant.clone()),
         column("runs", 3, true, &counts),
-        column("kernel", 0, true, &|row| kernel(row)),
+        column(recorded_side(result), 0, true, &|row| kernel(row)),
         column("+-", 2, true, &|row| row.half_width.map_or(String::new(), plain_percent)),
         column("ours", 0, true, &|row| ours(row)),
         column("diff", 0, true, &|row| signed_percent(row.diff)),
@@ -99,7 +99,7 @@ pub(super) fn disputed(result: &Validation) -> Option<Table> {
     let columns = vec![
         column("scenario", &|row| row.scenario.clone()),
         column("control", &|row| row.cc.clone()),
-        column("kernel", &|row| row.kernel.name().to_owned()),
+        column(recorded_side(result), &|row| row.kernel.name().to_owned()),
         column("ours", &|row| row.ours.name().to_owned()),
     ];
     (!rows.is_empty()).then_some(Table { columns })
@@ -142,20 +142,25 @@ pub(super) fn section(result: &Validation) -> String {
     if result.spreads.is_empty() {
         return String::new();
     }
-    let mut text = "\n## Distributions\n\nAll runs of both sides. The kernel's figure is its mean \
-                    where the half-width of its 95 % interval is at most 4 %,\nelse its median; \
-                    the misfit of a median is what the half-width leaves. Pairs are kernel / \
-                    simulator. A scenario is\ndecided if the 95 % interval of the difference \
-                    between MPTCP and the best path alone is on one side of 5 %, or within it.\n\n"
-        .to_owned();
+    let side = recorded_side(result);
+    let multi_path = multi_path(side);
+    let mut text = format!(
+        "\n## Distributions\n\nAll runs of both sides. The {side}'s figure is its mean where the \
+         half-width of its 95 % interval is at most 4 %,\nelse its median; the misfit of a median \
+         is what the half-width leaves. Pairs are {side} / simulator. A scenario is\ndecided if the \
+         95 % interval of the difference between {multi_path} and the best path alone is on one \
+         side of 5 %, or within it.\n\n"
+    );
     for line in overall(result) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "- {line}");
     }
-    let _ = writeln!(text, "\n{}", targets());
+    let _ = writeln!(text, "\n{}", targets(side));
     text.push_str(&decisions(result));
-    text.push_str(
-        "\n| scenario | variant | runs | kernel | +- | ours | difference | misfit | shares | sent \
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "\n| scenario | variant | runs | {side} | +- | ours | difference | misfit | shares | sent \
          again (segments) | limited by window (s) | by send buffer (s) | modes |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- \
          |\n",
@@ -183,7 +188,10 @@ fn decisions(result: &Validation) -> String {
     let mut text = String::new();
     for decision in result.decisions.iter().filter(|d| d.contradicts() || d.is_one_sided()) {
         if text.is_empty() {
-            text.push_str("\n| scenario | control | kernel | ours |\n| --- | --- | --- | --- |\n");
+            let side = recorded_side(result);
+            let head = "| --- | --- | --- | --- |\n";
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\n| scenario | control | {side} | ours |\n{head}");
         }
         let Decision { scenario, cc, .. } = decision;
         let [kernel, ours] = [decision.kernel, decision.ours].map(lab::comparison::Class::name);

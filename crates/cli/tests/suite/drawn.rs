@@ -2,7 +2,8 @@
 //! before anybody compared them (`scenarios/kernel-grid-unseen.toml`), uploads
 //! (`scenarios/kernel-uploads.toml`), networks that change (`scenarios/kernel-events.toml`), paths
 //! with impairments (`scenarios/kernel-impairments.toml`), links with recorded capacity
-//! (`scenarios/kernel-recordings.toml`), and pages (`scenarios/kernel-pages.toml`).
+//! (`scenarios/kernel-recordings.toml`), and pages (`scenarios/kernel-pages.toml`). SCTP beside
+//! usrsctp (`scenarios/usrsctp.toml`).
 
 use crate::anabranch;
 use serde_json::Value;
@@ -162,6 +163,56 @@ fn pages_agree_with_the_kernel() {
     let contradict = decisions.filter(|decision| decision["contradict"] == true);
     let contradict: Vec<&Value> = contradict.map(|decision| &decision["name"]).collect();
     assert_eq!(contradict, ["3g-deep-guardian-http1-plain-200KiB-cubic"]);
+}
+
+/// Median of the misfits within 2 %, nine of ten within 16 %, all within 22 % where usrsctp's mean
+/// is known to 4 %: docs/fidelity-sctp.md has the mechanisms. 100 KiB take the same time within 1
+/// %, but for the round trip by which usrsctp sends the request of a download earlier.
+///
+/// Regression: T3-rtx began anew with each SACK and chunks took no more of the peer's buffer than
+/// their bytes; the median was 3 %, and transfers took up to 29 % less time.
+#[test]
+fn sctp_agrees_with_usrsctp() {
+    let document = &document("scenarios/usrsctp.toml");
+    let overall = &document["overall"];
+    let most = [
+        ("usrsctp", "median", 0.02),
+        ("usrsctp", "p90", 0.16),
+        ("usrsctp", "worst_known", 0.22),
+        ("usrsctp", "worst_wide", 0.05),
+    ];
+    hold(overall, &most);
+    let of = |key: &str| number(overall, "usrsctp", key);
+    assert_eq!((of("n"), of("shares_within")), (72.0, 24.0));
+    assert!(of("known") >= 50.0, "most means are known");
+    assert_eq!(overall["contradict"], 0);
+    let rows = document["scenarios"].as_array().expect("rows").iter();
+    let text = |row: &Value, key: &str| row[key].as_str().expect("a text").to_owned();
+    let short: Vec<&Value> = rows.filter(|row| text(row, "name").contains("-100KiB-")).collect();
+    for row in &short {
+        let (name, variant) = (text(row, "name"), text(row, "variant"));
+        let seconds = |key: &str| row[key].as_f64().expect("seconds");
+        let earlier = if name.contains("-up-") { 0.0 } else { round_trip(&name, &variant) };
+        let apart = (seconds("ours") - earlier) / seconds("kernel") - 1.0;
+        assert!(apart.abs() <= 0.01, "{name} {variant}: {apart}");
+    }
+    assert_eq!(short.len(), 21);
+}
+
+/// Round trip of the path that a variant uses in a network, in seconds.
+fn round_trip(name: &str, variant: &str) -> f64 {
+    let is_a = match variant {
+        "usrsctp/a/reno" => true,
+        "usrsctp/b/reno" => false,
+        // The first path.
+        _ => name.ends_with("-a"),
+    };
+    match name {
+        _ if name.starts_with("like-1-") => 0.04,
+        _ if name.starts_with("unlike-short-") => [0.006, 0.022][usize::from(is_a)],
+        _ if name.starts_with("unlike-4-") => [0.12, 0.03][usize::from(is_a)],
+        _ => panic!("{name}: another network"),
+    }
 }
 
 /// The figures over a whole set, of which nothing is left out.
