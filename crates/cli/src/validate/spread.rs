@@ -148,8 +148,8 @@ pub(super) fn section(result: &Validation) -> String {
         "\n## Distributions\n\nAll runs of both sides. The {side}'s figure is its mean where the \
          half-width of its 95 % interval is at most 4 %,\nelse its median; the misfit of a median \
          is what the half-width leaves. Pairs are {side} / simulator. A scenario is\ndecided if \
-         the 95 % interval of the difference between {multi_path} and the best path alone is on one \
-         side of 5 %, or within it.\n\n"
+         the 95 % interval of the difference between {multi_path} and the best path alone is on \
+         one side of 5 %, or within it.\n\n"
     );
     for line in overall(result) {
         // Writing to a string cannot fail.
