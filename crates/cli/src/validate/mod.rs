@@ -252,11 +252,9 @@ impl Watcher for Follower {
 
 /// What the recorded runs are of, in headings.
 fn recorded_side(result: &Validation) -> &'static str {
-    let mut spreads = result.spreads.iter().map(|row| &row.subject.stack).peekable();
-    match spreads.peek().is_some() && spreads.all(|stack| *stack == "usrsctp") {
-        true => "usrsctp",
-        false => "kernel",
-    }
+    let spreads = &result.spreads;
+    let is_usrsctp = spreads.iter().all(|row| row.subject.stack == "usrsctp");
+    if is_usrsctp && !spreads.is_empty() { "usrsctp" } else { "kernel" }
 }
 
 /// What uses several paths there.

@@ -50,7 +50,7 @@ pub struct SctpParameters {
     pub pooled_floor: u32,
     /// A window grows only if the cumulative TSN advances (RFC 4960 s7.2.1).
     pub grows_with_cum_tsn: bool,
-    /// What a chunk takes of the peer's buffer beyond its own bytes, in bytes, at both ends
+    /// What the sender counts for a chunk in the peer's buffer beyond its own bytes, in bytes
     /// (`sctp_peer_chunk_oh` of FreeBSD, MSIZE).
     pub chunk_overhead: u32,
     /// When T3-rtx starts anew, and what it takes for lost.
